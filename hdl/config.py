@@ -1,0 +1,188 @@
+"""The configuration of one streaming multiprocessor (SM), checked and derived once.
+
+Every unit, model and tool takes its sizes and latencies from one frozen :class:`SmConfig`, so that the
+hardware, the golden model and the schedule predictor cannot disagree about them.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+__all__ = ["Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
+
+
+class FaultCause(enum.IntEnum):
+    """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
+
+    FETCH_MISALIGNED = 0
+    FETCH_ACCESS = 1
+    ILLEGAL_INSTRUCTION = 2
+    BREAKPOINT = 3
+    LOAD_MISALIGNED = 4
+    LOAD_ACCESS = 5
+    STORE_MISALIGNED = 6
+    STORE_ACCESS = 7
+    ENVIRONMENT_CALL = 11
+    DIVERGENT_BRANCH = 24
+    STACK_OVERFLOW = 25
+    STACK_UNDERFLOW = 26
+    UNKNOWN_CSR = 27
+
+
+class Coordination(enum.StrEnum):
+    """How fetch and issue are coordinated (design.md section 3)."""
+
+    SWAS = "swas"
+
+
+class Prediction(enum.StrEnum):
+    """Static branch prediction of the front end."""
+
+    NOT_TAKEN = "not_taken"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryMap:
+    """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
+
+    start: int = 0x8000_0000
+    console: int = 0x0000_0040
+    console_bytes: int = 64
+    counter_dump: int = 0x0000_0080
+    exit_code: int = 0x0000_0088
+    user: int = 0x0001_0000
+    local: int = 0xFFFF_0000
+    stack_top: int = 0xFFFF_0000
+    stack_bytes_per_hart: int = 8192
+    #: The first and one past the last byte that answer without an error (page zero below the console does not).
+    first: int = 0x0000_0040
+    end: int = 0xFFFF_0000
+
+
+def _is_power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+def _require(condition: bool, field: str, allowed: str, value: object) -> None:
+    if not condition:
+        raise ValueError(f"{field} must be {allowed}, not {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmConfig:
+    """Sizes, policies and latencies of one SM.
+
+    Raises
+    ------
+    ValueError
+        At construction, naming the field, the allowed values and the value given.
+    """
+
+    warps: int = 4
+    threads: int = 4
+    #: Warp policies in this build. With more than one, the ``policy`` strap selects by position.
+    policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
+    coordination: Coordination = Coordination.SWAS
+    prediction: Prediction = Prediction.NOT_TAKEN
+
+    # Front end (design.md section 3).
+    fetch_latency: int = 3
+    icache_bytes: int = 16 * 1024
+    icache_ways: int = 4
+    icache_mshrs: int = 4
+
+    # Latency of each unit in cycles (design.md section 4).
+    latency_alu: int = 1
+    latency_mul: int = 4
+    latency_div: int = 34
+    latency_csr: int = 1
+    latency_simt: int = 1
+    latency_fma: int = 4
+    latency_fcvt: int = 5
+    latency_fdiv: int = 16
+    latency_fmisc: int = 2
+
+    # Memory.
+    line_bytes: int = 64
+    local_bytes: int = 16 * 1024
+    lsu_tags: int = 16
+    memory_map: MemoryMap = MemoryMap()
+
+    core_id: int = 0
+    cores: int = 1
+
+    #: Report a branch whose active lanes disagree as a fault (isa.md, "Branches and jumps").
+    check_divergent_branch: bool = True
+    #: The probe port; without it the SM has only its memory port, straps, busy and fault.
+    probe: bool = True
+    #: Hardware assertions ("may never happen"), watched by the testbench.
+    assertions: bool = True
+
+    def __post_init__(self) -> None:
+        _require(1 <= self.warps <= 64, "warps", "between 1 and 64", self.warps)
+        _require(
+            1 <= self.threads <= 32 and _is_power_of_two(self.threads),
+            "threads", "a power of two between 1 and 32", self.threads,
+        )
+        _require(len(self.policies) > 0, "policies", "a non-empty tuple", self.policies)
+        _require(len(set(self.policies)) == len(self.policies), "policies", "free of repeats", self.policies)
+        _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
+        _require(self.line_bytes == 64, "line_bytes", "64", self.line_bytes)
+        _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
+        _require(
+            _is_power_of_two(self.icache_bytes) and self.icache_bytes >= 2 * self.line_bytes * self.icache_ways,
+            "icache_bytes", "a power of two of at least two sets", self.icache_bytes,
+        )
+        _require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
+        _require(
+            _is_power_of_two(self.local_bytes) and self.local_bytes >= 4 * self.threads,
+            "local_bytes", "a power of two of at least one word per lane", self.local_bytes,
+        )
+        _require(
+            _is_power_of_two(self.lsu_tags) and 2 <= self.lsu_tags <= 64,
+            "lsu_tags", "a power of two between 2 and 64", self.lsu_tags,
+        )
+        _require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
+        _require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
+        _require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
+        _require(2 <= self.latency_mul <= 8, "latency_mul", "between 2 and 8", self.latency_mul)
+        _require(34 <= self.latency_div <= 40, "latency_div", "between 34 and 40", self.latency_div)
+        _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
+
+    # Derived sizes.
+
+    @property
+    def buffer_depth(self) -> int:
+        """Instruction-buffer slots per warp: d = t_F + 1 (paper 000, section IV-B1)."""
+        return self.fetch_latency + 1
+
+    @property
+    def warp_bits(self) -> int:
+        """Bits of a warp number; at least 1, so that a one-warp SM keeps the same layouts."""
+        return max(1, (self.warps - 1).bit_length())
+
+    @property
+    def lane_bits(self) -> int:
+        """Bits of a lane number; at least 1."""
+        return max(1, (self.threads - 1).bit_length())
+
+    @property
+    def barriers(self) -> int:
+        """Barriers: max(1, warps / 2), as in Vortex (isa.md, bar)."""
+        return max(1, self.warps // 2)
+
+    @property
+    def stack_depth(self) -> int:
+        """Divergence-stack entries per warp: max(1, threads - 1) (isa.md)."""
+        return max(1, self.threads - 1)
+
+    @property
+    def harts(self) -> int:
+        """Threads of the SM."""
+        return self.warps * self.threads
+
+    @property
+    def words_per_line(self) -> int:
+        """32-bit words in one memory line."""
+        return self.line_bytes // 4
