@@ -169,8 +169,8 @@ class SmConfig:
 
     @property
     def barriers(self) -> int:
-        """Barriers: max(1, warps / 2), as in Vortex (isa.md, bar)."""
-        return max(1, self.warps // 2)
+        """Barriers: max(1, warps / 2) rounded up to a power of two, so that an id is its low bits (isa.md, bar)."""
+        return 1 << (max(1, self.warps // 2) - 1).bit_length()
 
     @property
     def stack_depth(self) -> int:
@@ -181,6 +181,16 @@ class SmConfig:
     def harts(self) -> int:
         """Threads of the SM."""
         return self.warps * self.threads
+
+    @property
+    def stack_pointer_bits(self) -> int:
+        """Bits of a divergence-stack pointer, which counts from 0 to :attr:`stack_depth`."""
+        return self.stack_depth.bit_length()
+
+    @property
+    def mem_tag_bits(self) -> int:
+        """Bits of a memory-port tag: one for the source (0 I-cache, 1 LSU) above the source's own number."""
+        return 1 + max(1, (max(self.icache_mshrs, self.lsu_tags) - 1).bit_length())
 
     @property
     def words_per_line(self) -> int:

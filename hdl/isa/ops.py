@@ -1,0 +1,151 @@
+"""The operations that the decoder hands to the units: one enum a unit.
+
+The encodings are our own (they travel only inside the SM), except :class:`LsuOp` and :class:`CsrOp`, whose low bits are
+RISC-V's ``funct3``.
+"""
+
+from __future__ import annotations
+
+from amaranth.lib import enum
+
+__all__ = [
+    "OP_BITS", "AluOp", "BranchOp", "CsrOp", "DivOp", "FpuOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit",
+]
+
+#: Bits of the ``op`` field: the widest enum below.
+OP_BITS = 5
+
+
+class Unit(enum.Enum, shape=4):
+    """The unit that executes an instruction."""
+
+    ALU = 0
+    BRANCH = 1
+    MUL = 2
+    DIV = 3
+    LSU = 4
+    CSR = 5
+    SIMT = 6
+    SYSTEM = 7
+    FPU = 8
+
+
+class AluOp(enum.Enum, shape=OP_BITS):
+    """``lui`` and ``auipc`` are ADD: a is 0 (no rs1) or the pc, b the immediate."""
+
+    ADD = 0
+    SUB = 1
+    SLL = 2
+    SLT = 3
+    SLTU = 4
+    XOR = 5
+    SRL = 6
+    SRA = 7
+    OR = 8
+    AND = 9
+    CZERO_EQZ = 10
+    CZERO_NEZ = 11
+
+
+class BranchOp(enum.Enum, shape=OP_BITS):
+    """``jal`` and ``jalr`` also write pc + 4."""
+
+    EQ = 0
+    NE = 1
+    LT = 2
+    GE = 3
+    LTU = 4
+    GEU = 5
+    JAL = 6
+    JALR = 7
+
+
+class MulOp(enum.Enum, shape=OP_BITS):
+    """RV32M multiplications."""
+
+    MUL = 0
+    MULH = 1
+    MULHSU = 2
+    MULHU = 3
+
+
+class DivOp(enum.Enum, shape=OP_BITS):
+    """RV32M divisions."""
+
+    DIV = 0
+    DIVU = 1
+    REM = 2
+    REMU = 3
+
+
+class LsuOp(enum.Enum, shape=OP_BITS):
+    """Bits 2..0 are ``funct3`` (1..0 the size as a power of two, 2 zero extension), bit 3 marks a store."""
+
+    LB = 0
+    LH = 1
+    LW = 2
+    LBU = 4
+    LHU = 5
+    SB = 8
+    SH = 9
+    SW = 10
+
+
+class CsrOp(enum.Enum, shape=OP_BITS):
+    """Low bits of ``funct3``; the immediate form is told by ``use_imm``."""
+
+    RW = 1
+    RS = 2
+    RC = 3
+
+
+class SimtOp(enum.Enum, shape=OP_BITS):
+    """``funct3`` of the SIMT extension (isa.md)."""
+
+    TMC = 0
+    WSPAWN = 1
+    SPLIT = 2
+    JOIN = 3
+    BAR = 4
+    PRED = 5
+
+
+class SystemOp(enum.Enum, shape=OP_BITS):
+    """What needs no unit: faults at issue, fences, mret."""
+
+    ILLEGAL = 0
+    ECALL = 1
+    EBREAK = 2
+    FETCH_FAULT = 3
+    MRET = 4
+    FENCE = 5
+    FENCE_I = 6
+
+
+class FpuOp(enum.Enum, shape=OP_BITS):
+    """RV32F; decoded, and a fault until the FPU is there."""
+
+    FMADD = 0
+    FMSUB = 1
+    FNMSUB = 2
+    FNMADD = 3
+    FADD = 4
+    FSUB = 5
+    FMUL = 6
+    FDIV = 7
+    FSQRT = 8
+    FSGNJ = 9
+    FSGNJN = 10
+    FSGNJX = 11
+    FMIN = 12
+    FMAX = 13
+    FCVT_W_S = 14
+    FCVT_WU_S = 15
+    FMV_X_W = 16
+    FEQ = 17
+    FLT = 18
+    FLE = 19
+    FCLASS = 20
+    FCVT_S_W = 21
+    FCVT_S_WU = 22
+    FMV_W_X = 23

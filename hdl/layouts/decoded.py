@@ -1,0 +1,57 @@
+"""What the decoder makes of an instruction word, and what waits in an instruction buffer."""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from ..isa.ops import OP_BITS, Unit
+
+__all__ = ["BufferEntry", "Decoded", "IssueInfo"]
+
+
+class IssueInfo(data.Struct):
+    """The part of a decoded instruction that decides whether it is ready: registers and unit.
+
+    Register numbers have 6 bits: 0..31 integer, 32..63 floating point. A register that is not used, and x0,
+    has its ``use_``/``writes_`` flag clear.
+    """
+
+    unit: Unit
+    rd: 6
+    rs1: 6
+    rs2: 6
+    rs3: 6
+    use_rs1: 1
+    use_rs2: 1
+    use_rs3: 1
+    writes_rd: 1
+    #: A branch, jump, SIMT instruction or fence.i: the warp is not eligible again until it has resolved.
+    control: 1
+    #: Waits until the warp's older instructions have completed (access to fflags, frm, fcsr).
+    drain: 1
+    #: Waits until the warp's stores have completed in memory (fence, fence.i).
+    fence: 1
+
+
+class Decoded(data.Struct):
+    """A decoded instruction."""
+
+    info: IssueInfo
+    op: OP_BITS
+    #: The second operand is ``imm``, not rs2.
+    use_imm: 1
+    #: The first operand is the pc, not rs1.
+    use_pc: 1
+    #: Rounding-mode field of a floating-point instruction.
+    rm: 3
+    #: Sign-extended immediate; for CSR instructions the CSR number in 11..0 and the rs1 field in 16..12;
+    #: for split and pred the negate flag in bit 0.
+    imm: 32
+
+
+class BufferEntry(data.Struct):
+    """One slot of an instruction buffer (the NOP flags are kept apart, in the buffer itself)."""
+
+    decoded: Decoded
+    instruction: 32
+    pc: 32

@@ -1,0 +1,48 @@
+"""The records of the back end: operands on their way to a unit, results on their way to the registers, faults."""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from ..config import SmConfig
+
+__all__ = ["fault_layout", "lsu_request_layout", "writeback_layout"]
+
+
+def fault_layout(config: SmConfig) -> data.StructLayout:
+    """A fault: ``cause`` is a :class:`hdl.config.FaultCause`, ``address`` what isa.md says for that cause."""
+    return data.StructLayout({
+        "cause": 5,
+        "warp": config.warp_bits,
+        "pc": 32,
+        "address": 32,
+    })
+
+
+def lsu_request_layout(config: SmConfig) -> data.StructLayout:
+    """One load or store of a warp as it leaves operand read (stage X).
+
+    ``op`` is a :class:`hdl.isa.ops.LsuOp`; lane i accesses ``base[i] + offset``; ``data`` is the store data.
+    """
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "pc": 32,
+        "op": 4,
+        "rd": 6,
+        "writes_rd": 1,
+        "mask": config.threads,
+        "base": data.ArrayLayout(32, config.threads),
+        "offset": 32,
+        "data": data.ArrayLayout(32, config.threads),
+    })
+
+
+def writeback_layout(config: SmConfig) -> data.StructLayout:
+    """Lane values for one destination register. ``last`` is clear while more lanes of the same load are to come."""
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "rd": 6,
+        "mask": config.threads,
+        "last": 1,
+        "data": data.ArrayLayout(32, config.threads),
+    })
