@@ -1,7 +1,5 @@
 """What the decoder makes of an instruction word, and what waits in an instruction buffer."""
 
-from __future__ import annotations
-
 from amaranth.lib import data
 
 from ..isa.ops import OP_BITS, Unit
