@@ -1,0 +1,89 @@
+"""The probe port: what happened in a cycle. The only way in which simulation looks inside the SM (design.md section 7)."""
+
+from __future__ import annotations
+
+import enum
+
+from amaranth.lib import data
+
+from ..config import SmConfig
+from .execute import writeback_layout
+
+__all__ = ["ASSERTIONS", "StallReason", "counters_layout", "probe_layout"]
+
+
+class StallReason(enum.IntEnum):
+    """Why no warp was selected in a cycle.
+
+    A warp has one reason; the SM's reason is the lowest number among those of its active warps, so that they add up to
+    the cycles in which nothing was selected.
+    """
+
+    NONE = 0
+    #: An operand or the destination waits for a load.
+    LOAD = 1
+    #: An operand or the destination waits for another unit.
+    DATA = 2
+    #: The unit or the LSU queue is busy.
+    UNIT = 3
+    #: No free writeback slot.
+    WRITEBACK = 4
+    #: fence, or an access to fcsr, waits for older instructions.
+    DRAIN = 5
+    #: An I-cache miss is outstanding.
+    ICACHE = 6
+    #: A branch or SIMT instruction has not resolved.
+    CONTROL = 7
+    #: Waits at a barrier, or in wspawn for the other warps' end.
+    BARRIER = 8
+    #: No warp is active (the last instructions drain), or the SM has stopped at a fault.
+    IDLE = 9
+
+
+#: Hardware assertions, by bit of the SM's ``assertions`` output: each may never become 1.
+ASSERTIONS: tuple[str, ...] = (
+    "the buffer of the selected warp was empty",
+    "buffer + in flight differs from the buffer depth",
+    "more than one warp was selected",
+    "two results in one writeback slot",
+    "the LSU got a request without room for it",
+    "a warp was selected that is not active",
+)
+
+
+def probe_layout(config: SmConfig) -> data.StructLayout:
+    """One cycle of the SM.
+
+    ``front`` and ``stall`` describe this cycle's selection. ``issue`` is the non-NOP instruction now in stage X, two cycles after its
+    selection, in issue order. ``wb`` is the register write of this cycle. ``store`` is a store as the LSU takes it up, in LSU order.
+    """
+    warp = config.warp_bits
+    lanes = data.ArrayLayout(32, config.threads)
+    return data.StructLayout({
+        "front": data.StructLayout({
+            "select": 1, "select_warp": warp, "select_nop": 1,
+            "miss": 1, "miss_warp": warp,
+            "refill": 1, "refill_line": 26,
+            "resolve": 1, "resolve_warp": warp, "redirect": 1,
+            "eligible": config.warps, "active": config.warps, "activate": config.warps,
+            "stall": 4,
+        }),
+        "issue": data.StructLayout({
+            "valid": 1, "warp": warp, "pc": 32, "instruction": 32, "mask": config.threads,
+        }),
+        "wb": data.StructLayout({"valid": 1, "value": writeback_layout(config)}),
+        "store": data.StructLayout({
+            "valid": 1, "warp": warp, "pc": 32, "size": 2, "mask": config.threads, "address": lanes, "data": lanes,
+        }),
+    })
+
+
+def counters_layout() -> data.StructLayout:
+    """The SM's counters; all but ``total_cycles`` run only inside the measured region (isa.md, mregion)."""
+    fields: dict[str, int | data.ArrayLayout] = dict.fromkeys(
+        ("total_cycles", "cycles", "committed", "committed_threads", "nops", "icache_misses", "taken_branches",
+         "loads", "load_wait_cycles"),
+        48,
+    )
+    fields["stalls"] = data.ArrayLayout(48, len(StallReason))
+    return data.StructLayout(fields)
