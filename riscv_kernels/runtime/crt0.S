@@ -1,0 +1,71 @@
+/* Start-up: warp 0 arrives here with lane 0 alone and every register undefined (isa.md, "Memory map and launch"). */
+#include "context.h"
+#include "simt_asm.h"
+
+    .section .text.start, "ax"
+    .globl _start
+    .type _start, @function
+_start:
+    csrr   a0, CSR_NUM_WARPS
+    la     a1, init_warp
+    WSPAWN(a0, a1)
+    li     t0, -1
+    TMC(t0)
+    la     t1, 1f
+    j      init_lanes
+1:  /* All lanes clear .bss, a row of words at a time; link.ld makes it a whole number of 32-lane rows. */
+    csrr   t0, CSR_THREAD_ID
+    csrr   t1, CSR_NUM_THREADS
+    slli   t0, t0, 2
+    slli   t1, t1, 2
+    la     t2, __bss_start
+    la     t3, __bss_end
+    beq    t2, t3, 3f
+2:  add    t4, t2, t0
+    sw     zero, 0(t4)
+    add    t2, t2, t1
+    bne    t2, t3, 2b
+3:  li     t0, 1
+    TMC(t0)
+    WSPAWN(t0, a1)               /* wait until the other warps have ended */
+    call   main
+    /* fall through: main's result is the exit code */
+    .size _start, . - _start
+
+    .globl exit
+    .type exit, @function
+exit:
+    sw     a0, 0x88(zero)
+    fence
+    TMC(zero)
+    .size exit, . - exit
+
+/* Every other warp, once: set the lanes up and end. Registers outlive the end of a warp. */
+    .type init_warp, @function
+init_warp:
+    li     t0, -1
+    TMC(t0)
+    la     t1, end_warp
+    .size init_warp, . - init_warp
+    /* fall through */
+
+/* Give every lane gp, tp and its stack; then jump to t1. */
+    .type init_lanes, @function
+init_lanes:
+    csrr   t0, CSR_MHARTID
+    lui    sp, 0xFFFF0
+    slli   t0, t0, 13            /* 8 KiB a hart */
+    sub    sp, sp, t0
+    .option push
+    .option norelax
+    la     gp, __global_pointer$
+    .option pop
+    la     tp, __spawn_context
+    jr     t1
+    .size init_lanes, . - init_lanes
+
+    .globl end_warp
+    .type end_warp, @function
+end_warp:
+    TMC(zero)
+    .size end_warp, . - end_warp

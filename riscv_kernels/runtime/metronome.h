@@ -1,0 +1,205 @@
+/* Metronome's kernel interface: SIMT instructions, thread mapping, divergence, barriers, local memory, console.
+ *
+ * A warp takes one decision per branch. A branch on data that differs between lanes is a fault unless it stands inside
+ * the macros below, which split the warp first:
+ *
+ *     SIMT_IF(x < y) { ... } SIMT_ELSE { ... } SIMT_ENDIF        (the else part may be left out)
+ *     SIMT_WHILE(x != 1) { ... } SIMT_ENDWHILE
+ *
+ * - No return, goto, or break out of such a region; a lane leaves a loop through the loop's condition.
+ * - && and || between data of a lane may become branches themselves: write & and | of comparisons.
+ * - c ? a : b of integers without side effects becomes a select and needs no macro; of floats it becomes a branch:
+ *   use simt_select_float(), fminf, fmaxf.
+ *
+ * Every lane executes exactly the instructions of its own path in their C order, so whatever a compiler may do to
+ * sequential code stays right as long as it invents no branch of its own: -fconvergent-functions keeps it from copying
+ * or threading branches past the SIMT instructions, and the empty asm at the head of each arm from turning the
+ * arm into selects, which for floats would be branches after the join.
+ */
+#ifndef METRONOME_H
+#define METRONOME_H
+
+#include <stdint.h>
+
+#include "context.h"
+
+#define SIMT_INLINE static inline __attribute__((always_inline))
+
+/* ---- SIMT instructions (isa.md) ---- */
+
+SIMT_INLINE void simt_tmc(uint32_t mask)
+{
+    __asm__ volatile(".insn r 0x0B, 0, 0, x0, %0, x0" ::"r"(mask) : "memory");
+}
+
+SIMT_INLINE void simt_wspawn(uint32_t count, void (*entry)(void))
+{
+    __asm__ volatile(".insn r 0x0B, 1, 0, x0, %0, %1" ::"r"(count), "r"(entry) : "memory");
+}
+
+/* The predicate comes back through the asm, so that the compiler knows nothing of it and cannot branch on it elsewhere. */
+SIMT_INLINE uint32_t simt_split(uint32_t *predicate)
+{
+    uint32_t pointer;
+    uint32_t value = *predicate;
+    __asm__ volatile(".insn r 0x0B, 2, 0, %0, %1, x0" : "=&r"(pointer), "+r"(value)::"memory");
+    *predicate = value;
+    return pointer;
+}
+
+SIMT_INLINE void simt_join(uint32_t pointer)
+{
+    __asm__ volatile(".insn r 0x0B, 3, 0, x0, %0, x0" ::"r"(pointer) : "memory");
+}
+
+SIMT_INLINE void simt_bar(uint32_t id, uint32_t warps)
+{
+    __asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1" ::"r"(id), "r"(warps) : "memory");
+}
+
+SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
+{
+    __asm__ volatile(".insn r 0x0B, 5, 0, x0, %0, %1" : "+r"(predicate) : "r"(restore_mask) : "memory");
+    return predicate;
+}
+
+/* ---- Divergence ---- */
+
+#define SIMT_IF(condition)                                   \
+    {                                                        \
+        uint32_t simt_predicate = (condition) ? 1u : 0u;     \
+        const uint32_t simt_pointer = simt_split(&simt_predicate); \
+        if (simt_predicate) {                                \
+            __asm__ volatile("# simt then");
+#define SIMT_ELSE                                            \
+        } else {                                             \
+            __asm__ volatile("# simt else");
+#define SIMT_ENDIF                                           \
+        }                                                    \
+        simt_join(simt_pointer);                             \
+    }
+
+#define SIMT_WHILE(condition)                                \
+    {                                                        \
+        const uint32_t simt_restore = simt_active_threads(); \
+        while (simt_pred((condition) ? 1u : 0u, simt_restore)) { \
+            __asm__ volatile("# simt loop");
+#define SIMT_ENDWHILE                                        \
+        }                                                    \
+    }
+
+/* ---- CSRs ---- */
+
+#define SIMT_CSR_READ(number)                                                   \
+    __extension__({                                                             \
+        uint32_t simt_csr;                                                      \
+        __asm__ volatile("csrr %0, %1" : "=r"(simt_csr) : "i"(number));         \
+        simt_csr;                                                               \
+    })
+/* For what never changes: the compiler may drop or merge the reads. */
+#define SIMT_CSR_CONSTANT(number)                                               \
+    __extension__({                                                             \
+        uint32_t simt_csr;                                                      \
+        __asm__("csrr %0, %1" : "=r"(simt_csr) : "i"(number));                  \
+        simt_csr;                                                               \
+    })
+#define SIMT_CSR_WRITE(number, value) \
+    __asm__ volatile("csrw %0, %1" ::"i"(number), "rK"((uint32_t)(value)) : "memory")
+
+SIMT_INLINE uint32_t simt_thread_id(void) { return SIMT_CSR_CONSTANT(CSR_THREAD_ID); }
+SIMT_INLINE uint32_t simt_warp_id(void) { return SIMT_CSR_CONSTANT(CSR_WARP_ID); }
+SIMT_INLINE uint32_t simt_core_id(void) { return SIMT_CSR_CONSTANT(CSR_CORE_ID); }
+SIMT_INLINE uint32_t simt_hart_id(void) { return SIMT_CSR_CONSTANT(CSR_MHARTID); }
+SIMT_INLINE uint32_t simt_num_threads(void) { return SIMT_CSR_CONSTANT(CSR_NUM_THREADS); }
+SIMT_INLINE uint32_t simt_num_warps(void) { return SIMT_CSR_CONSTANT(CSR_NUM_WARPS); }
+SIMT_INLINE uint32_t simt_num_cores(void) { return SIMT_CSR_CONSTANT(CSR_NUM_CORES); }
+SIMT_INLINE uint32_t simt_active_warps(void) { return SIMT_CSR_READ(CSR_ACTIVE_WARPS); }
+SIMT_INLINE uint32_t simt_active_threads(void) { return SIMT_CSR_READ(CSR_ACTIVE_THREADS); }
+SIMT_INLINE uint32_t simt_cycle(void) { return SIMT_CSR_READ(CSR_MCYCLE); }
+SIMT_INLINE uint32_t simt_instret(void) { return SIMT_CSR_READ(CSR_MINSTRET); }
+
+/* The measured region: the counters run between these two. */
+SIMT_INLINE void region_begin(void) { SIMT_CSR_WRITE(CSR_MREGION, 1); }
+SIMT_INLINE void region_end(void) { SIMT_CSR_WRITE(CSR_MREGION, 0); }
+
+/* The argument block that the host placed (mscratch at launch). */
+SIMT_INLINE const void *kernel_arguments(void) { return (const void *)SIMT_CSR_READ(CSR_MSCRATCH); }
+
+/* ---- Threads: grid and block, as in Vortex's vx_spawn_threads ---- */
+
+typedef struct {
+    uint32_t x, y, z;
+} dim3_t;
+
+typedef void (*thread_function)(const void *argument);
+
+/* Run `function(argument)` once for every thread of every block of the grid, on all warps; return when all are done.
+ *
+ * dimension   1, 2 or 3: how many entries of grid and block count.
+ * grid, block sizes; block may be null: blocks of one thread. The grid may have any size: what does not fit runs in
+ *             further rounds, and the last round masks the lanes that are left over.
+ * Returns 0, or -1 when a block has more threads than the machine (nothing ran).
+ * Call it from main, that is warp 0, lane 0. The threads of a block run on one group of warps and may use
+ * __syncthreads() and local_memory(). The function should be a leaf that lives in the 15 caller-saved registers:
+ * a stack access costs one memory line per lane.
+ */
+int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t *block, thread_function function,
+                  const void *argument);
+
+register uint32_t metronome_block_x __asm__("s2");
+register uint32_t metronome_block_y __asm__("s3");
+register uint32_t metronome_block_z __asm__("s4");
+register uint32_t metronome_thread_x __asm__("s5");
+register uint32_t metronome_thread_y __asm__("s6");
+register uint32_t metronome_thread_z __asm__("s7");
+register uint32_t metronome_local_group __asm__("s8");
+register uint32_t metronome_group_warps __asm__("s9");
+
+typedef struct {
+    thread_function function;
+    const void *argument;
+    uint32_t total, step, dimension;
+    dim3_t grid, block;
+    uint32_t block_size, group_warps;
+} __attribute__((aligned(CONTEXT_BYTES))) spawn_context;
+
+extern spawn_context __spawn_context;
+
+#define blockIdx ((dim3_t){metronome_block_x, metronome_block_y, metronome_block_z})
+#define threadIdx ((dim3_t){metronome_thread_x, metronome_thread_y, metronome_thread_z})
+#define gridDim (__spawn_context.grid)
+#define blockDim (__spawn_context.block)
+
+/* Wait until every warp of this block is here. */
+SIMT_INLINE void __syncthreads(void) { simt_bar(metronome_local_group, metronome_group_warps); }
+
+/* This block's slice of local memory, `bytes` long: the same for every thread of the block, another for each other
+ * block that is resident. The caller sees to it that all slices together fit. */
+SIMT_INLINE void *local_memory(uint32_t bytes)
+{
+    return (void *)(SIMT_CSR_CONSTANT(CSR_LOCAL_BASE) + metronome_local_group * bytes);
+}
+
+/* ---- Small helpers ---- */
+
+/* c ? a : b without a branch; c is 0 or 1. */
+SIMT_INLINE float simt_select_float(uint32_t c, float a, float b)
+{
+    uint32_t mask = 0u - c;
+    __asm__("" : "+r"(mask)); /* else the compiler sees through it and makes a float select, that is a branch */
+    const uint32_t bits = (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask);
+    return __builtin_bit_cast(float, bits);
+}
+
+/* Print one character, or a text, on this thread's console slot. */
+SIMT_INLINE void console_putchar(char character)
+{
+    ((volatile char *)0x40)[simt_hart_id() & 63] = character;
+}
+
+void console_puts(const char *text);
+void console_hex(uint32_t value);
+
+__attribute__((noreturn)) void exit(int code);
+
+#endif

@@ -1,0 +1,131 @@
+/* The workers behind spawn_threads(): every spawned warp runs one of them, warp 0 too. Registers: context.h. */
+#include "context.h"
+#include "simt_asm.h"
+
+/* Let only the first `left` lanes go on when fewer than all are left to do. Clobbers left and t6. */
+.macro limit_lanes left, lanes
+    bgeu   \left, \lanes, 99f
+    li     t6, 1
+    sll    t6, t6, \left
+    addi   t6, t6, -1
+    TMC(t6)
+99:
+.endm
+
+/* Split the linear number in \x into up to three coordinates. Clobbers t0-t2. */
+.macro split_linear x, y, z, size_x, size_y
+    li     \y, 0
+    li     \z, 0
+    lw     t0, CONTEXT_DIMENSION(tp)
+    addi   t0, t0, -1
+    beqz   t0, 98f
+    lw     t1, \size_x(tp)
+    addi   t0, t0, -1
+    divu   \y, \x, t1
+    mul    t2, \y, t1
+    sub    \x, \x, t2
+    beqz   t0, 98f
+    lw     t1, \size_y(tp)
+    divu   \z, \y, t1
+    mul    t2, \z, t1
+    sub    \y, \y, t2
+98:
+.endm
+
+/* void __spawn_threads(uint32_t warps), void __spawn_groups(uint32_t warps): warps 1..warps-1 start at the entry,
+ * warp 0 takes part with all its lanes; returns when every warp has ended. */
+    .section .text.spawn, "ax"
+.macro spawn name, entry, worker
+    .globl \name
+    .type \name, @function
+\name:
+    addi   sp, sp, -16
+    sw     ra, 12(sp)
+    la     a1, \entry
+    WSPAWN(a0, a1)
+    li     t0, -1
+    TMC(t0)
+    la     s11, 1f               /* in every lane: the leader decides where the worker returns to */
+    j      \worker
+1:  li     t0, 1
+    TMC(t0)
+    WSPAWN(t0, t0)               /* wait until the other warps have ended */
+    lw     ra, 12(sp)
+    addi   sp, sp, 16
+    ret
+    .size \name, . - \name
+.endm
+    spawn __spawn_threads, __threads_entry, __threads_worker
+    spawn __spawn_groups, __groups_entry, __groups_worker
+
+/* Blocks of one thread: lane l of warp w runs tasks (round * warps + w) * threads + l. */
+    .type __threads_entry, @function
+__threads_entry:
+    li     t0, -1
+    TMC(t0)
+    la     s11, end_warp
+    .size __threads_entry, . - __threads_entry
+    /* fall through */
+    .type __threads_worker, @function
+__threads_worker:
+    csrr   t0, CSR_WARP_ID
+    csrr   t1, CSR_NUM_THREADS
+    li     s5, 0
+    li     s6, 0
+    li     s7, 0
+    li     s8, 0
+    li     s9, 1
+    mul    s10, t0, t1
+1:  lw     t2, CONTEXT_TOTAL(tp)
+    csrr   t1, CSR_NUM_THREADS
+    sub    t2, t2, s10
+    limit_lanes t2, t1
+    csrr   s2, CSR_THREAD_ID
+    add    s2, s2, s10
+    split_linear s2, s3, s4, CONTEXT_GRID_X, CONTEXT_GRID_Y
+    lw     t0, CONTEXT_FUNCTION(tp)
+    lw     a0, CONTEXT_ARGUMENT(tp)
+    jalr   t0
+    lw     t0, CONTEXT_STEP(tp)
+    lw     t1, CONTEXT_TOTAL(tp)
+    add    s10, s10, t0
+    bltu   s10, t1, 1b
+    jr     s11
+    .size __threads_worker, . - __threads_worker
+
+/* Blocks of several threads: group g (s9 warps) runs blocks g, g + groups, g + 2 groups, ... */
+    .type __groups_entry, @function
+__groups_entry:
+    li     t0, -1
+    TMC(t0)
+    la     s11, end_warp
+    .size __groups_entry, . - __groups_entry
+    /* fall through */
+    .type __groups_worker, @function
+__groups_worker:
+    csrr   t3, CSR_WARP_ID
+    lw     s9, CONTEXT_WARPS(tp)
+    lw     t5, CONTEXT_BLOCK_SIZE(tp)
+    csrr   t4, CSR_NUM_THREADS
+    divu   s8, t3, s9
+    mul    t0, s8, s9
+    sub    t3, t3, t0            /* warp in the group */
+    mul    t3, t3, t4            /* its first thread */
+    sub    t5, t5, t3
+    limit_lanes t5, t4
+    csrr   s5, CSR_THREAD_ID
+    add    s5, s5, t3
+    split_linear s5, s6, s7, CONTEXT_BLOCK_X, CONTEXT_BLOCK_Y
+    mv     s10, s8
+1:  mv     s2, s10
+    split_linear s2, s3, s4, CONTEXT_GRID_X, CONTEXT_GRID_Y
+    lw     t0, CONTEXT_FUNCTION(tp)
+    lw     a0, CONTEXT_ARGUMENT(tp)
+    jalr   t0
+    BAR(s8, s9)                  /* the next block takes this block's local memory over */
+    lw     t0, CONTEXT_STEP(tp)
+    lw     t1, CONTEXT_TOTAL(tp)
+    add    s10, s10, t0
+    bltu   s10, t1, 1b
+    jr     s11
+    .size __groups_worker, . - __groups_worker

@@ -1,0 +1,186 @@
+"""Cross compiling kernels with the LLVM inside the ziglang wheel, and a cache of the results by content.
+
+The cache key is the hash of everything a build depends on: all sources and headers, the linker script, the flags and
+the compiler's version. There is no time stamp, so a stale build cannot be picked up.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["ARCH", "ToolchainError", "build_elf", "cache_directory", "compiler_version"]
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+RUNTIME = REPOSITORY / "riscv_kernels" / "runtime"
+
+#: What the machine executes (isa.md).
+ARCH = "rv32imf_zicond_zicsr_zifencei"
+
+_COMPILE_FLAGS = (
+    "--target=riscv32-unknown-elf",
+    f"-march={ARCH}",
+    "-mabi=ilp32f",
+    "-mno-relax",
+    "-ffreestanding",
+    "-fno-math-errno",
+    # a * b + c within one expression becomes one fused operation, across expressions never: host.py relies on it.
+    "-ffp-contract=on",
+    # No copying of SIMT instructions, no branch threaded past them (metronome.h).
+    "-fconvergent-functions",
+    # s2..s11 belong to the thread mapping (context.h).
+    *(f"-ffixed-x{number}" for number in range(18, 28)),
+    "-fomit-frame-pointer",
+    "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables",
+    # Code size and thus the instruction cache stay predictable; a kernel may ask for unrolling by pragma.
+    "-fno-unroll-loops",
+    "-ffile-compilation-dir=.",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-O2",
+    "-g",
+)
+_LINK_FLAGS = ("--no-relax", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
+
+
+class ToolchainError(Exception):
+    """The cross compiler is missing or refused a source; the text is one line and then the compiler's own message."""
+
+
+def cache_directory() -> Path:
+    """Where builds are kept: the environment's METRONOME_CACHE, else ``build/cache`` in the repository."""
+    return Path(os.environ.get("METRONOME_CACHE") or REPOSITORY / "build" / "cache")
+
+
+def compiler_version() -> str:
+    """The version of the ziglang wheel. Raises ToolchainError if it is not installed."""
+    try:
+        return importlib.metadata.version("ziglang")
+    except importlib.metadata.PackageNotFoundError:
+        raise ToolchainError("the cross compiler is missing: install the Python package ziglang") from None
+
+
+@functools.cache
+def _compiler_include() -> Path:
+    """Folder of the compiler's own freestanding headers (stdint.h and so on)."""
+    compiler_version()
+    spec = importlib.util.find_spec("ziglang")
+    assert spec is not None and spec.origin is not None, "the version check above found the package"
+    return Path(spec.origin).parent / "lib" / "include"
+
+
+def _run(arguments: Sequence[str], what: str, directory: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ziglang", *arguments], cwd=directory, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        message = (done.stderr + done.stdout).strip() or f"exit status {done.returncode}"
+        raise ToolchainError(f"{what} failed:\n{message}")
+
+
+def _relative(path: Path) -> str:
+    """The path as the debug information shall show it: relative to the repository where it lies inside."""
+    return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
+
+
+def _headers(folders: Iterable[Path]) -> list[Path]:
+    return sorted({header for folder in folders for header in folder.glob("*.h")})
+
+
+def _key(files: Iterable[Path], flags: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in (compiler_version(), *flags):
+        digest.update(text.encode() + b"\0")
+    for path in files:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise ToolchainError(f"cannot read {_relative(path)}: {error.strerror}") from None
+        digest.update(f"{_relative(path)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:32]
+
+
+def build_elf(
+    sources: Sequence[Path],
+    *,
+    name: str,
+    defines: Mapping[str, str | int] | None = None,
+    flags: Sequence[str] = (),
+    runtime: bool = True,
+    link_script: Path = RUNTIME / "link.ld",
+) -> Path:
+    """Compile C and assembly sources into one ELF in the cache and return its path.
+
+    Parameters
+    ----------
+    sources
+        ``.c`` and ``.S`` files; headers are found beside them and in ``riscv_kernels/runtime``.
+    name
+        File name of the result, without a folder or suffix.
+    defines
+        Preprocessor macros.
+    flags
+        Further compiler flags, after the standard ones.
+    runtime
+        Link the start-up code and the C runtime too. Without it a source must define ``_start``.
+
+    Raises
+    ------
+    ToolchainError
+        With the compiler's or linker's message.
+    """
+    sources = [Path(source).resolve() for source in sources]
+    if runtime:
+        sources = [RUNTIME / "crt0.S", RUNTIME / "spawn.S", RUNTIME / "runtime.c", *sources]
+    folders = list(dict.fromkeys([RUNTIME, *(source.parent for source in sources)]))
+    # The script of each folder is relative to the repository, so that the key does not depend on where that lies.
+    options = [
+        *_COMPILE_FLAGS,
+        *(f"-D{key}={value}" for key, value in (defines or {}).items()),
+        *(f"-I{_relative(folder)}" for folder in folders),
+        *flags,
+    ]
+    key = _key([*sources, *_headers(folders), link_script.resolve()], [*options, *_LINK_FLAGS, name])
+    target = cache_directory() / "kernels" / key
+    elf = target / f"{name}.elf"
+    if not elf.exists():
+        _build_into(target, elf.name, sources, options, link_script)
+    return elf
+
+
+def _build_into(target: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path) -> None:
+    """Build in a temporary folder beside the target, then move it there in one step."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix="building-", dir=target.parent)).resolve()
+    try:
+        include = _compiler_include()
+        system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+        objects = []
+        for position, source in enumerate(sources):
+            result = work / f"{position}.o"
+            command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
+            _run(command, f"compiling {_relative(source)}", REPOSITORY)
+            objects.append(str(result))
+        elf = work / name
+        _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)], f"linking {name}", REPOSITORY)
+        for path in objects:
+            Path(path).unlink()
+        try:
+            work.rename(target)
+        except OSError:
+            # Another process finished the same build first; a folder is only ever there complete.
+            if not (target / name).exists():
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
