@@ -1,0 +1,37 @@
+"""True least-recently-used order of the ways of one cache set, as a matrix of pairwise ages."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Mux, Value
+
+from .onehot import one_hot, or_all
+
+__all__ = ["lru_bits", "lru_touch", "lru_victim"]
+
+
+def _pairs(ways: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(ways) for j in range(i + 1, ways)]
+
+
+def lru_bits(ways: int) -> int:
+    """Bits of state per set: one per pair of ways (at least 1, so that one way needs no special case)."""
+    return max(1, len(_pairs(ways)))
+
+
+def lru_touch(state: Value, way: Value, ways: int) -> Value:
+    """The state after a use of ``way``. Bit (i, j), i < j, is 1 when way i was used after way j."""
+    used = one_hot(way, ways)
+    if ways == 1:
+        return Const(0, 1)
+    return Cat(Mux(used[i], 1, Mux(used[j], 0, state[n])) for n, (i, j) in enumerate(_pairs(ways)))
+
+
+def lru_victim(state: Value, ways: int) -> Value:
+    """The way used longest ago, one-hot."""
+    if ways == 1:
+        return Const(1, 1)
+    newer: list[list[Value]] = [[] for _ in range(ways)]
+    for n, (i, j) in enumerate(_pairs(ways)):
+        newer[i].append(state[n])
+        newer[j].append(~state[n])
+    return Cat(~or_all(bits) for bits in newer)

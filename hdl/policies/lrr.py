@@ -1,0 +1,19 @@
+"""Loose round robin."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Value
+from amaranth.lib import data
+
+from .base import LastWarpPolicy, pick_after
+
+__all__ = ["LooseRoundRobin"]
+
+
+class LooseRoundRobin(LastWarpPolicy):
+    """The first of last+1, last+2, ... in the eligible set (policies.md, ``lrr``)."""
+
+    name = "lrr"
+
+    def pick(self, state: data.View, eligible: Value) -> Value:
+        return pick_after(state.last, eligible)
