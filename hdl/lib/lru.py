@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Mux, Value
+from amaranth.hdl import Cat, Const, Value
 
 from .onehot import one_hot, or_all
 
@@ -23,7 +23,7 @@ def lru_touch(state: Value, way: Value, ways: int) -> Value:
     used = one_hot(way, ways)
     if ways == 1:
         return Const(0, 1)
-    return Cat(Mux(used[i], 1, Mux(used[j], 0, state[n])) for n, (i, j) in enumerate(_pairs(ways)))
+    return Cat(used[i] | (state[n] & ~used[j]) for n, (i, j) in enumerate(_pairs(ways)))
 
 
 def lru_victim(state: Value, ways: int) -> Value:

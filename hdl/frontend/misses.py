@@ -1,0 +1,160 @@
+"""Instruction-cache misses: which warp waits for which line, and the requests to memory."""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..layouts.memory import memory_request_layout, memory_response_layout
+from ..lib.onehot import encode, lowest_one, select
+
+__all__ = ["MissUnit", "icache_tag_bits"]
+
+
+def icache_tag_bits(config: SmConfig) -> int:
+    """Bits of the I-cache's own memory tag: the number of a miss register."""
+    return max(1, (config.icache_mshrs - 1).bit_length())
+
+
+class MissUnit(wiring.Component):
+    """Suspends warps whose fetch missed, requests each line once, wakes the warps when it is there.
+
+    - ``miss`` (cycle t+1 of the fetch, not squashed) with ``miss_warp`` and ``miss_line``: the warp is suspended from the next
+      cycle on. Misses to one line share one request. When every miss register is taken, the warp waits for one.
+    - ``release``: warps whose fetches are squashed in this cycle: their suspension ends; a request already made stays.
+    - Memory answers in cycle c: ``refill_valid``, ``refill_line``, data and error go to the store in c, the warps that wait for
+      the line (one that misses in c included) are not suspended from c+1 on, so they are selectable in c+1.
+    - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
+
+    ``pending_line`` holds each warp's fetch line (its pc after the miss), for warps that wait for a miss register.
+    Reset: nothing suspended, no request.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        self._count = config.icache_mshrs
+        self._line_bits = 32 - (config.line_bytes - 1).bit_length()
+        bits = icache_tag_bits(config)
+        super().__init__({
+            "miss": In(1),
+            "miss_warp": In(config.warp_bits),
+            "miss_line": In(self._line_bits),
+            "release": In(config.warps),
+            "invalidate": In(1),
+            "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
+            "suspended": Out(config.warps),
+            "refill_valid": Out(1),
+            "refill_line": Out(self._line_bits),
+            "refill_data": Out(config.line_bytes * 8),
+            "refill_error": Out(1),
+            "mem_request": Out(stream.Signature(memory_request_layout(config, tag_bits=bits))),
+            "mem_response": In(stream.Signature(memory_response_layout(config, tag_bits=bits))),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        valid = Signal(self._count)
+        sent = Signal(self._count)
+        stale = Signal(self._count)
+        lines = [Signal(self._line_bits, name=f"line_{i}") for i in range(self._count)]
+        answered = self._answer(m, valid=valid, stale=stale, lines=lines)
+        wanted, warp, line = self._choose(m)
+        granted = self._allocate(m, wanted=wanted, line=line, valid=valid, sent=sent, stale=stale, lines=lines,
+                                 answered=answered)
+        self._suspend(m, wanted=wanted, warp=warp, granted=granted, answered=answered)
+        self._request(m, valid=valid, sent=sent, lines=lines)
+        return m
+
+    def _answer(self, m: Module, *, valid: Signal, stale: Signal, lines: list[Signal]) -> Signal:
+        """The miss register that memory answers in this cycle, one-hot."""
+        answered = Signal(self._count)
+        response = self.mem_response
+        m.d.comb += [
+            response.ready.eq(1),
+            answered.eq(Mux(response.valid, (Const(1, self._count) << response.payload.tag)[: self._count], 0)),
+            self.refill_valid.eq((answered & ~stale).any() & ~self.invalidate),
+            self.refill_line.eq(Array(lines)[response.payload.tag]),
+            self.refill_data.eq(response.payload.data),
+            self.refill_error.eq(response.payload.error),
+        ]
+        return answered
+
+    def _choose(self, m: Module) -> tuple[Signal, Signal, Signal]:
+        """The miss to handle in this cycle: a new one, else the lowest warp that still waits for a miss register."""
+        config = self._config
+        self._waiting = Signal(config.warps)
+        oldest = Signal(config.warps)
+        wanted = Signal()
+        warp = Signal(config.warps)
+        line = Signal(self._line_bits)
+        m.d.comb += oldest.eq(lowest_one(self._waiting & ~self.release))
+        with m.If(self.miss):
+            m.d.comb += [
+                wanted.eq(1),
+                warp.eq(Const(1, config.warps) << self.miss_warp),
+                line.eq(self.miss_line),
+            ]
+        with m.Else():
+            m.d.comb += [
+                wanted.eq(oldest.any()),
+                warp.eq(oldest),
+                line.eq(select(oldest, [self.pending_line[i] for i in range(config.warps)])),
+            ]
+        return wanted, warp, line
+
+    def _allocate(self, m: Module, *, wanted: Signal, line: Signal, valid: Signal, sent: Signal, stale: Signal,
+                  lines: list[Signal], answered: Signal) -> Signal:
+        """The miss register that takes the miss (one-hot; 0: none is free), shared where the line is the same."""
+        same = Signal(self._count)
+        free = Signal(self._count)
+        granted = Signal(self._count)
+        m.d.comb += [
+            same.eq(Cat(valid[i] & (lines[i] == line) for i in range(self._count))),
+            free.eq(lowest_one(~valid)),
+            granted.eq(Mux(wanted, Mux(same.any(), same, free), 0)),
+        ]
+        m.d.sync += valid.eq((valid | granted) & ~answered)
+        # A request made before fence.i may carry the old instructions; one made after it may not.
+        with m.If(self.invalidate):
+            m.d.sync += stale.eq(stale | (valid & sent))
+        for i, register in enumerate(lines):
+            with m.If(granted[i] & ~same.any()):
+                m.d.sync += [register.eq(line), sent[i].eq(0), stale[i].eq(0)]
+        return granted
+
+    def _suspend(self, m: Module, *, wanted: Signal, warp: Signal, granted: Signal, answered: Signal) -> None:
+        config = self._config
+        number = encode(granted)
+        for i in range(config.warps):
+            register = Signal(range(max(2, self._count)), name=f"waits_on_{i}")
+            mine: Value = wanted & warp[i]
+            wakes = (self.suspended[i] & ~self._waiting[i] & answered.bit_select(register, 1))
+            with m.If(self.release[i]):
+                m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
+            with m.Elif(mine):
+                m.d.sync += [
+                    self.suspended[i].eq(~(granted & answered).any()),
+                    self._waiting[i].eq(~granted.any()),
+                    register.eq(number),
+                ]
+            with m.Elif(wakes):
+                m.d.sync += self.suspended[i].eq(0)
+
+    def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
+        """Offers the lowest-numbered unsent miss until memory takes it."""
+        offered = Signal(self._count)
+        locked = Signal(self._count)
+        m.d.comb += offered.eq(Mux(locked.any(), locked, lowest_one(valid & ~sent)))
+        m.d.comb += [
+            self.mem_request.valid.eq(offered.any()),
+            self.mem_request.payload.line.eq(select(offered, lines)),
+            self.mem_request.payload.tag.eq(encode(offered)),
+        ]
+        # Once offered, a request must not change until it is taken, even if a lower-numbered miss appears.
+        with m.If(self.mem_request.valid & self.mem_request.ready):
+            m.d.sync += locked.eq(0)
+        with m.Else():
+            m.d.sync += locked.eq(offered)
+        for i in range(self._count):
+            with m.If(offered[i] & self.mem_request.ready):
+                m.d.sync += sent[i].eq(1)

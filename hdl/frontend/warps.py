@@ -1,0 +1,67 @@
+"""The front end's state of every warp: where it fetches, and whether it may."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..layouts.control import activation_layout, resolution_layout
+from ..lib.onehot import select
+
+__all__ = ["WarpTable"]
+
+
+class WarpTable(wiring.Component):
+    """Fetch pc and pending control flow of every warp.
+
+    ``selected_pc`` is the fetch pc of the warp in ``selected`` (one-hot), which then advances by 4. Priority for the pc:
+    activation, resolution, miss, +4 (design.md section 3). ``unresolved[w]`` is set by the selection of a control
+    instruction (``selected_control``) and cleared by its resolution or by ``release`` (barriers, wspawn).
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__({
+            "selected": In(config.warps),
+            "selected_control": In(1),
+            "selected_pc": Out(32),
+            "missed": In(config.warps),
+            "missed_pc": In(32),
+            "resolution": In(resolution_layout(config)),
+            "release": In(config.warps),
+            "activation": In(activation_layout(config)),
+            "redirected": Out(config.warps),
+            "unresolved": Out(config.warps),
+            "pc": Out(data.ArrayLayout(32, config.warps)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pcs = [Signal(30, name=f"pc_{w}") for w in range(self._config.warps)]
+        following = Signal(30)
+        word = Signal(30)
+        m.d.comb += [
+            word.eq(select(self.selected, pcs)),
+            self.selected_pc.eq(word << 2),
+            following.eq(word + 1),
+        ]
+        for w, pc in enumerate(pcs):
+            resolved = Signal(name=f"resolved_{w}")
+            m.d.comb += [
+                resolved.eq(self.resolution.valid & (self.resolution.warp == w)),
+                self.redirected[w].eq(resolved & self.resolution.redirect),
+                self.pc[w].eq(pc << 2),
+            ]
+            with m.If(self.activation.warps[w]):
+                m.d.sync += pc.eq(self.activation.pc[2:])
+            with m.Elif(self.redirected[w]):
+                m.d.sync += pc.eq(self.resolution.target[2:])
+            with m.Elif(self.missed[w]):
+                m.d.sync += pc.eq(self.missed_pc[2:])
+            with m.Elif(self.selected[w]):
+                m.d.sync += pc.eq(following)
+            with m.If(resolved | self.release[w]):
+                m.d.sync += self.unresolved[w].eq(0)
+            with m.Elif(self.selected[w] & self.selected_control):
+                m.d.sync += self.unresolved[w].eq(1)
+        return m

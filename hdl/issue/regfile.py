@@ -1,0 +1,57 @@
+"""The register file of all warps."""
+
+from amaranth.hdl import Cat, Module, Mux
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..layouts.decoded import Decoded
+from ..layouts.execute import writeback_layout
+from .scoreboard import REGISTERS
+
+__all__ = ["RegisterFile"]
+
+
+class RegisterFile(wiring.Component):
+    """Integer and floating-point registers of every warp, one word per lane.
+
+    Read: ``warp`` and ``decoded`` in cycle t+1 (stage R); ``rs1`` and ``rs2`` in t+2. A source that the instruction does not use, x0
+    included, reads 0. Write: ``write`` in cycle c is visible to a read addressed in c+1. Registers are not reset
+    (in simulation and on an FPGA they start as 0).
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        lanes = data.ArrayLayout(32, config.threads)
+        super().__init__({
+            "warp": In(config.warp_bits),
+            "decoded": In(Decoded),
+            "rs1": Out(lanes),
+            "rs2": Out(lanes),
+            "write_valid": In(1),
+            "write": In(writeback_layout(config)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.registers = registers = Memory(
+            shape=32 * config.threads, depth=REGISTERS << config.warp_bits, init=[],
+        )
+        write = registers.write_port(granularity=32)
+        m.d.comb += [
+            write.addr.eq(Cat(self.write.rd, self.write.warp)),
+            write.data.eq(self.write.data.as_value()),
+            write.en.eq(Mux(self.write_valid, self.write.mask, 0)),
+        ]
+        info = self.decoded.info
+        for source, used, out in ((info.rs1, info.use_rs1, self.rs1), (info.rs2, info.use_rs2, self.rs2)):
+            read = registers.read_port()
+            # Not used is register number 0 (x0), which is never written and so holds 0.
+            m.d.comb += [
+                read.addr.eq(Cat(Mux(used, source, 0), self.warp)),
+                read.en.eq(1),
+                out.eq(read.data),
+            ]
+        return m
