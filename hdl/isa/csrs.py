@@ -1,0 +1,76 @@
+"""The CSR numbers of isa.md ("CSRs"). A number that is not here does not exist: its access is a fault."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["FLOAT_CSRS", "PERFORMANCE_CSRS", "ZERO_CSRS", "Csr"]
+
+
+class Csr(enum.IntEnum):
+    """CSR numbers by their names in the RISC-V manual, in Vortex or, for the last group, in isa.md."""
+
+    FFLAGS = 0x001
+    FRM = 0x002
+    FCSR = 0x003
+
+    SATP = 0x180
+    MSTATUS = 0x300
+    MISA = 0x301
+    MEDELEG = 0x302
+    MIDELEG = 0x303
+    MIE = 0x304
+    MTVEC = 0x305
+    MSCRATCH = 0x340
+    MEPC = 0x341
+    MCAUSE = 0x342
+    PMPCFG0 = 0x3A0
+    PMPADDR0 = 0x3B0
+    MNSTATUS = 0x744
+
+    MCYCLE = 0xB00
+    MCYCLEH = 0xB80
+    MINSTRET = 0xB02
+    MINSTRETH = 0xB82
+
+    THREAD_ID = 0xCC0
+    WARP_ID = 0xCC1
+    CORE_ID = 0xCC2
+    ACTIVE_WARPS = 0xCC3
+    ACTIVE_THREADS = 0xCC4
+
+    MVENDORID = 0xF11
+    MARCHID = 0xF12
+    MIMPID = 0xF13
+    MHARTID = 0xF14
+
+    NUM_THREADS = 0xFC0
+    NUM_WARPS = 0xFC1
+    NUM_CORES = 0xFC2
+    LOCAL_MEM_BASE = 0xFC3
+
+    MREGION = 0x7C0
+    #: The region counters, low halves; the high half of each is 0x80 above.
+    REGION_COMMITTED = 0xB03
+    REGION_NOPS = 0xB04
+    REGION_DISCREPANCIES = 0xB05
+    REGION_ERRORS = 0xB06
+    REGION_ICACHE_MISSES = 0xB07
+    REGION_TAKEN_BRANCHES = 0xB08
+    REGION_LOADS = 0xB09
+    REGION_LOAD_WAIT_CYCLES = 0xB0A
+    #: Cycles with no warp selected, reason 1 of :class:`hdl.layouts.probe.StallReason`; next is reason 2.
+    REGION_STALLS = 0xB0B
+
+
+#: An access waits until the warp's older instructions have completed.
+FLOAT_CSRS: frozenset[int] = frozenset({Csr.FFLAGS, Csr.FRM, Csr.FCSR})
+
+#: Writes are ignored, reads give 0.
+ZERO_CSRS: frozenset[int] = frozenset({
+    Csr.SATP, Csr.MSTATUS, Csr.MEDELEG, Csr.MIDELEG, Csr.MIE, Csr.MTVEC, Csr.MEPC, Csr.MCAUSE,
+    Csr.PMPCFG0, Csr.PMPADDR0, Csr.MNSTATUS,
+})
+
+#: Vortex's counter window, low and high halves: its exit code reads every number of it, so the unused ones read 0.
+PERFORMANCE_CSRS: frozenset[int] = frozenset(range(0xB00, 0xB20)) | frozenset(range(0xB80, 0xBA0))
