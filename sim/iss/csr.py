@@ -1,0 +1,131 @@
+"""The CSRs (isa.md): what each number reads, and which writes have an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hdl.config import FaultCause
+
+from .records import FaultError
+from .state import State
+from .view import DISCARD, View
+
+__all__ = ["access", "is_volatile", "unknown"]
+
+FFLAGS, FRM, FCSR = 0x001, 0x002, 0x003
+MSCRATCH, MREGION = 0x340, 0x7C0
+MCYCLE, MINSTRET = 0xB00, 0xB02
+HIGH = 0x80
+#: MXL = 1 (32 bits); extensions F, I, M, X (non-standard).
+MISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12 | 1 << 23
+#: mstatus, medeleg, mideleg, mie, mtvec, mepc, mcause, satp, pmpcfg0, pmpaddr0, mnstatus; mvendorid, marchid, mimpid.
+_ZERO = {0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0xF11, 0xF12, 0xF13}
+_COUNTERS = {number + high for number in (*range(0xB03, 0xB20), MCYCLE, MINSTRET) for high in (0, HIGH)}
+
+Reader = Callable[[State, View], int | np.ndarray]
+
+
+def _warp_numbers(state: State, view: View) -> np.ndarray:
+    return (view.row_numbers + view.first_row)[:, None]
+
+
+def _hart_numbers(state: State, view: View) -> np.ndarray:
+    config = state.config
+    first = config.threads * (_warp_numbers(state, view) + config.warps * config.core_id)
+    return first + state.lane_numbers
+
+
+def _low(value: int) -> int:
+    return value & 0xFFFF_FFFF
+
+
+#: What each CSR reads: a number, or an array that broadcasts to (rows of the view, threads).
+_READERS: dict[int, Reader] = {
+    FFLAGS: lambda state, view: (state.fcsr[view.rows] & 0x1F)[:, None],
+    FRM: lambda state, view: (state.fcsr[view.rows] >> 5)[:, None],
+    FCSR: lambda state, view: state.fcsr[view.rows][:, None],
+    0x301: lambda state, view: MISA,
+    MSCRATCH: lambda state, view: state.mscratch,
+    MREGION: lambda state, view: state.mregion,
+    MCYCLE: lambda state, view: _low(state.mcycle),
+    MCYCLE + HIGH: lambda state, view: _low(state.mcycle >> 32),
+    MINSTRET: lambda state, view: _low(state.minstret),
+    MINSTRET + HIGH: lambda state, view: _low(state.minstret >> 32),
+    0xCC0: lambda state, view: state.lane_numbers,
+    0xCC1: _warp_numbers,
+    0xCC2: lambda state, view: state.config.core_id,
+    0xCC3: lambda state, view: _low(state.active_mask),
+    0xCC4: lambda state, view: state.mask_words[view.rows][:, None],
+    0xF14: _hart_numbers,
+    0xFC0: lambda state, view: state.config.threads,
+    0xFC1: lambda state, view: state.config.warps,
+    0xFC2: lambda state, view: state.config.cores,
+    0xFC3: lambda state, view: state.config.memory_map.local,
+}
+for _number in (_ZERO | _COUNTERS) - set(_READERS):
+    _READERS[_number] = lambda state, view: 0
+
+
+def _write_fflags(state: State, warp: int, value: int) -> None:
+    state.fcsr[warp] = int(state.fcsr[warp]) & 0xE0 | value & 0x1F
+
+
+def _write_frm(state: State, warp: int, value: int) -> None:
+    state.fcsr[warp] = int(state.fcsr[warp]) & 0x1F | (value & 7) << 5
+
+
+def _write_fcsr(state: State, warp: int, value: int) -> None:
+    state.fcsr[warp] = value & 0xFF
+
+
+def _write_mscratch(state: State, warp: int, value: int) -> None:
+    state.mscratch = value
+
+
+def _write_mregion(state: State, warp: int, value: int) -> None:
+    state.mregion = value & 1
+
+
+#: Writes that have an effect; all others are ignored.
+_WRITERS: dict[int, Callable[[State, int, int], None]] = {
+    FFLAGS: _write_fflags, FRM: _write_frm, FCSR: _write_fcsr, MSCRATCH: _write_mscratch, MREGION: _write_mregion,
+}  # fmt: skip
+
+
+def is_volatile(number: int) -> bool:
+    """Whether the value depends on when it is read: the counters, and which warps are active."""
+    return number in _COUNTERS or number == 0xCC3
+
+
+def unknown(number: int, *, writes: bool) -> bool:
+    """Whether an access is a fault: no such CSR, or a write to a read-only number."""
+    return number not in _READERS or (writes and number >> 10 == 3)
+
+
+def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, writes: bool) -> Callable:
+    """One of the six CSR instructions.
+
+    ``operation`` is "rw", "rs" or "rc"; the operand is lane 0's ``rs1``, or ``zimm`` if that is None. An instruction
+    that ``writes`` serves one warp at a time: it changes what the next one reads.
+    """
+    if unknown(number, writes=writes):
+
+        def execute_unknown(state: State, view: View, pc: int) -> None:
+            raise FaultError(FaultCause.UNKNOWN_CSR, view.warps[0], number)
+
+        return execute_unknown
+    reader, writer = _READERS[number], _WRITERS.get(number)
+
+    def execute(state: State, view: View, pc: int) -> None:
+        old = reader(state, view)
+        if writes and writer is not None:
+            source = zimm if rs1 is None else int(view.r[rs1][0, 0])
+            before = int(np.broadcast_to(old, view.mask.shape)[0, 0])
+            after = {"rw": source, "rs": before | source, "rc": before & ~source}[operation]
+            writer(state, view.warps[0], after)
+        if rd != DISCARD:
+            view.put(rd, old)
+
+    return execute

@@ -1,0 +1,99 @@
+"""Loads and stores: every lane goes to local memory or to the backing store by its own address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hdl.config import FaultCause
+from sim.memory.store import AccessError
+
+from .records import FaultError
+from .state import State
+from .view import View
+
+__all__ = ["load", "store"]
+
+_SIGNED_DTYPES = {1: np.int8, 2: np.int16}
+
+
+def _check_aligned(view: View, addrs: np.ndarray, size: int, cause: FaultCause) -> None:
+    if size > 1 and int(np.bitwise_or.reduce(addrs)) & (size - 1):
+        position = int(np.argmax(addrs & (size - 1) != 0))
+        raise FaultError(cause, view.warp_of(position), int(addrs[position]))
+
+
+def _access_fault(state: State, view: View, addrs: np.ndarray, size: int, cause: FaultCause) -> FaultError:
+    """The fault of the first of ``addrs`` that neither local memory nor the backing store answers for."""
+    local = (addrs >= state.local.base) & (addrs < state.local.end)
+    inside = (addrs >= state.memory.memory_map.first) & (addrs <= state.memory.memory_map.end - size)
+    position = int(np.argmax(~(local | inside)))
+    return FaultError(cause, view.warp_of(position), int(addrs[position]))
+
+
+def _gather(state: State, view: View, addrs: np.ndarray, size: int) -> np.ndarray:
+    """The zero-extended values at ``addrs`` (lanes,); of shape (1,) if all addresses are equal."""
+    low, high = int(addrs.min()), int(addrs.max())
+    if low == high:
+        addrs = addrs[:1]
+    local = state.local
+    try:
+        if high < local.base or low >= local.end:
+            return state.memory.gather(addrs, size, (low, high))
+        if low >= local.base and high < local.end:
+            return local.gather(addrs, size)
+        inside = (addrs >= local.base) & (addrs < local.end)
+        values = np.empty(addrs.shape, np.uint32)
+        values[~inside] = state.memory.gather(addrs[~inside], size)
+        values[inside] = local.gather(addrs[inside], size)
+        return values
+    except AccessError:
+        raise _access_fault(state, view, addrs, size, FaultCause.LOAD_ACCESS) from None
+
+
+def _scatter(state: State, view: View, addrs: np.ndarray, data: np.ndarray, size: int) -> None:
+    low, high = int(addrs.min()), int(addrs.max())
+    local = state.local
+    try:
+        if high < local.base or low >= local.end:
+            state.memory.scatter(addrs, data, size, (low, high))
+        elif low >= local.base and high < local.end:
+            local.scatter(addrs, data, size)
+        else:
+            inside = (addrs >= local.base) & (addrs < local.end)
+            state.memory.scatter(addrs[~inside], data[~inside], size)
+            local.scatter(addrs[inside], data[inside], size)
+    except AccessError:
+        raise _access_fault(state, view, addrs, size, FaultCause.STORE_ACCESS) from None
+
+
+def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[State, View, int], None]:
+    """rd := ``size`` bytes at rs1 + ``imm``, extended by sign or by zero."""
+    offset = np.array(imm & 0xFFFF_FFFF, np.uint32)
+    extend = _SIGNED_DTYPES.get(size) if signed else None
+
+    def execute(state: State, view: View, pc: int) -> None:
+        addrs = view.active(view.r[rs1] + offset)
+        _check_aligned(view, addrs, size, FaultCause.LOAD_MISALIGNED)
+        values = _gather(state, view, addrs, size)
+        if extend is not None:
+            values = values.astype(extend).astype(np.int32).view(np.uint32)
+        if len(values) == 1:
+            view.put(rd, values)
+        else:
+            view.put_active(rd, values)
+
+    return execute
+
+
+def store(rs1: int, rs2: int, imm: int, size: int) -> Callable[[State, View, int], None]:
+    """The low ``size`` bytes of rs2 to rs1 + ``imm``, lanes in ascending order."""
+    offset = np.array(imm & 0xFFFF_FFFF, np.uint32)
+
+    def execute(state: State, view: View, pc: int) -> None:
+        addrs = view.active(view.r[rs1] + offset)
+        _check_aligned(view, addrs, size, FaultCause.STORE_MISALIGNED)
+        _scatter(state, view, addrs, view.active(view.r[rs2]), size)
+
+    return execute
