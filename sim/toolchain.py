@@ -51,7 +51,7 @@ _COMPILE_FLAGS = (
     "-O2",
     "-g",
 )
-_LINK_FLAGS = ("--no-relax", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
+_LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
 
 
 class ToolchainError(Exception):

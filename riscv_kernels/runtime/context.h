@@ -5,7 +5,7 @@
  * they belong to spawn.S. Thus a thread knows its place without one memory access, and no warp saves a register.
  *   s2 s3 s4   blockIdx.x .y .z
  *   s5 s6 s7   threadIdx.x .y .z
- *   s8         the group's number among those resident (barrier number, slice of local memory)
+ *   s8         the block's number among those resident (barrier number, slice of local memory)
  *   s9         warps in a group
  *   s10        linear number: first task of this round (threads), or block (groups)
  *   s11        where the worker returns to

@@ -73,9 +73,10 @@ __threads_worker:
     li     s5, 0
     li     s6, 0
     li     s7, 0
-    li     s8, 0
+    csrr   s8, CSR_THREAD_ID
     li     s9, 1
     mul    s10, t0, t1
+    add    s8, s8, s10
 1:  lw     t2, CONTEXT_TOTAL(tp)
     csrr   t1, CSR_NUM_THREADS
     sub    t2, t2, s10

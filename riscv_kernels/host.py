@@ -1,0 +1,140 @@
+"""What the host sides of all kernels share: buffers in memory, comparing results, fused multiply-add in numpy."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hdl.config import SmConfig
+
+__all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", "compare", "fma32", "random_values",
+           "require_size", "value_word"]
+
+#: ``read(address, count) -> bytes``
+ReadMemory = Callable[[int, int], bytes]
+
+#: Room for the argument block, in front of the buffers.
+ARGUMENT_BYTES = 0x1000
+_ALIGNMENT = 64
+#: After each buffer one memory line stays zero; a kernel that writes past the end is caught there.
+_GUARD_BYTES = 64
+_MOST_MESSAGES = 8
+#: What an output holds before the kernel has written it: as a float a NaN, as an integer nothing that occurs by chance.
+UNWRITTEN = 0xFFA5A5A5
+
+_FLOAT_BITS = struct.Struct("<f")
+
+
+class KernelError(ValueError):
+    """A kernel, type or size that cannot be run; one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One input of a kernel and the check of its output."""
+
+    #: The argument block, at the user area's start.
+    arguments: bytes
+    #: name -> (address, initial bytes)
+    buffers: dict[str, tuple[int, bytes]]
+    #: Mismatches after the run, one line each; empty: passed.
+    check: Callable[[ReadMemory], list[str]]
+
+
+@dataclass
+class Buffers:
+    """Places a kernel's buffers one after the other behind the argument block."""
+
+    config: SmConfig
+    placed: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    _next: int = 0
+
+    def __post_init__(self) -> None:
+        self._next = self.config.memory_map.user + ARGUMENT_BYTES
+
+    def place(self, name: str, values: np.ndarray) -> int:
+        """Give ``values`` (any shape, 32-bit elements) a place and return its address.
+
+        Raises
+        ------
+        KernelError
+            If the buffers would reach into the program.
+        """
+        data = np.ascontiguousarray(values).tobytes()
+        address = self._next
+        self._next += -(-len(data) // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
+        if self._next > self.config.memory_map.start:
+            raise KernelError(f"buffer {name!r} does not fit below the program at {self.config.memory_map.start:#x}")
+        self.placed[name] = (address, data)
+        return address
+
+    def place_output(self, name: str, shape: int | tuple[int, ...]) -> int:
+        """Room for 32-bit results, filled with a pattern that no result has by chance."""
+        return self.place(name, np.full(shape, UNWRITTEN, np.uint32))
+
+
+def require_size(kernel: str, size: int, most: int) -> None:
+    """Raise KernelError unless 1 <= size <= most."""
+    if not 1 <= size <= most:
+        raise KernelError(f"size of {kernel} must be between 1 and {most}, not {size}")
+
+
+def value_word(value: int | float | np.generic, dtype: str) -> int:
+    """The 32-bit word of one int32 or float32 value, for an argument block."""
+    if dtype == "float32":
+        return int.from_bytes(_FLOAT_BITS.pack(value), "little")
+    return int(value) & 0xFFFF_FFFF
+
+
+def random_values(rng: np.random.Generator, dtype: str, shape: int | tuple[int, ...]) -> np.ndarray:
+    """Inputs: int32 over the full range; float32 of both signs over eight orders of magnitude."""
+    if dtype == "int32":
+        return rng.integers(-(1 << 31), 1 << 31, shape, np.int64).astype(np.int32)
+    return (rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 5, shape)).astype(np.float32)
+
+
+def _text(word: int, dtype: np.dtype) -> str:
+    value = np.array(word, np.uint32).view(dtype)
+    return f"{value} ({word:#010x})"
+
+
+def compare(read: ReadMemory, name: str, address: int, expected: np.ndarray) -> list[str]:
+    """Compare a buffer with ``expected`` bit by bit, and the guard line behind it with zero.
+
+    Returns at most eight lines that name the element (and a ninth with the number of further ones).
+    """
+    words = np.frombuffer(read(address, expected.nbytes), np.uint32)
+    wanted = np.ascontiguousarray(expected).reshape(-1).view(np.uint32)
+    wrong = np.flatnonzero(words != wanted)
+    messages = []
+    for flat in wrong[:_MOST_MESSAGES].tolist():
+        index = ", ".join(str(int(part)) for part in np.unravel_index(flat, expected.shape))
+        got, want = _text(int(words[flat]), expected.dtype), _text(int(wanted[flat]), expected.dtype)
+        messages.append(f"{name}[{index}] at {address + 4 * flat:#010x} is {got}, expected {want}")
+    if len(wrong) > _MOST_MESSAGES:
+        messages.append(f"{name}: {len(wrong) - _MOST_MESSAGES} more of {len(wanted)} differ")
+    guard = address + -(-expected.nbytes // _ALIGNMENT) * _ALIGNMENT
+    if any(read(guard, _GUARD_BYTES)):
+        messages.append(f"{name}: the memory behind its end, at {guard:#010x}, was written")
+    return messages
+
+
+def fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """a * b + c of float32 arrays, rounded once to nearest even, as fmadd.s does. No NaN, infinity or overflow.
+
+    The product of two float32 is exact in float64. The sum is rounded to float64 *to odd* (Boldo and Melquiond,
+    "Emulation of FMA and correctly rounded sums", 2008), after which the rounding to float32 is the right one.
+    """
+    product = a.astype(np.float64) * b.astype(np.float64)
+    addend = c.astype(np.float64)
+    total = product + addend
+    # What the addition lost, exactly (Knuth's two-sum).
+    virtual = total - product
+    lost = (product - (total - virtual)) + (addend - virtual)
+    even = (total.view(np.int64) & 1) == 0
+    toward = np.where(lost > 0, np.inf, -np.inf)
+    odd = np.where((lost != 0) & even, np.nextafter(total, toward), total)
+    return odd.astype(np.float32)

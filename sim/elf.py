@@ -1,0 +1,290 @@
+"""Program images: a small reader of RISC-V ELF32 executables, and raw binaries.
+
+The header and segment checks are ours, so that every refusal says what is wrong in one line; the line table is read
+by pyelftools, and only when a source line is asked for.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import io
+import itertools
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.elffile import ELFFile
+
+from hdl.config import MemoryMap
+
+__all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf"]
+
+_HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
+_PROGRAM_HEADER = struct.Struct("<8I")
+_SECTION_HEADER = struct.Struct("<10I")
+_SYMBOL = struct.Struct("<IIIBBH")
+_MACHINE_RISCV = 243
+_TYPE_EXECUTABLE = 2
+_LOAD = 1
+_SYMBOL_TABLE = 2
+_FUNCTION = 2
+_FLAG_RVC = 0x1
+#: Set for the double and the quad float ABI alike.
+_FLAG_WIDE_FLOAT_ABI = 0x4
+_TYPES = {0: "no type", 1: "an object file, not linked", 3: "a shared object or position-independent", 4: "a core dump"}
+
+
+class ImageError(ValueError):
+    """A program image that cannot be loaded; one line: what, where, what to do."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """``data`` at ``address``, then zeros up to ``size`` bytes in all."""
+
+    address: int
+    data: bytes
+    size: int
+    writable: bool = True
+
+    @property
+    def end(self) -> int:
+        """One past the last byte in memory."""
+        return self.address + self.size
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElfImage:
+    """A checked program image: segments in ascending order, inside memory, not overlapping."""
+
+    path: Path
+    entry: int
+    segments: tuple[Segment, ...]
+    #: name -> (address, size in bytes); a name defined several times has the last global one.
+    symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
+    #: (address, end, name) of every function, ascending.
+    functions: tuple[tuple[int, int, str], ...] = ()
+    #: The whole file where it is an ELF, for the line table.
+    content: bytes = field(default=b"", repr=False)
+
+    def function_at(self, pc: int) -> str | None:
+        """The function that ``pc`` lies in, or None."""
+        position = bisect.bisect_right(self.functions, pc, key=lambda entry: entry[0]) - 1
+        if position < 0 or pc >= self.functions[position][1]:
+            return None
+        return self.functions[position][2]
+
+    def source_line(self, pc: int) -> str | None:
+        """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read."""
+        rows = self._lines
+        position = bisect.bisect_right(rows, pc, key=lambda row: row[0]) - 1
+        if position < 0 or pc >= rows[position][1]:
+            return None
+        return rows[position][2]
+
+    @functools.cached_property
+    def _lines(self) -> tuple[tuple[int, int, str], ...]:
+        """(address, end, file:line), ascending; empty without a line table."""
+        if not self.content:
+            return ()
+        try:
+            return tuple(sorted(_line_rows(self.content)))
+        except Exception:
+            # The debug information is a courtesy: whatever a third-party parser makes of a broken table
+            # (it raises nearly anything), the program itself runs without.
+            return ()
+
+
+def _line_rows(content: bytes) -> Iterator[tuple[int, int, str]]:
+    elf = ELFFile(io.BytesIO(content))
+    if not elf.has_dwarf_info():
+        return
+    dwarf = elf.get_dwarf_info()
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        names = _file_names(program.header)
+        state = None
+        for entry in program.get_entries():
+            if entry.state is None:
+                continue
+            if state is not None and entry.state.address > state.address and state.line:
+                yield state.address, entry.state.address, f"{names.get(state.file, '?')}:{state.line}"
+            state = None if entry.state.end_sequence else entry.state
+
+
+def _file_names(header: Mapping[str, Any]) -> dict[int, str]:
+    """File number -> path, of a line program of DWARF 2 to 5."""
+    first = 0 if header["version"] >= 5 else 1
+    folders = header["include_directory"]
+    names = {}
+    for number, entry in enumerate(header["file_entry"], first):
+        folder = entry.dir_index - first
+        path = entry.name.decode(errors="replace")
+        if 0 <= folder < len(folders) and not path.startswith("/"):
+            prefix = folders[folder].decode(errors="replace")
+            path = path if prefix in ("", ".") else f"{prefix}/{path}"
+        names[number] = path.removeprefix("./")
+    return names
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Bounds-checked access to the bytes of one file."""
+
+    path: Path
+    content: bytes
+
+    def fail(self, what: str) -> ImageError:
+        return ImageError(f"{self.path}: {what}")
+
+    def table(self, layout: struct.Struct, offset: int, count: int, stride: int, what: str) -> list[tuple[Any, ...]]:
+        """``count`` records, ``stride`` bytes apart. Raises ImageError if they are not inside the file."""
+        if count == 0:
+            return []
+        if stride < layout.size:
+            raise self.fail(f"its {what} has entries of {stride} bytes instead of {layout.size}; the file is damaged")
+        if offset + count * stride > len(self.content):
+            raise self.fail(f"its {what} lies outside the file; the file is cut off or damaged")
+        return [layout.unpack_from(self.content, offset + index * stride) for index in range(count)]
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ImageError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ImageError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def _check_header(reader: _Reader, header: tuple[Any, ...]) -> None:
+    ident, kind, machine, flags = header[0], header[1], header[2], header[7]
+    if ident[4] == 2:
+        raise reader.fail("a 64-bit ELF; build it for riscv32")
+    if ident[4] != 1:
+        raise reader.fail(f"ELF class {ident[4]} is unknown; the file is damaged")
+    if ident[5] != 1:
+        raise reader.fail("a big-endian ELF; build it for little-endian riscv32")
+    if machine != _MACHINE_RISCV:
+        raise reader.fail(f"an ELF for machine {machine}, not RISC-V ({_MACHINE_RISCV}); build it for riscv32")
+    if kind != _TYPE_EXECUTABLE:
+        what = _TYPES.get(kind, f"of type {kind}")
+        raise reader.fail(f"an ELF that is {what}, not an executable; link it to fixed addresses")
+    if flags & _FLAG_RVC:
+        raise reader.fail("contains compressed instructions; build it with -march=rv32imf, without c")
+    if flags & _FLAG_WIDE_FLOAT_ABI:
+        raise reader.fail("uses a floating-point ABI wider than single; build it with -mabi=ilp32f or ilp32")
+
+
+def _segments(reader: _Reader, records: list[tuple[Any, ...]], memory_map: MemoryMap) -> tuple[Segment, ...]:
+    segments = []
+    for kind, offset, address, _, file_size, memory_size, flags, _ in records:
+        if kind != _LOAD or memory_size == 0:
+            continue
+        if file_size > memory_size:
+            raise reader.fail(f"segment at {address:#010x} holds more bytes than it takes; the file is damaged")
+        if offset + file_size > len(reader.content):
+            raise reader.fail(f"segment at {address:#010x} lies outside the file; the file is cut off or damaged")
+        data = reader.content[offset : offset + file_size]
+        segments.append(Segment(address, data, memory_size, bool(flags & 2)))
+    if not segments:
+        raise reader.fail("nothing to load; link it with a loadable segment")
+    return _checked(reader, segments, memory_map)
+
+
+def _checked(reader: _Reader, segments: list[Segment], memory_map: MemoryMap) -> tuple[Segment, ...]:
+    """The segments in ascending order. Raises ImageError if one is outside memory or two overlap."""
+    ordered = sorted(segments, key=lambda segment: segment.address)
+    for segment in ordered:
+        if segment.address < memory_map.first or segment.end > memory_map.end:
+            raise reader.fail(
+                f"segment {segment.address:#010x}..{segment.end:#010x} is outside memory "
+                f"({memory_map.first:#010x}..{memory_map.end:#010x}); link it to {memory_map.start:#010x}"
+            )
+    for lower, upper in itertools.pairwise(ordered):
+        if upper.address < lower.end:
+            raise reader.fail(f"segments at {lower.address:#010x} and {upper.address:#010x} overlap; link it again")
+    return tuple(ordered)
+
+
+def _symbols(reader: _Reader, sections: list[tuple[Any, ...]]) -> list[tuple[str, int, int, int, int]]:
+    """(name, address, size, type, binding) of every defined, named symbol that is not the assembler's own."""
+    found = []
+    for section in sections:
+        _, kind, _, _, offset, size, link, _, _, stride = section
+        if kind != _SYMBOL_TABLE:
+            continue
+        if link >= len(sections):
+            raise reader.fail("its symbol table names no string table; the file is damaged")
+        start = sections[link][4]
+        strings = reader.content[start : start + sections[link][5]]
+        count = size // max(stride, 1)
+        table = reader.table(_SYMBOL, offset, count, stride, "symbol table")
+        for name_offset, address, length, info, _, where in table:
+            name = strings[name_offset : max(strings.find(b"\0", name_offset), 0)].decode(errors="replace")
+            if where != 0 and name and not name.startswith((".", "$")):
+                found.append((name, address, length, info & 15, info >> 4))
+    return found
+
+
+def load_elf(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImage:
+    """Read a RISC-V ELF32 executable.
+
+    Raises
+    ------
+    ImageError
+        For a file that is missing, is no ELF, is not for this machine (64 bit, big endian, another processor,
+        compressed instructions, double-precision ABI), is not linked, is damaged, or does not fit into ``memory_map``.
+    """
+    path = Path(path)
+    reader = _Reader(path, _read_file(path))
+    if reader.content[:4] != b"\x7fELF":
+        raise reader.fail("not an ELF file; give a linked riscv32 executable, or a raw image with --bin")
+    header = reader.table(_HEADER, 0, 1, _HEADER.size, "header")[0]
+    _check_header(reader, header)
+    entry, program_offset, section_offset = header[4], header[5], header[6]
+    program_stride, program_count, section_stride, section_count = header[9:13]
+    segments = _segments(
+        reader, reader.table(_PROGRAM_HEADER, program_offset, program_count, program_stride, "program header table"),
+        memory_map or MemoryMap(),
+    )
+    if entry % 4 or not any(segment.address <= entry < segment.end for segment in segments):
+        raise reader.fail(f"its entry point {entry:#010x} is not an instruction in a segment; link it with an entry")
+    symbols = _symbols(
+        reader, reader.table(_SECTION_HEADER, section_offset, section_count, section_stride, "section table")
+    )
+    symbols.sort(key=lambda symbol: symbol[4])  # local ones first: a global of the same name wins
+    functions = {(address, address + size, name) for name, address, size, kind, _ in symbols if kind == _FUNCTION}
+    return ElfImage(
+        path=path,
+        entry=entry,
+        segments=segments,
+        symbols={name: (address, size) for name, address, size, _, _ in symbols},
+        functions=tuple(sorted(functions)),
+        content=reader.content,
+    )
+
+
+def load_binary(path: str | Path, base: int | None = None, memory_map: MemoryMap | None = None) -> ElfImage:
+    """Take a file as a raw image at ``base`` (default: the machine's start address), entered at its first byte.
+
+    Raises
+    ------
+    ImageError
+        For a file that is missing or empty, a ``base`` that is not a multiple of 4, or an image that is not in memory.
+    """
+    path = Path(path)
+    memory_map = memory_map or MemoryMap()
+    base = memory_map.start if base is None else base
+    reader = _Reader(path, _read_file(path))
+    if not reader.content:
+        raise reader.fail("empty; a raw image has at least one instruction")
+    if base % 4:
+        raise reader.fail(f"base {base:#x} is not a multiple of 4")
+    segment = Segment(base, reader.content, len(reader.content))
+    return ElfImage(path=path, entry=base, segments=_checked(reader, [segment], memory_map))
