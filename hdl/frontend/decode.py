@@ -1,0 +1,133 @@
+"""The decoder, generated from the decode table."""
+
+from collections.abc import Callable
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..isa.csrs import FLOAT_CSRS
+from ..isa.ops import OP_BITS, SystemOp, Unit
+from ..isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
+from ..layouts.decoded import Decoded
+
+__all__ = ["Decoder"]
+
+
+class Decoder(wiring.Component):
+    """Makes a :class:`hdl.layouts.decoded.Decoded` of an instruction word; combinational, no state.
+
+    - A word in no row of the table is unit SYSTEM, op ILLEGAL; with ``fetch_error`` (memory answered the fetch with
+      an error; the word does not matter) it is unit SYSTEM, op FETCH_FAULT. All other fields are then 0.
+    - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
+      and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
+    - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it.
+
+    Rows exclude each other, so every output bit is an OR over the rows that set it: no priority chain.
+
+    Parameters
+    ----------
+    fpu : bool
+        Without it every instruction of F, ``flw`` and ``fsw`` included, is illegal.
+    """
+
+    def __init__(self, *, fpu: bool = False):
+        self._rows = tuple(row for row in INSTRUCTIONS if fpu or not row.fp)
+        super().__init__({
+            "instruction": In(32),
+            "fetch_error": In(1),
+            "decoded": Out(Decoded),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The all-zero word is in no row, so a failed fetch decodes to nothing.
+        word = Signal(32)
+        m.d.comb += word.eq(Mux(self.fetch_error, 0, self.instruction))
+
+        match = _match_rows(m, word, self._rows)
+
+        def where(condition: Callable[[Instruction], object]) -> Value:
+            """1 iff the word is a row for which the condition holds."""
+            return _any(match[row.mnemonic] for row in self._rows if condition(row))
+
+        known = Signal()
+        out, info = self.decoded, self.decoded.info
+        unit = _or_constants(where, len(info.unit.as_value()), lambda row: row.unit.value)
+        op = _or_constants(where, OP_BITS, lambda row: row.op.value)
+        m.d.comb += [
+            known.eq(where(lambda row: True)),
+            info.unit.as_value().eq(unit | Mux(known, 0, Unit.SYSTEM.value)),
+            out.op.eq(op | Mux(self.fetch_error, SystemOp.FETCH_FAULT.value, SystemOp.ILLEGAL.value)),
+            out.use_imm.eq(where(lambda row: row.use_imm)),
+            out.use_pc.eq(where(lambda row: row.use_pc)),
+            out.rm.eq(Mux(where(lambda row: row.rm), word[12:15], 0)),
+            out.imm.eq(_immediate(where, word)),
+            info.control.eq(where(lambda row: row.control)),
+            info.fence.eq(where(lambda row: row.fence)),
+            info.drain.eq(where(lambda row: row.imm is ImmFormat.CSR)
+                          & _any(word[20:32] == number for number in sorted(FLOAT_CSRS))),
+        ]
+        operands = {"rd": (info.writes_rd, 7), "rs1": (info.use_rs1, 15), "rs2": (info.use_rs2, 20),
+                    "rs3": (info.use_rs3, 27)}
+        for operand, (flag, low) in operands.items():
+            field = word[low:low + 5]
+            is_int = where(lambda row, operand=operand: getattr(row, operand) is RegFile.INT)
+            is_fp = where(lambda row, operand=operand: getattr(row, operand) is RegFile.FP)
+            m.d.comb += [
+                flag.eq(is_fp | (is_int & field.any())),
+                info[operand].eq(Mux(flag, Cat(field, is_fp), 0)),
+            ]
+        return m
+
+
+def _match_rows(m: Module, word: Value, rows: tuple[Instruction, ...]) -> dict[str, Value]:
+    """One bit a row, by mnemonic. Each field of the word is compared with each of its values once, for all rows."""
+    compared: dict[tuple[int, int, int], Signal] = {}
+    match = {}
+    for row in rows:
+        parts = []
+        for low, high in ((0, 7), (7, 12), (12, 15), (15, 20), (20, 25), (25, 32)):
+            used = [bit for bit in range(low, high) if row.mask >> bit & 1]
+            if not used:
+                continue
+            first, last = used[0], used[-1] + 1
+            if len(used) != last - first:
+                raise ValueError(f"the mask of {row.mnemonic} must be contiguous in bits {high - 1}..{low}")
+            value = row.match >> first & (1 << len(used)) - 1
+            if (first, last, value) not in compared:
+                compared[first, last, value] = Signal(name=f"word_{last - 1}_{first}_is_{value:x}")
+                m.d.comb += compared[first, last, value].eq(word[first:last] == value)
+            parts.append(compared[first, last, value])
+        match[row.mnemonic] = Signal(name=f"is_{row.mnemonic.replace('.', '_')}")
+        m.d.comb += match[row.mnemonic].eq(Cat(*parts).all())
+    return match
+
+
+def _any(bits: object) -> Value:
+    """OR of any number of one-bit values; 0 for none."""
+    return Cat(*bits).any()
+
+
+def _or_constants(where: Callable, width: int, value: Callable[[Instruction], int]) -> Value:
+    """``value`` of the row that matches, 0 if none does."""
+    return Cat(where(lambda row, bit=bit: value(row) >> bit & 1) for bit in range(width))
+
+
+def _immediate(where: Callable, word: Value) -> Value:
+    """The 32-bit immediate of the word (unprivileged manual, "Immediate Encoding Variants")."""
+    sign = word[31]
+    formats = {
+        ImmFormat.I: Cat(word[20:31], sign.replicate(21)),
+        ImmFormat.S: Cat(word[7:12], word[25:31], sign.replicate(21)),
+        ImmFormat.B: Cat(Const(0, 1), word[8:12], word[25:31], word[7], sign.replicate(20)),
+        ImmFormat.U: Cat(Const(0, 12), word[12:32]),
+        ImmFormat.J: Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12)),
+        ImmFormat.CSR: Cat(word[20:32], word[15:20]),
+        ImmFormat.NEGATE_RS2: word[20],
+        ImmFormat.NEGATE_RD: word[7],
+    }
+    result = Const(0, 32)
+    for name, value in formats.items():
+        result = result | Mux(where(lambda row, name=name: row.imm is name), value, 0)
+    return result
