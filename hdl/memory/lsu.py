@@ -1,0 +1,236 @@
+"""The load/store unit: connects its parts."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import FaultCause, SmConfig
+from ..layouts.execute import fault_layout, lsu_request_layout, writeback_layout
+from ..layouts.probe import probe_layout
+from .coalescer import Coalescer, StoreLanes
+from .entrance import Entrance
+from .pending import PendingTable
+from .port import lsu_tag_bits, memory_port_signature
+from .records import OFFSET_BITS, bank_bits
+from .response import ResponseStage
+from .scratchpad import Scratchpad
+from .stores import StoreTracker
+
+__all__ = ["QUEUE_DEPTH", "Lsu"]
+
+#: Loads and stores that may be taken and not yet through the coalescer.
+QUEUE_DEPTH = 8
+
+
+class Lsu(wiring.Component):
+    """Loads and stores of all warps, in order of issue, coalesced into lines; local memory; access faults.
+
+    Cycles, for a request in stage X in cycle c and nothing in the way:
+
+    - c+1 head of the queue: the coalescer makes one line access (or one access to local memory) a cycle, lowest
+      remaining lane first, global memory before local;
+    - c+2 the line request is at ``mem``; with the answer there in cycle r, the values are at ``wb`` in r+2;
+    - local memory: the values of an access without bank conflict are at ``wb`` in c+3; k conflicts take k cycles more,
+      each step being a writeback of its own.
+
+    So the fixed overhead from X to ``wb`` is 4 cycles, plus those from ``mem.request`` to ``mem.response``. One
+    instruction leaves the queue every cycle when each coalesces into one line and nothing blocks.
+
+    A line access waits while one to the same line is outstanding, unless both are reads, and everything younger waits
+    behind it: a load that issues after a store has issued sees it, whichever warp, although memory may answer in any
+    order.
+
+    Preconditions: ``request`` or ``cancel`` exactly two cycles after each ``take``; the mask of a request is not 0; a
+    warp issues no load to rd while an older load of the warp to the same rd has not delivered its ``last`` part (the
+    scoreboard sees to it).
+
+    Ports
+    -----
+    ``take``, ``take_warp``, ``take_store``: a load or store is selected; only while ``ready``.
+    ``request_valid``, ``request``, ``cancel``: two cycles later, no back-pressure.
+    ``mem``: lines, with the unit's own tags.
+    ``wb``: lane values; parts of several loads may alternate, ``last`` marks each load's final part. Loads with
+    ``writes_rd`` clear access memory and come here not at all.
+    ``fault_valid``, ``fault``: one-cycle pulse, registered. A misaligned instruction does nothing else (no access, no
+    writeback). A line that memory answers with an error faults at its lowest lane; a load then has a part with mask 0.
+    ``stores_pending``: per warp, from the cycle after the take of a store to the cycle after its completion in memory.
+    ``idle``: nothing is in the unit, from the cycle after a take on.
+    ``store_event``: one-cycle pulse for each store, misaligned ones excepted, in the order of processing, two cycles
+    after the request at the earliest; ``data`` as in the request: its low 1 << size bytes count. Always 0 when
+    ``config.probe`` is off.
+    ``overflow``: hardware assertion: a take without ``ready``, a request without its take or without room.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        if config.memory_map.local % config.local_bytes:
+            raise ValueError(
+                f"memory_map.local must be a multiple of local_bytes ({config.local_bytes:#x}), "
+                f"not {config.memory_map.local:#x}"
+            )
+        self.config = config
+        super().__init__({
+            "take": In(1), "take_warp": In(config.warp_bits), "take_store": In(1),
+            "ready": Out(1),
+            "request_valid": In(1), "request": In(lsu_request_layout(config)), "cancel": In(1),
+            "mem": Out(memory_port_signature(config, tag_bits=lsu_tag_bits(config))),
+            "wb": Out(stream.Signature(writeback_layout(config))),
+            "fault_valid": Out(1), "fault": Out(fault_layout(config)),
+            "stores_pending": Out(config.warps), "idle": Out(1),
+            "store_event": Out(probe_layout(config)["store"].shape),
+            "overflow": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        m.submodules.entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
+        m.submodules.coalescer = coalescer = Coalescer(config)
+        m.submodules.pending = pending = PendingTable(config)
+        m.submodules.responses = responses = ResponseStage(config)
+        for name in ("take", "take_warp", "take_store", "request_valid", "request", "cancel"):
+            m.d.comb += getattr(entrance, name).eq(getattr(self, name))
+        m.d.comb += [
+            self.ready.eq(entrance.ready),
+            self.overflow.eq(entrance.overflow),
+            coalescer.head_valid.eq(entrance.head_valid),
+            coalescer.head.eq(entrance.head),
+            entrance.pop.eq(coalescer.pop),
+            self.idle.eq(~(entrance.busy | pending.busy | responses.busy | self.fault_valid)),
+        ]
+        wiring.connect(m, wiring.flipped(self.wb), responses.wb)
+        self._store_lanes(m, entrance, coalescer)
+        self._lines(m, entrance.head, coalescer, pending)
+        self._local(m, entrance.head, coalescer, responses)
+        self._responses(m, entrance.head, coalescer, pending, responses)
+        self._faults(m, entrance.head, coalescer, responses)
+        self._stores(m, entrance, coalescer, pending)
+        if config.probe:
+            self._store_event(m, entrance.head, coalescer)
+        return m
+
+    def _store_lanes(self, m: Module, entrance: Entrance, coalescer: Coalescer) -> None:
+        m.submodules.store_lanes = lanes = StoreLanes(self.config.threads)
+        with m.If(coalescer.store):
+            m.d.comb += [
+                lanes.size.eq(entrance.head.op[:2]),
+                lanes.address.eq(entrance.head.address),
+                lanes.data.eq(entrance.head.data),
+                coalescer.words.eq(lanes.words),
+                coalescer.enable.eq(lanes.enable),
+            ]
+
+    def _lines(self, m: Module, head: Signal, coalescer: Coalescer, pending: PendingTable) -> None:
+        """Line accesses into the table and the port register."""
+        config = self.config
+        access, request = coalescer.line.payload, self.mem.request
+        allocate = Signal()
+        part = pending.part
+        m.d.comb += [
+            pending.line.eq(access.line),
+            pending.write.eq(access.write),
+            coalescer.line.ready.eq(~pending.conflict & ~pending.full & (~request.valid | request.ready)),
+            allocate.eq(coalescer.line.valid & coalescer.line.ready),
+            pending.allocate.eq(allocate),
+            part.mask.eq(access.lanes),
+            part.line.eq(access.line),
+        ]
+        m.d.comb += [part[name].eq(head[name]) for name in ("warp", "pc", "op", "rd", "writes_rd")]
+        m.d.comb += [part.offset[lane].eq(head.address[lane][:OFFSET_BITS]) for lane in range(config.threads)]
+        with m.If(allocate):
+            m.d.sync += [
+                request.valid.eq(1),
+                request.payload.line.eq(access.line),
+                request.payload.tag.eq(pending.tag),
+                request.payload.write.eq(access.write),
+                request.payload.byte_mask.eq(access.byte_mask),
+            ]
+            with m.If(access.write):
+                m.d.sync += request.payload.data.eq(access.data)
+        with m.Elif(request.ready):
+            m.d.sync += request.valid.eq(0)
+
+    def _local(self, m: Module, head: Signal, coalescer: Coalescer, responses: ResponseStage) -> None:
+        """Accesses to local memory: they complete at once, a load when the response stage has room."""
+        config = self.config
+        banks = bank_bits(config)
+        m.submodules.scratchpad = pad = Scratchpad(threads=config.threads, words=config.local_bytes // 4)
+        read, part = Signal(), responses.local_part
+        m.d.comb += [
+            pad.lanes.eq(coalescer.local_lanes),
+            pad.store.eq(coalescer.store),
+            pad.data.eq(coalescer.words),
+            pad.enable.eq(coalescer.enable),
+            coalescer.local_served.eq(pad.served),
+            read.eq(~coalescer.store & head.writes_rd),
+            coalescer.local_ready.eq(~read | responses.local_ready),
+            pad.write.eq(coalescer.local_valid & coalescer.store),
+            pad.read.eq(coalescer.local_valid & read & responses.local_ready),
+            responses.local_push.eq(pad.read),
+            responses.bank_data.eq(pad.bank_data),
+            part.mask.eq(pad.served),
+        ]
+        m.d.comb += [part[name].eq(head[name]) for name in ("warp", "op", "rd")]
+        for lane in range(config.threads):
+            address = head.address[lane]
+            m.d.comb += [
+                pad.word[lane].eq(address[2:]),
+                part.byte[lane].eq(address[:2]),
+                part.bank[lane].eq(address[2 : 2 + banks]),
+            ]
+
+    def _responses(
+        self, m: Module, head: Signal, coalescer: Coalescer, pending: PendingTable, responses: ResponseStage
+    ) -> None:
+        """Answers free their tag; a part is its load's last when no other part is outstanding or still to be made."""
+        response = self.mem.response
+        wiring.connect(m, responses.response, wiring.flipped(response))
+        at_head = Signal()
+        m.d.comb += [
+            pending.released.eq(response.valid & response.ready),
+            pending.released_tag.eq(response.payload.tag),
+            responses.part.eq(pending.answer),
+            pending.key_warp.eq(responses.key_warp),
+            pending.key_rd.eq(responses.key_rd),
+            at_head.eq(
+                coalescer.head_valid & ~coalescer.store & head.writes_rd
+                & (head.warp == responses.key_warp) & (head.rd == responses.key_rd)
+            ),
+            responses.shares.eq(pending.shares | at_head),
+        ]
+
+    def _faults(self, m: Module, head: Signal, coalescer: Coalescer, responses: ResponseStage) -> None:
+        """The fault register. Of two in one cycle the access fault, which is the older instruction, goes first."""
+        m.d.comb += coalescer.fault_ready.eq(~responses.fault_valid)
+        m.d.sync += self.fault_valid.eq(responses.fault_valid | coalescer.misaligned)
+        with m.If(responses.fault_valid):
+            m.d.sync += self.fault.eq(responses.fault)
+        with m.Elif(coalescer.misaligned):
+            m.d.sync += [
+                self.fault.cause.eq(Mux(coalescer.store, FaultCause.STORE_MISALIGNED, FaultCause.LOAD_MISALIGNED)),
+                self.fault.warp.eq(head.warp),
+                self.fault.pc.eq(head.pc),
+                self.fault.address.eq(coalescer.fault_address),
+            ]
+
+    def _stores(self, m: Module, entrance: Entrance, coalescer: Coalescer, pending: PendingTable) -> None:
+        m.submodules.stores = stores = StoreTracker(
+            warps=self.config.warps, limit=QUEUE_DEPTH + self.config.lsu_tags
+        )
+        warp = entrance.head.warp
+        m.d.comb += [
+            stores.taken.eq(self.take & self.take_store), stores.taken_warp.eq(self.take_warp),
+            stores.cancelled.eq(entrance.cancelled_store), stores.cancelled_warp.eq(entrance.cancelled_warp),
+            stores.line.eq(pending.allocate & coalescer.store), stores.line_warp.eq(warp),
+            stores.finished.eq(coalescer.pop & coalescer.store), stores.finished_warp.eq(warp),
+            stores.completed.eq(pending.released_store), stores.completed_warp.eq(pending.released_warp),
+            self.stores_pending.eq(stores.pending),
+        ]
+
+    def _store_event(self, m: Module, head: Signal, coalescer: Coalescer) -> None:
+        event = self.store_event
+        m.d.sync += event.valid.eq(coalescer.first & coalescer.store)
+        with m.If(coalescer.first & coalescer.store):
+            m.d.sync += [event[name].eq(head[name]) for name in ("warp", "pc", "mask", "address", "data")]
+            m.d.sync += event.size.eq(head.op[:2])

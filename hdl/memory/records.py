@@ -1,0 +1,89 @@
+"""The records that travel inside the load/store unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Array, Value
+from amaranth.lib import data
+
+from ..config import SmConfig
+
+__all__ = [
+    "LINE_BITS",
+    "OFFSET_BITS",
+    "bank_bits",
+    "entry_layout",
+    "line_access_layout",
+    "local_part_layout",
+    "part_layout",
+    "pick",
+]
+
+#: Bits of a byte offset in a line, and of a line number.
+OFFSET_BITS = 6
+LINE_BITS = 32 - OFFSET_BITS
+
+
+def bank_bits(config: SmConfig) -> int:
+    """Bits of a bank number of the local memory: 0 with one lane."""
+    return config.threads.bit_length() - 1
+
+
+def entry_layout(config: SmConfig) -> data.StructLayout:
+    """A load or store in the queue. ``local`` and ``misaligned`` are lane masks, part of ``mask``."""
+    lanes = data.ArrayLayout(32, config.threads)
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "pc": 32,
+        "op": 4,
+        "rd": 6,
+        "writes_rd": 1,
+        "mask": config.threads,
+        "local": config.threads,
+        "misaligned": config.threads,
+        "address": lanes,
+        "data": lanes,
+    })
+
+
+def line_access_layout(config: SmConfig) -> data.StructLayout:
+    """The access of some lanes to one line; ``byte_mask`` and ``data`` count for writes."""
+    return data.StructLayout({
+        "line": LINE_BITS,
+        "lanes": config.threads,
+        "write": 1,
+        "byte_mask": config.line_bytes,
+        "data": config.line_bytes * 8,
+    })
+
+
+def part_layout(config: SmConfig) -> data.StructLayout:
+    """What the unit remembers of a line access until memory answers. ``offset``: each lane's byte in the line."""
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "pc": 32,
+        "op": 4,
+        "rd": 6,
+        "writes_rd": 1,
+        "mask": config.threads,
+        "line": LINE_BITS,
+        "offset": data.ArrayLayout(OFFSET_BITS, config.threads),
+    })
+
+
+def local_part_layout(config: SmConfig) -> data.StructLayout:
+    """What the unit remembers of a local load for the cycle that the banks take. ``byte`` and ``bank`` are per lane."""
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "op": 4,
+        "rd": 6,
+        "mask": config.threads,
+        "byte": data.ArrayLayout(2, config.threads),
+        "bank": data.ArrayLayout(bank_bits(config), config.threads),
+    })
+
+
+def pick(values: Sequence[Value], index: Value) -> Value:
+    """``values[index]`` as a case rather than as a shift of the whole vector, which is what simulates fast."""
+    return Array(values)[index] if len(values) > 1 else values[0]
