@@ -6,8 +6,6 @@ syntax newer than Python 3.7.
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
 import sys
 import sysconfig
@@ -17,9 +15,11 @@ __all__ = ["MINIMUM_PYTHON", "missing_for_build", "missing_for_setup"]
 #: The oldest Python that the code runs on.
 MINIMUM_PYTHON = (3, 11)
 
+#: Program, what for, Debian package.
 _BUILD_TOOLS = (
-    ("make", "make", "runs the builds of Verilator"),
-    ("perl", "perl", "starts Verilator"),
+    ("make", "runs the builds of Verilator", "make"),
+    ("perl", "starts Verilator", "perl"),
+    ("g++", "compiles what Verilator writes", "g++"),
 )
 
 
@@ -27,19 +27,9 @@ def _message(what: str, purpose: str, package: str) -> str:
     return f"{what} is missing (it {purpose}): install the Debian package {package}, e.g. apt-get install {package}"
 
 
-def _compiler() -> str:
-    """The C++ compiler that Verilator's makefiles call: $CXX, or g++."""
-    return (shlex.split(os.environ.get("CXX", "")) or ["g++"])[0]
-
-
 def missing_for_build() -> list[str]:
     """One line for each missing program that a Verilator build needs; empty if all are there."""
-    lines = [_message(program, purpose, package) for program, package, purpose in _BUILD_TOOLS
-             if not shutil.which(program)]
-    compiler = _compiler()
-    if not shutil.which(compiler):
-        lines.append(_message(f"the C++ compiler {compiler}", "compiles what Verilator writes", "g++"))
-    return lines
+    return [_message(*tool) for tool in _BUILD_TOOLS if not shutil.which(tool[0])]
 
 
 def _has_module(name: str) -> bool:

@@ -1,0 +1,117 @@
+"""The seam between the command line and what it calls: subcommands reach the simulator only through a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import typer
+
+from hdl.config import SmConfig
+
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    from sim.kernel import KernelInfo, Launch
+    from sim.runner import RunRequest, RunResult
+
+__all__ = ["Backend", "SimBackend", "backend_of"]
+
+
+class Backend(Protocol):
+    """What the subcommands need. Bad input raises UsageError."""
+
+    def kernels(self) -> Sequence[KernelInfo]:
+        """Every kernel that ``prepare`` knows."""
+
+    def prepare(self, name: str, dtype: str, size: int | None, seed: int, config: SmConfig) -> Launch:
+        """A kernel of ours with inputs from the seed; size None is the kernel's own."""
+
+    def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
+        """A program that was built elsewhere."""
+
+    def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
+        """A raw image."""
+
+    def run(self, config: SmConfig, request: RunRequest, progress: Callable[[str], None]) -> RunResult:
+        """Build the SM unless that is cached, and run one program on it."""
+
+    def verilog(self, config: SmConfig) -> str:
+        """Synthesizable Verilog."""
+
+    def iss_speed(self) -> float:
+        """Warp-instructions a second of the golden model, measured once."""
+
+
+@contextmanager
+def _user_errors() -> Iterator[None]:
+    """The errors of sim that speak to the user, as UsageError."""
+    from sim.elf import ImageError
+    from sim.kernel import KernelError
+    from sim.toolchain import ToolchainError
+
+    try:
+        yield
+    except (ImageError, KernelError, ToolchainError) as error:
+        raise UsageError(str(error)) from error
+
+
+class SimBackend:
+    """The real one. Its imports are late, so that `--help` and a wrong option answer at once."""
+
+    def kernels(self) -> Sequence[KernelInfo]:
+        """See :class:`Backend`."""
+        from sim.kernel import kernels
+
+        return kernels()
+
+    def prepare(self, name: str, dtype: str, size: int | None, seed: int, config: SmConfig) -> Launch:
+        """See :class:`Backend`."""
+        from sim.kernel import prepare
+
+        with _user_errors():
+            return prepare(name, dtype, size, seed, config)
+
+    def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
+        """See :class:`Backend`."""
+        from sim.kernel import prepare_elf
+
+        with _user_errors():
+            return prepare_elf(path, argument, config=config)
+
+    def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
+        """See :class:`Backend`."""
+        from sim.kernel import prepare_binary
+
+        with _user_errors():
+            return prepare_binary(path, argument, config=config)
+
+    def run(self, config: SmConfig, request: RunRequest, progress: Callable[[str], None]) -> RunResult:
+        """See :class:`Backend`."""
+        from sim.build import BuildError
+        from sim.runner import run
+
+        try:
+            return run(config, request, progress=progress)
+        except BuildError as error:
+            raise UsageError(str(error)) from error
+
+    def verilog(self, config: SmConfig) -> str:
+        """See :class:`Backend`."""
+        from hdl.verilog import generate
+
+        return generate(config)
+
+    def iss_speed(self) -> float:
+        """See :class:`Backend`."""
+        from sim.iss.bench import measure
+
+        return measure()
+
+
+def backend_of(ctx: typer.Context) -> Backend:
+    """The backend that ``main`` was given."""
+    backend: Backend = ctx.obj
+    return backend

@@ -1,0 +1,128 @@
+"""``metronome bench``: how fast the simulation and the golden model run, and how long a build takes."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hdl.presets import PRESETS
+
+from .backend import Backend, backend_of
+from .errors import Exit
+from .options import JsonOption, choose, configure, json_target, positive
+from .outputs import write_json
+from .progress import Report, show_progress
+from .result import Outcome, print_outcome
+
+__all__ = ["bench"]
+
+KERNEL = "psort"
+#: Elements to sort: enough cycles that starting the simulation does not count.
+SIZES = {"TINY": 256, "BASE": 512, "MID": 512, "PAPER": 1024}
+CAVEAT = "Medians on this machine as it is now: other work and its clock move them by tens of percent."
+
+
+@contextmanager
+def _cache(cold: bool) -> Iterator[None]:
+    """The build cache as it is, or an empty one that is gone afterwards."""
+    if not cold:
+        yield
+        return
+    before = os.environ.get("METRONOME_CACHE")
+    with tempfile.TemporaryDirectory(prefix="metronome-bench-") as folder:
+        os.environ["METRONOME_CACHE"] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["METRONOME_CACHE"]
+            else:
+                os.environ["METRONOME_CACHE"] = before
+
+
+def _measure(
+    backend: Backend, preset: str, repeat: int, latency: int, progress: Report
+) -> tuple[Outcome, dict[str, Any]]:
+    """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
+    from sim.runner import RunRequest
+
+    config = configure(preset)
+    launch = backend.prepare(KERNEL, "int32", SIZES[preset], 1, config)
+    request = RunRequest(launch=launch, policy=config.policies[0], memory="fixed", latency=latency, check=False)
+    results = []
+    for _ in range(repeat):
+        result = backend.run(config, request, lambda step: progress(f"{preset}: {step}"))
+        results.append(result)
+        outcome = Outcome(preset=preset, config=config, request=request, result=result)
+        if outcome.exit_status != Exit.PASSED:
+            break
+    speeds = [result.cycles_per_second for result in results]
+    return outcome, {
+        "cycles_per_second": statistics.median(speeds),
+        "elaborate_seconds": results[0].elaborate_seconds,
+        "build_seconds": results[0].build_seconds,
+        "total_cycles": results[0].total_cycles,
+        "runs": speeds,
+    }
+
+
+def _table(figures: dict[str, dict[str, Any]], iss: float) -> Table:
+    table = Table("preset", "cycles/s", "cycles", "elaboration s", "build s", caption=CAVEAT)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for preset, figure in figures.items():
+        table.add_row(
+            preset, f"{figure['cycles_per_second']:.0f}", str(figure["total_cycles"]),
+            f"{figure['elaborate_seconds']:.1f}", f"{figure['build_seconds']:.1f}",
+        )
+    table.add_section()
+    table.add_row("golden model", f"{iss:.0f} warp-instructions/s (PAPER)")
+    return table
+
+
+def bench(
+    ctx: typer.Context,
+    preset: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this preset. Repeatable; default: all.")
+    ] = None,
+    repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3,
+    latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
+    cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False,
+    json_file: JsonOption = None,
+) -> int:
+    """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
+    positive("--repeat", repeat)
+    positive("--latency", latency)
+    presets = [choose("--preset", name, PRESETS) for name in preset or PRESETS]
+    target = json_target(json_file)
+    backend = backend_of(ctx)
+    figures: dict[str, dict[str, Any]] = {}
+    with _cache(cold), show_progress() as progress:
+        for name in dict.fromkeys(presets):
+            outcome, figures[name] = _measure(backend, name, repeat, latency, progress)
+            if outcome.exit_status != Exit.PASSED:
+                print_outcome(outcome, table=False)
+                return outcome.exit_status
+        progress("golden model")
+        iss = statistics.median(backend.iss_speed() for _ in range(repeat))
+    if json_file is not None:
+        write_json(target, {
+            "presets": figures,
+            "iss_instructions_per_second": iss,
+            "kernel": KERNEL,
+            "sizes": {name: SIZES[name] for name in figures},
+            "repeat": repeat,
+            "latency": latency,
+            "cold": cold,
+        })
+    if json_file is None or target is not None:
+        Console().print(_table(figures, iss))
+    return Exit.PASSED

@@ -1,0 +1,79 @@
+"""The command line ``metronome``: one module a subcommand, and here what they share: errors and exit statuses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+
+from .backend import Backend, SimBackend
+from .bench import bench
+from .errors import Exit, UsageError
+from .kernels import kernels
+from .run import run
+from .verilog import verilog
+
+__all__ = ["app", "main"]
+
+#: Subcommands that design.md section 8 names and this version does not have.
+LATER = ("predict", "trace", "sweep", "report", "prove", "synth")
+#: Set to show where an internal error arose.
+TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
+
+app = typer.Typer(
+    name="metronome",
+    help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+COMMANDS: dict[str, Callable[..., int]] = {"kernels": kernels, "run": run, "verilog": verilog, "bench": bench}
+for _name, _function in COMMANDS.items():
+    app.command(_name)(_function)
+
+
+def _complain(message: str) -> None:
+    """One line on standard error; after it the log of a failed build, where that is what went wrong."""
+    line, _, log = message.strip().partition("\n")
+    print(f"metronome: {line}", file=sys.stderr)
+    if log:
+        print(log, file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = None) -> int:
+    """Run one subcommand.
+
+    Parameters
+    ----------
+    arguments
+        Without the program's name; the process's own by default.
+    backend
+        What simulates; tests put their own in its place.
+
+    Returns
+    -------
+    The exit status (:class:`scripts.errors.Exit`).
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if name in LATER:
+        _complain(f"{name} is not in this version: there are {', '.join(COMMANDS)}")
+        return Exit.USAGE
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
+    except UsageError as error:
+        _complain(str(error))
+        return Exit.USAGE
+    except typer.TyperException as error:
+        _complain(f"{error.format_message()} (see metronome {name if name in COMMANDS else ''} --help)")
+        return Exit.USAGE
+    except Exception as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
+        return Exit.INTERNAL
+    if status == Exit.INTERRUPTED:
+        _complain("interrupted")
+    return int(status or 0)

@@ -1,0 +1,115 @@
+"""The option ``--dump SYMBOL|ADDR:BYTES=FILE``: a piece of memory, written to a file after the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hdl.config import MemoryMap
+
+from .errors import UsageError
+from .outputs import require_writable, write_file
+
+__all__ = ["Dump", "DumpRequest", "parse_dumps"]
+
+_SYNTAX = "SYMBOL=FILE, SYMBOL:BYTES=FILE or ADDR:BYTES=FILE"
+
+
+class Readable(Protocol):
+    """A memory that can be read: :class:`sim.memory.store.SparseMemory`."""
+
+    def read(self, addr: int, n: int) -> bytes:
+        """``n`` bytes from ``addr``."""
+
+
+@dataclass(frozen=True)
+class Dump:
+    """``size`` bytes from ``address`` go to ``file``."""
+
+    address: int
+    size: int
+    file: Path
+
+    def write(self, memory: Readable) -> None:
+        """Write the file whole, or raise UsageError."""
+        write_file(self.file, memory.read(self.address, self.size))
+
+
+def _number(text: str) -> int | None:
+    """A decimal, 0x, 0o or 0b number, or None."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class DumpRequest:
+    """A dump as it was asked for: its symbol is looked up when the program is known."""
+
+    text: str
+    place: str
+    size: int | None
+    file: Path
+
+    def resolve(self, symbols: Mapping[str, tuple[int, int]], memory_map: MemoryMap) -> Dump:
+        """The addresses of the dump.
+
+        Parameters
+        ----------
+        symbols
+            Name -> (address, size in bytes); a size of 0 is unknown.
+        memory_map
+            The range that memory answers for.
+
+        Raises
+        ------
+        UsageError
+            For an unknown symbol, an unknown size, or bytes outside memory.
+        """
+        address, size = _number(self.place), self.size
+        if address is None:
+            if self.place not in symbols:
+                raise UsageError(f"--dump {self.text}: the program has no symbol {self.place!r}")
+            address, symbol_size = symbols[self.place]
+            size = size if size is not None else symbol_size
+            if size == 0:
+                raise UsageError(f"--dump {self.text}: the size of {self.place} is unknown: add :BYTES")
+        assert size is not None, "parse_dumps has asked for the size of an address"
+        if not memory_map.first <= address <= address + size <= memory_map.end:
+            raise UsageError(
+                f"--dump {self.text}: {size} bytes from {address:#010x} are not all in memory, which is"
+                f" {memory_map.first:#x} to {memory_map.end - 1:#010x}"
+            )
+        return Dump(address, size, self.file)
+
+
+def _parse(text: str) -> DumpRequest:
+    match = re.fullmatch(r"([^=:]+)(?::([^=:]*))?=(.+)", text, re.DOTALL)
+    if match is None:
+        raise UsageError(f"--dump {text}: write {_SYNTAX}")
+    place, count, file = match.groups()
+    size = None if count is None else _number(count)
+    if (count is not None or _number(place) is not None) and (size is None or size < 1):
+        raise UsageError(f"--dump {text}: BYTES must be a number of at least 1: write {_SYNTAX}")
+    return DumpRequest(text, place, size, require_writable(file, f"--dump {text}"))
+
+
+def parse_dumps(texts: list[str]) -> list[DumpRequest]:
+    """Every --dump of a command line, its file tried out.
+
+    Raises
+    ------
+    UsageError
+        For a text of another form, a file that cannot be written, or two dumps to one file.
+    """
+    requests = [_parse(text) for text in texts]
+    seen: dict[Path, str] = {}
+    for request in requests:
+        if request.file in seen:
+            raise UsageError(f"--dump {request.text}: {request.file.name} is already the file of {seen[request.file]}")
+        seen[request.file] = request.text
+    return requests

@@ -1,0 +1,29 @@
+"""The error that a user can mend, and the exit statuses of every subcommand (design.md section 8)."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["Exit", "UsageError"]
+
+
+class Exit(enum.IntEnum):
+    """What the exit status says."""
+
+    PASSED = 0
+    #: The kernel's own check failed, or the machine differs from the golden model.
+    CHECK_FAILED = 1
+    #: Bad use or bad input.
+    USAGE = 2
+    #: The machine stopped at a fault.
+    FAULT = 3
+    #: The cycle limit was reached.
+    CYCLE_LIMIT = 4
+    #: A defect of this program (sysexits.h, EX_SOFTWARE).
+    INTERNAL = 70
+    #: As a shell reports a process that was interrupted.
+    INTERRUPTED = 130
+
+
+class UsageError(Exception):
+    """Bad use or bad input. The text is one line: what is wrong, where, and what to do."""

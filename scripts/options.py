@@ -1,0 +1,101 @@
+"""What several subcommands take: the option types, and a configuration from them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hdl.config import SmConfig
+from hdl.presets import PRESETS
+
+from .errors import UsageError
+from .outputs import STDOUT, require_writable
+
+__all__ = [
+    "JsonOption",
+    "PresetOption",
+    "ThreadsOption",
+    "WarpsOption",
+    "choose",
+    "configure",
+    "input_file",
+    "json_target",
+    "positive",
+    "preset_config",
+]
+
+JsonOption = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output, and nothing else is."),
+]
+PresetOption = Annotated[str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.")]
+WarpsOption = Annotated[int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
+]
+
+
+def choose(option: str, value: str, built: Collection[str], later: Collection[str] = ()) -> str:
+    """``value``, if it is one of ``built``.
+
+    Raises
+    ------
+    UsageError
+        For any other value; one of ``later`` is said to be designed, but not in this version.
+    """
+    if value in built:
+        return value
+    allowed = ", ".join(built)
+    if value in later:
+        raise UsageError(f"{option} {value} is not in this version: use {allowed}")
+    raise UsageError(f"{option}: unknown name {value!r}: use {allowed}")
+
+
+def positive(option: str, value: int | None) -> None:
+    """Refuse a number below 1. None, an option that was not given, passes."""
+    if value is not None and value < 1:
+        raise UsageError(f"{option} must be at least 1, not {value}")
+
+
+def input_file(option: str, name: str) -> Path:
+    """The path of an input file that is there and can be read."""
+    path = Path(name).expanduser()
+    try:
+        with path.open("rb"):
+            return path
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{option}: cannot read {name!r}: {reason}") from None
+
+
+def json_target(name: str | None) -> Path | None:
+    """Where --json goes, tried out; None for standard output (and without --json, where nobody asks)."""
+    return None if name is None or name == STDOUT else require_writable(name, "--json")
+
+
+def preset_config(preset: str) -> SmConfig:
+    """The preset of this name."""
+    return PRESETS[choose("--preset", preset, PRESETS)]
+
+
+def configure(preset: str, warps: int | None = None, threads: int | None = None) -> SmConfig:
+    """The preset, with the sizes that were given instead of its own.
+
+    Raises
+    ------
+    UsageError
+        For an unknown preset, or a size that SmConfig refuses.
+    """
+    base = preset_config(preset)
+    try:
+        return dataclasses.replace(
+            base,
+            warps=base.warps if warps is None else warps,
+            threads=base.threads if threads is None else threads,
+        )
+    except ValueError as error:
+        raise UsageError(f"configuration: {error}") from None

@@ -1,0 +1,82 @@
+"""Files that a subcommand writes: refused early if they cannot be written, and whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from .errors import UsageError
+
+__all__ = ["STDOUT", "require_writable", "write_file", "write_json"]
+
+#: As the file of --json: standard output.
+STDOUT = "-"
+
+
+def _is_special(path: Path) -> bool:
+    """Whether ``path`` is there and is no regular file: a device or a pipe, which is written in place."""
+    return path.exists() and not path.is_file()
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def require_writable(name: str, option: str) -> Path:
+    """The path of an output file, tried out now: a long simulation must not end in a file that cannot be written.
+
+    Raises
+    ------
+    UsageError
+        Naming the option, the file and the reason.
+    """
+    path = Path(name).expanduser()
+    try:
+        if not name:
+            raise OSError(0, "the name is empty")
+        if path.is_dir():
+            raise OSError(0, "it is a folder")
+        path = path.resolve()
+        if not _is_special(path):
+            probe = _temporary(path)
+            probe.touch()
+            probe.unlink()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{option}: cannot write {name!r}: {reason}") from None
+    return path
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write ``data`` so that nobody ever sees half of it.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written after all.
+    """
+    try:
+        if _is_special(path):
+            path.write_bytes(data)
+            return
+        temporary = _temporary(path)
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write_json(target: Path | None, value: Any) -> None:
+    """Write ``value`` as JSON to a file, or to standard output where ``target`` is None."""
+    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+    if target is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_file(target, text.encode())

@@ -1,0 +1,197 @@
+"""What ``metronome run`` says of a run: the JSON of design.md section 8, the table, the complaint, the exit status."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hdl.config import SmConfig
+from hdl.layouts.probe import StallReason
+
+from .errors import Exit
+
+if TYPE_CHECKING:
+    from sim.kernel import Launch
+    from sim.runner import RunRequest, RunResult
+
+__all__ = ["Outcome", "print_outcome"]
+
+#: How a run can end, and what that is as an exit status. A mismatch and an assertion are defects of the machine.
+_STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "assertion": Exit.CHECK_FAILED, "mismatch": Exit.CHECK_FAILED}
+_REASONS = tuple(reason for reason in StallReason if reason is not StallReason.NONE)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    """``part / whole``, or None where there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A finished run with what was asked for."""
+
+    preset: str
+    config: SmConfig
+    request: RunRequest
+    result: RunResult
+
+    @property
+    def launch(self) -> Launch:
+        """The program that ran."""
+        return self.request.launch
+
+    @functools.cached_property
+    def problems(self) -> list[str]:
+        """What the kernel's own check finds wrong in memory; nothing to find unless the program has ended."""
+        return self.launch.check(self.result.memory) if self.result.status == "ended" else []
+
+    @property
+    def exit_status(self) -> Exit:
+        """The exit status of the process."""
+        if self.result.status != "ended":
+            return _STATUS[self.result.status]
+        return Exit.CHECK_FAILED if self.problems or self.result.exit_code else Exit.PASSED
+
+    @property
+    def counters(self) -> Mapping[str, Any]:
+        """The counters of the measured region; all 0 if the program never opened it."""
+        return self.result.counters
+
+    @property
+    def cycles(self) -> int | None:
+        """Cycles of the measured region; None if the program never opened it."""
+        return self.counters["cycles"] or None
+
+    def stalls(self) -> dict[str, int]:
+        """Cycles in which nothing was issued, by reason."""
+        return {reason.name.lower(): self.counters["stalls"][reason] for reason in _REASONS}
+
+    def fault(self) -> dict[str, Any] | None:
+        """Why the machine stopped, or None."""
+        fault = self.result.fault
+        if fault is None:
+            return None
+        return {
+            "cause": fault.cause.name.lower(),
+            "warp": fault.warp,
+            "pc": fault.pc,
+            "address": fault.address,
+            "function": self.launch.image.function_at(fault.pc),
+            "source": self.launch.image.source_line(fault.pc),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of design.md section 8, and how the run was asked for."""
+        request, result, counters = self.request, self.result, self.counters
+        cycles = counters["cycles"]
+        return {
+            "kernel": self.launch.name,
+            "config": {
+                "preset": self.preset,
+                "mode": self.config.coordination,
+                "issue": request.policy,
+                "memory": request.memory,
+                "latency": request.latency,
+                "type": self.launch.dtype,
+                "size": self.launch.size,
+                "seed": request.seed,
+                "check": request.check,
+                **dataclasses.asdict(self.config),
+            },
+            "passed": self.exit_status == Exit.PASSED,
+            "status": str(result.status),
+            "problems": self.problems,
+            "exit_code": result.exit_code,
+            "fault": self.fault(),
+            "hang": result.hang or None,
+            "cycles": self.cycles,
+            "total_cycles": result.total_cycles,
+            "committed": counters["committed"],
+            "committed_threads": counters["committed_threads"],
+            "ipc": _ratio(counters["committed_threads"], cycles),
+            "nops": counters["nops"],
+            # The oracles and the data cache are not in this version.
+            "discrepancies": None,
+            "errors": None,
+            "error_rate": None,
+            "icache_misses": counters["icache_misses"],
+            "dcache_misses": None,
+            "taken_branches": counters["taken_branches"],
+            "loads": counters["loads"],
+            "load_wait_cycles": counters["load_wait_cycles"],
+            "stalls": self.stalls(),
+            "sim_seconds": result.sim_seconds,
+            "cycles_per_second": result.cycles_per_second,
+            "elaborate_seconds": result.elaborate_seconds,
+            "build_seconds": result.build_seconds,
+        }
+
+
+def _complaints(outcome: Outcome) -> list[str]:
+    """Why the run has not passed, a line each (a hang or mismatch report may have several)."""
+    result = outcome.result
+    fault = outcome.fault()
+    if fault is not None:
+        place = f" at {fault['source']}" if fault["source"] else ""
+        place += f" in {fault['function']}" if fault["function"] else ""
+        what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
+        return [f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}"]
+    if result.status == "hang":
+        return [f"not ended after {result.total_cycles} cycles (--max-cycles):", result.hang]
+    if result.status in ("mismatch", "assertion"):
+        return [f"{result.status}: {result.report}"]
+    lines = [f"check: {problem}" for problem in outcome.problems]
+    if result.exit_code:
+        lines.append(f"exit code {result.exit_code} (the word at {outcome.config.memory_map.exit_code:#x})")
+    return lines
+
+
+def _table(outcome: Outcome) -> Table:
+    """The run in numbers."""
+    request, counters, config = outcome.request, outcome.counters, outcome.config
+    title = f"{outcome.launch.name} on {outcome.preset} ({config.warps} warps x {config.threads} threads)"
+    table = Table("", "", title=title, show_header=False)
+    table.columns[1].justify = "right"
+    size = "" if outcome.launch.size is None else f"{outcome.launch.dtype}, size {outcome.launch.size}"
+    checked = "lock step with the golden model" if request.check else "result only"
+    passed = outcome.exit_status == Exit.PASSED
+    table.add_row("result", "[green]passed[/]" if passed else f"[red]{outcome.exit_status.name.lower()}[/]")
+    table.add_row("program", size or "-")
+    table.add_row("policy", request.policy)
+    table.add_row("memory", f"{request.memory}, latency {request.latency}")
+    table.add_row("checked", checked if outcome.launch.size is not None or request.check else "exit code only")
+    table.add_section()
+    table.add_row("total cycles", f"{outcome.result.total_cycles}")
+    cycles = outcome.cycles
+    if cycles is None:
+        table.add_row("cycles", "not measured: the program never opened the region (CSR 0x7C0)")
+    else:
+        rows = {"cycles": cycles, "warp-instructions": counters["committed"], "NOPs": counters["nops"]}
+        rows |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
+        for name, count in rows.items():
+            table.add_row(name, f"{count}  {100 * count / cycles:5.1f} %")
+        table.add_section()
+        table.add_row("thread-instructions", str(counters["committed_threads"]))
+        table.add_row("thread-instructions per cycle", f"{counters['committed_threads'] / cycles:.3f}")
+        table.add_row("I-cache misses", str(counters["icache_misses"]))
+        table.add_row("taken branches", str(counters["taken_branches"]))
+    table.add_section()
+    result = outcome.result
+    table.add_row("simulation", f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s")
+    table.add_row("elaboration, build", f"{result.elaborate_seconds:.1f} s, {result.build_seconds:.1f} s")
+    return table
+
+
+def print_outcome(outcome: Outcome, *, table: bool) -> None:
+    """The table on standard output if wanted, what went wrong on standard error."""
+    if table:
+        Console().print(_table(outcome))
+        sys.stdout.flush()
+    for line in _complaints(outcome):
+        print(f"metronome: {line}" if "\n" not in line else line, file=sys.stderr)

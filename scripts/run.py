@@ -1,0 +1,136 @@
+"""``metronome run``: one program on the simulated SM."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hdl.config import SmConfig
+
+from .backend import Backend, backend_of
+from .dumps import Dump, parse_dumps
+from .errors import UsageError
+from .options import (
+    JsonOption,
+    PresetOption,
+    ThreadsOption,
+    WarpsOption,
+    choose,
+    configure,
+    input_file,
+    json_target,
+    positive,
+)
+from .outputs import write_json
+from .progress import show_progress
+from .result import Outcome, print_outcome
+
+if TYPE_CHECKING:
+    from sim.kernel import Launch
+
+__all__ = ["run"]
+
+MEMORIES = ("fixed", "random")
+TYPES = ("int32", "float32")
+
+
+def _check_names(mode: str, fetch: str | None, prediction: str, memory: str, dtype: str | None) -> None:
+    """Refuse what this version does not have, and names that no version has."""
+    choose("--mode", mode, ("swas",), ("baseline", "vortex"))
+    if fetch is not None:
+        raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name its policy with --issue")
+    choose("--prediction", prediction, ("not_taken",), ("btfn",))
+    choose("--memory", memory, MEMORIES, ("dram", "tdm"))
+    if dtype is not None:
+        choose("--type", dtype, TYPES)
+
+
+def _prepare(
+    backend: Backend, config: SmConfig, kernel: str | None, elf: str | None, binary: str | None,
+    argument: str | None, dtype: str | None, size: int | None, seed: int,
+) -> Launch:
+    """The program of the one of KERNEL, --elf and --bin that was given."""
+    if sum(source is not None for source in (kernel, elf, binary)) != 1:
+        raise UsageError("name one program: KERNEL, or --elf FILE, or --bin FILE (metronome kernels lists the kernels)")
+    if kernel is not None:
+        if argument is not None:
+            raise UsageError("--arg is for --elf and --bin: a kernel brings its own arguments")
+        return backend.prepare(kernel, dtype or "int32", size, seed, config)
+    for option, value in (("--type", dtype), ("--size", size)):
+        if value is not None:
+            raise UsageError(f"{option} is for a kernel: --elf and --bin take their arguments from --arg FILE")
+    block = None if argument is None else input_file("--arg", argument)
+    if elf is not None:
+        return backend.prepare_elf(input_file("--elf", elf), block, config)
+    assert binary is not None, "one of the three was given"
+    return backend.prepare_binary(input_file("--bin", binary), block, config)
+
+
+def run(
+    ctx: typer.Context,
+    kernel: Annotated[str | None, typer.Argument(metavar="[KERNEL]", help="A kernel of `metronome kernels`.")] = None,
+    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,
+    binary: Annotated[
+        str | None, typer.Option("--bin", metavar="FILE", help="A raw image to run instead, at the start address.")
+    ] = None,
+    argument: Annotated[
+        str | None, typer.Option("--arg", metavar="FILE", help="The argument block for --elf and --bin.")
+    ] = None,
+    preset: PresetOption = "BASE",
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    mode: Annotated[str, typer.Option(metavar="MODE", help="How fetch and issue are coordinated: swas.")] = "swas",
+    issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy: lrr, gtlrr or gtlo.")] = "lrr",
+    fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="Not for swas: it has one scheduler.")] = None,
+    prediction: Annotated[str, typer.Option(metavar="NAME", help="Branch prediction: not_taken.")] = "not_taken",
+    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
+    memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",
+    latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
+    max_cycles: Annotated[int, typer.Option(metavar="N", help="Stop after this many cycles.")] = 20_000_000,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")] = False,
+    dump: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SYMBOL|ADDR:BYTES=FILE", help="Write a piece of memory after the run. Repeatable."),
+    ] = None,
+    json_file: JsonOption = None,
+) -> int:
+    """Run a program on the simulated SM, check its result, report cycles and where they went."""
+    _check_names(mode, fetch, prediction, memory, dtype)
+    positive("--latency", latency)
+    positive("--max-cycles", max_cycles)
+    positive("--size", size)
+    config = configure(preset, warps, threads)
+    choose("--issue", issue, config.policies)
+    target = json_target(json_file)
+    dump_requests = parse_dumps(dump or [])
+
+    backend = backend_of(ctx)
+    launch = _prepare(backend, config, kernel, elf, binary, argument, dtype, size, seed)
+    symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
+    dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
+    from sim.runner import RunRequest
+
+    request = RunRequest(
+        launch=launch, policy=issue, memory=memory, latency=latency, seed=seed, check=check, max_cycles=max_cycles
+    )
+    with show_progress() as progress:
+        result = backend.run(config, request, progress)
+    outcome = Outcome(preset=preset, config=config, request=request, result=result)
+    return _finish(outcome, dumps, json_file is not None, target)
+
+
+def _finish(outcome: Outcome, dumps: list[Dump], as_json: bool, target: Path | None) -> int:
+    """Write what was asked for, whatever the outcome: a dump is most wanted after a fault."""
+    if outcome.result.console:
+        print(outcome.result.console, end="" if outcome.result.console.endswith("\n") else "\n", file=sys.stderr)
+    for dump in dumps:
+        dump.write(outcome.result.memory)
+    if as_json:
+        write_json(target, outcome.as_json())
+    print_outcome(outcome, table=not as_json or target is not None)
+    return outcome.exit_status

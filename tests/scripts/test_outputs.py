@@ -1,0 +1,121 @@
+"""Output files are refused before the work, and are whole or not there."""
+
+import json
+
+import pytest
+
+from scripts import outputs
+from scripts.dumps import Dump, parse_dumps
+from scripts.errors import UsageError
+from sim.memory.store import SparseMemory
+
+SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0)}
+
+
+@pytest.fixture
+def memory():
+    memory = SparseMemory()
+    memory.write(0x8000_1000, bytes(range(64)))
+    return memory
+
+
+def test_a_writable_file_is_not_left_behind_by_the_trial(tmp_path):
+    assert outputs.require_writable(str(tmp_path / "a.json"), "--json") == tmp_path / "a.json"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["missing/a.json", "", ".", "file/a.json", "x" * 300, "zero\0byte"])
+def test_an_unwritable_file_is_refused_with_its_option(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"^--json: cannot write ") as caught:
+        outputs.require_writable(name, "--json")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def fail(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(outputs.Path, "replace", fail)
+    with pytest.raises(UsageError, match="No space left"):
+        outputs.write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_device_is_written_in_place(tmp_path):
+    device = outputs.require_writable("/dev/null", "--json")
+    outputs.write_file(device, b"text")
+    assert device.is_char_device()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    outputs.write_file(outputs.require_writable(str(tmp_path / "link"), "--json"), b"text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"text"
+
+
+def test_json_refuses_what_is_not_json(tmp_path):
+    outputs.write_json(tmp_path / "a", {"x": None, "y": [1]})
+    assert json.loads((tmp_path / "a").read_text()) == {"x": None, "y": [1]}
+    with pytest.raises(ValueError, match="Out of range"):
+        outputs.write_json(tmp_path / "a", float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("result", bytes(range(64))),
+        ("result:4", bytes(range(4))),
+        ("0x80001010:0x10", bytes(range(16, 32))),
+        (f"{0x8000_1000}:2", bytes(range(2))),
+        ("label:3", bytes(3)),
+    ],
+)
+def test_a_dump_writes_those_bytes(tmp_path, memory, place, expected):
+    (request,) = parse_dumps([f"{place}={tmp_path / 'a=b'}"])
+    dump = request.resolve(SYMBOLS, memory.memory_map)
+    dump.write(memory)
+    assert (tmp_path / "a=b").read_bytes() == expected
+    assert isinstance(dump, Dump)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("result", "write SYMBOL=FILE"),
+        ("=file", "write SYMBOL=FILE"),
+        ("result=", "write SYMBOL=FILE"),
+        ("a:1:2=file", "write SYMBOL=FILE"),
+        ("0x80000000=file", "BYTES must be a number"),
+        ("result:=file", "BYTES must be a number"),
+        ("result:0=file", "BYTES must be a number"),
+        ("result:-4=file", "BYTES must be a number"),
+        ("result:many=file", "BYTES must be a number"),
+        ("result=missing/file", "cannot write 'missing/file'"),
+        ("nothing=file", "no symbol 'nothing'"),
+        ("label=file", "size of label is unknown"),
+        ("0:4=file", "not all in memory"),
+        ("0xfffffffe:4=file", "not all in memory"),
+        ("-4:4=file", "not all in memory"),
+        ("result:0xffffffff=file", "not all in memory"),
+    ],
+)
+def test_a_bad_dump_is_one_line(tmp_path, monkeypatch, memory, text, complaint):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        parse_dumps([text])[0].resolve(SYMBOLS, memory.memory_map)
+    assert str(caught.value).startswith(f"--dump {text}: ")
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_dumps_to_one_file_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="already the file of result=a"):
+        parse_dumps(["result=a", "label:4=./a"])
