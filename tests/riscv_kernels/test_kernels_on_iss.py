@@ -1,0 +1,114 @@
+"""Every kernel, checked with numpy after a run on the golden model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from iss_runs import run_launch
+
+from hdl.presets import BASE, MID, PAPER, PRESETS, TINY
+from sim.iss import EndStatus
+from sim.kernel import KERNELS, KernelError, kernels, load_into, prepare
+from sim.memory.store import SparseMemory
+
+CASES = [(info.name, dtype) for info in kernels() for dtype in info.types]
+#: Machines whose sizes are no powers of two, or as small as they get.
+ODD = [replace(BASE, warps=warps, threads=threads) for warps, threads in ((1, 1), (1, 4), (3, 4), (5, 8), (7, 1))]
+
+
+def failures(name, dtype, size, seed, config):
+    """What is wrong after a run, each line with all it takes to run it again."""
+    launch = prepare(name, dtype, size, seed, config)
+    run = run_launch(launch, config)
+    found = launch.check(run.memory)
+    if run.end.status is not EndStatus.ENDED:
+        found.append(f"{run.end} at {run.end.fault and launch.image.source_line(run.end.fault.pc)}")
+    if run.exit_code:
+        found.append(f"exit code {run.exit_code}")
+    return [f"{name} {dtype} size {size} seed {seed} {config.warps}x{config.threads}: {line}" for line in found]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_kernel_passes(name, dtype, preset):
+    config = PRESETS[preset]
+    # 1, fewer than a warp, no multiple of anything, and more than one round on the small machines.
+    for size, seed in ((1, 1), (3, 2), (21, 3), (31, 4)):
+        assert failures(name, dtype, size, seed, config) == []
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_kernel_passes_on_odd_machines(name, dtype):
+    for config in ODD:
+        assert failures(name, dtype, 17, 5, config) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("vecadd", 1024), ("sgemm", 32), ("psort", 1024), ("psum", 1500), ("diverge", 1024)]
+)
+def test_large_sizes_on_paper(name, size):
+    for dtype in ("int32", "float32"):
+        assert failures(name, dtype, size, 1, PAPER) == []
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_check_sees_one_wrong_bit(name):
+    launch = prepare(name, size=9, config=TINY)
+    memory = run_launch(launch, TINY).memory
+    assert launch.check(memory) == []
+    # The last buffer that the check covers is an output; psum's totals are not checked.
+    output = {"saxpy": "y", "psum": "target"}.get(name, list(launch.buffers)[-1])
+    address, data = launch.buffers[output]
+    last = address + len(data) - 4
+    value = memory.read(last, 4)
+    memory.write(last, bytes([value[0] ^ 1, *value[1:]]))
+    (message,) = launch.check(memory)
+    assert f"at {last:#010x} is " in message and "expected" in message
+    memory.write(last, value)
+    memory.write(address + -(-len(data) // 64) * 64, b"\1")
+    (message,) = launch.check(memory)
+    assert "behind its end" in message
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_that_does_nothing_fails_its_check(name):
+    launch = prepare(name, size=5, config=TINY)
+    memory = SparseMemory(TINY.memory_map)
+    load_into(launch, memory)
+    assert launch.check(memory) != []
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_seed_and_size_decide_the_inputs(name):
+    first, again, other = (prepare(name, size=20, seed=seed, config=MID) for seed in (1, 1, 2))
+    assert first.buffers == again.buffers and first.arguments == again.arguments
+    assert first.buffers != other.buffers
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_sizes_out_of_range_are_refused(name):
+    (most,) = (info.max_size for info in kernels() if info.name == name)
+    for size in (0, -1, most + 1):
+        with pytest.raises(KernelError, match=rf"^size of {name} must be between 1 and {most}, not {size}$"):
+            prepare(name, size=size)
+
+
+def test_psum_without_enough_local_memory_is_refused():
+    config = replace(BASE, warps=32, threads=32, local_bytes=4096)
+    with pytest.raises(KernelError, match=r"^psum needs 8192 bytes of local memory on this machine, it has 4096$"):
+        prepare("psum", config=config)
+
+
+def test_the_inputs_of_psort_have_repeats():
+    launch = prepare("psort", size=64, config=BASE)
+    source = np.frombuffer(launch.buffers["source"][1], np.int32)
+    assert 32 < len(np.unique(source)) < 64
+
+
+def test_psort_loop_is_short_and_counts():
+    """The inner loop is at most 18 instructions: warps x elements x 18 bounds the whole run."""
+    size = 256
+    run = run_launch(prepare("psort", size=size, config=PAPER), PAPER)
+    loops = size // PAPER.threads * size
+    assert run.end.executed < 18 * loops
+    assert run.end.executed > 4 * loops
