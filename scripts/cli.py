@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         _complain(str(error))
         return Exit.USAGE
     except typer.TyperException as error:
-        _complain(f"{error.format_message()} (see metronome {name if name in COMMANDS else ''} --help)")
+        program = f"metronome {name}" if name in COMMANDS else "metronome"
+        _complain(f"{error.format_message()} (see {program} --help)")
         return Exit.USAGE
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
