@@ -24,6 +24,7 @@ class InstructionBuffers(wiring.Component):
       fills the same slot (``pop_slot``), so that one pointer a warp serves and nothing is counted.
     - ``fill`` with warp, slot, entry, nop: writes a slot; poppable in the next cycle.
     - ``flush`` (mask of warps): every slot of these warps becomes a NOP, one filled in this cycle included.
+    - ``occupancy``: filled slots of ``pop_warp``, before this cycle's pop.
     - ``empty_pop``: the popped slot had not been filled. It may never happen; it is what the hardware assertion watches.
 
     Reset: d NOPs for every warp.
@@ -45,6 +46,7 @@ class InstructionBuffers(wiring.Component):
             "fill_entry": In(BufferEntry),
             "flush": In(config.warps),
             "empty_pop": Out(1),
+            "occupancy": Out(range(config.buffer_depth + 1)),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -65,13 +67,17 @@ class InstructionBuffers(wiring.Component):
             self.entry.eq(read.data),
         ]
         empty = Signal(config.warps)
-        for w in range(config.warps):
-            self._ring(m, w, pointers[w], empty)
-        m.d.comb += self.empty_pop.eq((self.pop & empty).any())
+        filled = [self._ring(m, w, pointers[w], empty) for w in range(config.warps)]
+        slots = Signal(depth)
+        m.d.comb += [
+            self.empty_pop.eq((self.pop & empty).any()),
+            slots.eq(Array(filled)[self.pop_warp]),
+            self.occupancy.eq(sum((slots[i] for i in range(depth)), Const(0, 1))),
+        ]
         return m
 
-    def _ring(self, m: Module, w: int, pointer: Signal, empty: Signal) -> None:
-        """The flags of one warp's slots. The wide part of an entry lies in the shared memory."""
+    def _ring(self, m: Module, w: int, pointer: Signal, empty: Signal) -> Signal:
+        """The flags of one warp's slots, the filled ones returned. The wide part of an entry is in the shared memory."""
         depth = self._config.buffer_depth
         infos = [Signal(IssueInfo, name=f"info_{w}_{slot}") for slot in range(depth)]
         nop = Signal(depth, name=f"nop_{w}", init=(1 << depth) - 1)
@@ -94,3 +100,4 @@ class InstructionBuffers(wiring.Component):
                 m.d.sync += [infos[slot].eq(self.fill_entry.decoded.info), nop[slot].eq(self.fill_nop)]
         with m.If(self.flush[w]):
             m.d.sync += nop.eq((1 << depth) - 1)
+        return filled

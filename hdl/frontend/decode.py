@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..isa.csrs import FLOAT_CSRS
-from ..isa.ops import OP_BITS, SystemOp, Unit
+from ..isa.ops import OP_BITS, STORE_BIT, SystemOp, Unit
 from ..isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 from ..layouts.decoded import Decoded
 
@@ -65,6 +65,7 @@ class Decoder(wiring.Component):
             out.imm.eq(_immediate(where, word)),
             info.control.eq(where(lambda row: row.control)),
             info.fence.eq(where(lambda row: row.fence)),
+            info.store.eq(where(lambda row: row.unit is Unit.LSU and row.op.value & STORE_BIT)),
             info.drain.eq(where(lambda row: row.imm is ImmFormat.CSR)
                           & _any(word[20:32] == number for number in sorted(FLOAT_CSRS))),
         ]

@@ -1,19 +1,14 @@
 """Instruction-cache misses: which warp waits for which line, and the requests to memory."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..layouts.memory import memory_request_layout, memory_response_layout
 from ..lib.onehot import encode, lowest_one, select
+from ..memory.port import icache_tag_bits, memory_port_signature
 
-__all__ = ["MissUnit", "icache_tag_bits"]
-
-
-def icache_tag_bits(config: SmConfig) -> int:
-    """Bits of the I-cache's own memory tag: the number of a miss register."""
-    return max(1, (config.icache_mshrs - 1).bit_length())
+__all__ = ["MissUnit"]
 
 
 class MissUnit(wiring.Component):
@@ -34,7 +29,6 @@ class MissUnit(wiring.Component):
         self._config = config
         self._count = config.icache_mshrs
         self._line_bits = 32 - (config.line_bytes - 1).bit_length()
-        bits = icache_tag_bits(config)
         super().__init__({
             "miss": In(1),
             "miss_warp": In(config.warp_bits),
@@ -47,8 +41,7 @@ class MissUnit(wiring.Component):
             "refill_line": Out(self._line_bits),
             "refill_data": Out(config.line_bytes * 8),
             "refill_error": Out(1),
-            "mem_request": Out(stream.Signature(memory_request_layout(config, tag_bits=bits))),
-            "mem_response": In(stream.Signature(memory_response_layout(config, tag_bits=bits))),
+            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -68,7 +61,7 @@ class MissUnit(wiring.Component):
     def _answer(self, m: Module, *, valid: Signal, stale: Signal, lines: list[Signal]) -> Signal:
         """The miss register that memory answers in this cycle, one-hot."""
         answered = Signal(self._count)
-        response = self.mem_response
+        response = self.mem.response
         m.d.comb += [
             response.ready.eq(1),
             answered.eq(Mux(response.valid, (Const(1, self._count) << response.payload.tag)[: self._count], 0)),
@@ -146,15 +139,15 @@ class MissUnit(wiring.Component):
         locked = Signal(self._count)
         m.d.comb += offered.eq(Mux(locked.any(), locked, lowest_one(valid & ~sent)))
         m.d.comb += [
-            self.mem_request.valid.eq(offered.any()),
-            self.mem_request.payload.line.eq(select(offered, lines)),
-            self.mem_request.payload.tag.eq(encode(offered)),
+            self.mem.request.valid.eq(offered.any()),
+            self.mem.request.payload.line.eq(select(offered, lines)),
+            self.mem.request.payload.tag.eq(encode(offered)),
         ]
         # Once offered, a request must not change until it is taken, even if a lower-numbered miss appears.
-        with m.If(self.mem_request.valid & self.mem_request.ready):
+        with m.If(self.mem.request.valid & self.mem.request.ready):
             m.d.sync += locked.eq(0)
         with m.Else():
             m.d.sync += locked.eq(offered)
         for i in range(self._count):
-            with m.If(offered[i] & self.mem_request.ready):
+            with m.If(offered[i] & self.mem.request.ready):
                 m.d.sync += sent[i].eq(1)

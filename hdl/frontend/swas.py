@@ -1,18 +1,18 @@
 """The synchronised front end (SWaS): one scheduler selects the warp that issues and fetches in the same cycle."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.decoded import BufferEntry, IssueInfo
-from ..layouts.memory import memory_request_layout, memory_response_layout
 from ..lib.onehot import one_hot, select
+from ..memory.port import icache_tag_bits, memory_port_signature
 from .buffers import InstructionBuffers, slot_bits
 from .decode import Decoder
 from .icache_store import ICacheStore
-from .misses import MissUnit, icache_tag_bits
+from .misses import MissUnit
 from .scheduler import Scheduler
 from .warps import WarpTable
 
@@ -34,12 +34,12 @@ class SwasFrontEnd(wiring.Component):
 
     A warp is eligible iff it is ``active``, has no miss outstanding, no unresolved control instruction, and its head is a
     NOP or ``ready``; ``halt`` stops selection. ``heads`` and ``head_nop`` tell the issue stage what to judge. ``resolution``,
-    ``release`` and ``activation`` act on selection from the next cycle on. ``empty_pop`` may never be 1.
+    ``release`` and ``activation`` act on selection from the next cycle on. ``empty_pop`` and
+    ``miscounted`` (buffer + in flight of the selected warp is not d) may never be 1.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        bits = icache_tag_bits(config)
         members = {
             "active": In(config.warps),
             "ready": In(config.warps),
@@ -64,10 +64,10 @@ class SwasFrontEnd(wiring.Component):
             "miss_warp": Out(config.warp_bits),
             "refill": Out(1),
             "refill_line": Out(26),
+            "missing": Out(config.warps),
             "empty_pop": Out(1),
-            "fetching": Out(1),
-            "mem_request": Out(stream.Signature(memory_request_layout(config, tag_bits=bits))),
-            "mem_response": In(stream.Signature(memory_response_layout(config, tag_bits=bits))),
+            "miscounted": Out(1),
+            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
         }
         if len(config.policies) > 1:
             members["policy"] = In(range(len(config.policies)))
@@ -125,10 +125,12 @@ class SwasFrontEnd(wiring.Component):
             flushed = Array(warps.redirected)[stage.warp]
             missed = stage.valid & ~stage.nop & ~store.hit if number == 0 else 0
             m.d.sync += [following.eq(stage), following.nop.eq(stage.nop | flushed | missed)]
+        in_flight = Signal(range(len(stages) + 1))
         m.d.comb += [
             store.lookup_valid.eq(scheduler.select_valid),
             store.lookup_pc.eq(warps.selected_pc),
-            self.fetching.eq(Cat(stage.valid for stage in stages).any()),
+            in_flight.eq(sum((s.valid & (s.warp == scheduler.select_warp) for s in stages), Const(0, 1))),
+            self.miscounted.eq(scheduler.select_valid & (buffers.occupancy + in_flight != self._config.buffer_depth)),
         ]
         return stages[0], stages[-1]
 
@@ -154,14 +156,14 @@ class SwasFrontEnd(wiring.Component):
             store.refill_data.eq(misses.refill_data),
             store.refill_error.eq(misses.refill_error),
             store.invalidate.eq(self.invalidate),
+            self.missing.eq(self._missed_now),
             self.miss.eq(kept),
             self.miss_warp.eq(lookup.warp),
             self.refill.eq(misses.refill_valid),
             self.refill_line.eq(misses.refill_line),
         ]
         m.d.comb += [misses.pending_line[w].eq(warps.pc[w][6:]) for w in range(config.warps)]
-        connect(m, flipped(self.mem_request), misses.mem_request)
-        connect(m, flipped(self.mem_response), misses.mem_response)
+        connect(m, flipped(self.mem), misses.mem)
 
     def _select(self, m: Module, *, scheduler: Scheduler, warps: WarpTable, buffers: InstructionBuffers,
                 misses: MissUnit) -> None:

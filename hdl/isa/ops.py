@@ -9,11 +9,14 @@ from __future__ import annotations
 from amaranth.lib import enum
 
 __all__ = [
-    "OP_BITS", "AluOp", "BranchOp", "CsrOp", "DivOp", "FpuOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit",
+    "OP_BITS", "STORE_BIT", "AluOp", "BranchOp", "CsrOp", "DivOp", "FpuOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit",
 ]
 
 #: Bits of the ``op`` field: the widest enum below.
 OP_BITS = 5
+
+#: The bit of an :class:`LsuOp` that marks a store.
+STORE_BIT = 8
 
 
 class Unit(enum.Enum, shape=4):

@@ -1,13 +1,14 @@
 """The one writeback port: fixed-latency instructions reserve their cycle at issue, loads take free ones."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import Unit
+from ..layouts.execute import writeback_layout
 
-__all__ = ["ISSUE_TO_EXECUTE", "WritebackSchedule", "unit_latencies"]
+__all__ = ["ISSUE_TO_EXECUTE", "WritebackSchedule", "WritebackStage", "unit_latencies"]
 
 #: Cycles from selection to stage X, where the operands are.
 ISSUE_TO_EXECUTE = 2
@@ -118,3 +119,65 @@ class WritebackSchedule(wiring.Component):
             self.write.eq(reserved[0]),
             self.write_meta.eq(Mux(slow[0], divider.as_value(), pipe[0].as_value())),
         ]
+
+
+class WritebackStage(wiring.Component):
+    """Stage W: joins fixed-latency results and loads on the one writeback port.
+
+    A load is taken from ``load`` in a cycle before a free slot and written in that slot. ``release`` with warp and register comes in
+    the cycle before the write, for loads with their last part. ``write`` in W; without lanes it writes nothing.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        meta = _meta_layout(config)
+        super().__init__({
+            "load_free": In(1),
+            "load": In(stream.Signature(writeback_layout(config))),
+            "scheduled": In(1),
+            "scheduled_meta": In(meta),
+            "result": In(data.ArrayLayout(32, config.threads)),
+            "early": In(1),
+            "early_meta": In(meta),
+            "release": Out(1),
+            "release_warp": Out(config.warp_bits),
+            "release_register": Out(6),
+            "write_valid": Out(1),
+            "write": Out(writeback_layout(config)),
+            "busy": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        load_valid = Signal()
+        load = Signal(writeback_layout(self._config))
+        taken = self.load.valid & self.load.ready
+        m.d.comb += self.load.ready.eq(self.load_free)
+        m.d.sync += load_valid.eq(taken)
+        m.d.comb += self.busy.eq(load_valid)
+        with m.If(taken):
+            m.d.sync += load.eq(self.load.payload)
+        with m.If(self.early):
+            m.d.comb += [
+                self.release.eq(1),
+                self.release_warp.eq(self.early_meta.warp),
+                self.release_register.eq(self.early_meta.rd),
+            ]
+        with m.Else():
+            m.d.comb += [
+                self.release.eq(taken & self.load.payload.last),
+                self.release_warp.eq(self.load.payload.warp),
+                self.release_register.eq(self.load.payload.rd),
+            ]
+        with m.If(self.scheduled):
+            m.d.comb += [
+                self.write_valid.eq(~self.scheduled_meta.kill),
+                self.write.warp.eq(self.scheduled_meta.warp),
+                self.write.rd.eq(self.scheduled_meta.rd),
+                self.write.mask.eq(self.scheduled_meta.mask),
+                self.write.last.eq(1),
+                self.write.data.eq(self.result),
+            ]
+        with m.Else():
+            m.d.comb += [self.write_valid.eq(load_valid), self.write.eq(load)]
+        return m

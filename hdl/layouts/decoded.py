@@ -29,6 +29,8 @@ class IssueInfo(data.Struct):
     drain: 1
     #: Waits until the warp's stores have completed in memory (fence, fence.i).
     fence: 1
+    #: A store: the LSU counts it for the warp's fences from its selection on.
+    store: 1
 
 
 class Decoded(data.Struct):

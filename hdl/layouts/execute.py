@@ -5,8 +5,9 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from ..config import SmConfig
+from .decoded import BufferEntry
 
-__all__ = ["fault_layout", "lsu_request_layout", "writeback_layout"]
+__all__ = ["fault_layout", "lsu_request_layout", "operands_layout", "writeback_layout"]
 
 
 def fault_layout(config: SmConfig) -> data.StructLayout:
@@ -45,4 +46,17 @@ def writeback_layout(config: SmConfig) -> data.StructLayout:
         "mask": config.threads,
         "last": 1,
         "data": data.ArrayLayout(32, config.threads),
+    })
+
+
+def operands_layout(config: SmConfig) -> data.StructLayout:
+    """An instruction in stage X, two cycles after its selection. ``valid`` is clear for NOPs; unused sources are 0."""
+    lanes = data.ArrayLayout(32, config.threads)
+    return data.StructLayout({
+        "valid": 1,
+        "warp": config.warp_bits,
+        "mask": config.threads,
+        "entry": BufferEntry,
+        "rs1": lanes,
+        "rs2": lanes,
     })

@@ -16,7 +16,8 @@ __all__ = ["LastWarpPolicy", "Policy", "pick_after"]
 class Policy(abc.ABC):
     """One warp-scheduling policy over ``warps`` warps.
 
-    The pick is a pure expression of the state and the eligible set, so that hardware, oracles and proofs share one definition.
+    The pick is a pure expression of the state and the eligible set, so that hardware, oracles and proofs share one
+    definition.
     """
 
     #: Name in policies.md and in ``SmConfig.policies``.
@@ -43,7 +44,7 @@ class Policy(abc.ABC):
 
 
 class LastWarpPolicy(Policy):
-    """A policy whose state is ``last``, the warp selected most recently, one-hot; warp W-1 before the first selection."""
+    """A policy whose state is ``last``, the warp selected most recently, one-hot; W-1 before the first selection."""
 
     def state_layout(self) -> data.StructLayout:
         return data.StructLayout({"last": self.warps})

@@ -1,0 +1,66 @@
+"""The per-lane units of fixed latency, and the choice of the result that is written."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..isa.ops import Unit
+from ..layouts.execute import operands_layout
+from .alu import AluUnit
+from .div import DivUnit
+from .mul import MulUnit
+
+__all__ = ["ComputeUnits"]
+
+
+class ComputeUnits(wiring.Component):
+    """ALU, multiplier and divider over all lanes.
+
+    ``x`` in stage X (cycle t+2) starts the unit that the instruction names. In its cycle W = t+2+latency, ``write_unit`` chooses the
+    result: ``result``, combinational. For the other units it is ``scalar``, the same for all lanes, the lane number added where
+    ``add_lane``.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__({
+            "x": In(operands_layout(config)),
+            "write_unit": In(Unit),
+            "scalar": In(32),
+            "add_lane": In(1),
+            "result": Out(data.ArrayLayout(32, config.threads)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        x = self.x
+        decoded = x.entry.decoded
+        units = {Unit.ALU: AluUnit(config), Unit.MUL: MulUnit(config), Unit.DIV: DivUnit(config)}
+        a = Signal(data.ArrayLayout(32, config.threads))
+        b = Signal(data.ArrayLayout(32, config.threads))
+        for lane in range(config.threads):
+            m.d.comb += [
+                a[lane].eq(Mux(decoded.use_pc, x.entry.pc, x.rs1[lane])),
+                b[lane].eq(Mux(decoded.use_imm, decoded.imm, x.rs2[lane])),
+            ]
+        for unit, component in units.items():
+            m.submodules[unit.name.lower()] = component
+            m.d.comb += [
+                component.valid.eq(x.valid & (decoded.info.unit == unit)),
+                component.op.eq(decoded.op),
+                component.mask.eq(x.mask),
+                component.a.eq(a),
+                component.b.eq(b),
+            ]
+        self._choose(m, {unit: component.result for unit, component in units.items()})
+        return m
+
+    def _choose(self, m: Module, results: dict[Unit, data.View]) -> None:
+        lanes = [self.scalar | Mux(self.add_lane, lane, 0) for lane in range(self._config.threads)]
+        m.d.comb += self.result.eq(Cat(lane[:32] for lane in lanes))
+        with m.Switch(self.write_unit):
+            for unit, result in results.items():
+                with m.Case(unit):
+                    m.d.comb += self.result.eq(result)

@@ -1,0 +1,207 @@
+"""Everything that is decided once for a warp: branches, SIMT control, CSRs, system instructions and their faults."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import FaultCause, SmConfig
+from ..isa.ops import BranchOp, SystemOp, Unit
+from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.execute import fault_layout, operands_layout
+from ..layouts.probe import counters_layout
+from ..lib.onehot import highest_one, select
+from .branch import BranchLanes
+from .csr import CsrUnit
+from .simt.control import SimtControl
+
+__all__ = ["RESOLVE", "ControlUnit"]
+
+#: R: cycles from the selection of a branch or SIMT instruction to its resolution (design.md section 3).
+RESOLVE = 3
+
+_SYSTEM_FAULTS = {
+    SystemOp.ILLEGAL: FaultCause.ILLEGAL_INSTRUCTION,
+    SystemOp.ECALL: FaultCause.ENVIRONMENT_CALL,
+    SystemOp.EBREAK: FaultCause.BREAKPOINT,
+    SystemOp.FETCH_FAULT: FaultCause.FETCH_ACCESS,
+}
+
+
+class ControlUnit(wiring.Component):
+    """Executes the units BRANCH, SIMT, CSR and SYSTEM for the instruction in stage X (``x``, cycle t+2).
+
+    - ``resolution`` in t+R = t+3: redirect of a taken branch, jump, join, fence.i or the warp's end.
+    - ``release``: warps whose bar or wspawn is over, in the cycle after that was decided.
+    - ``activation``: warps that start (launch and wspawn). ``invalidate``: fence.i in X.
+    - ``fault_valid`` and ``fault`` in t+2, combinational: the instruction changes nothing.
+    - ``result`` in t+3 (W): the value for rd, the lane number added where ``add_lane``.
+    - ``redirects``: x redirects its warp (for the counters). ``retired``: thread-instructions x completes.
+
+    A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0).
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__({
+            "start": In(1), "start_pc": In(32), "argument": In(32),
+            "peek_warp": In(config.warp_bits),
+            "x": In(operands_layout(config)),
+            "counters": In(counters_layout()),
+            "masks": Out(data.ArrayLayout(config.threads, config.warps)),
+            "active": Out(config.warps),
+            "waiting": Out(config.warps),
+            "region": Out(1),
+            "resolution": Out(resolution_layout(config)),
+            "release": Out(config.warps),
+            "activation": Out(activation_layout(config)),
+            "invalidate": Out(1),
+            "fault_valid": Out(1),
+            "fault": Out(fault_layout(config)),
+            "result": Out(32),
+            "add_lane": Out(1),
+            "taken": Out(1),
+            "retired": Out(range(config.threads + 1)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        x = self.x
+        leader = Signal(config.threads)
+        self._rs1, self._rs2 = Signal(32), Signal(32)
+        m.d.comb += [
+            leader.eq(highest_one(x.mask)),
+            self._rs1.eq(select(leader, [x.rs1[i] for i in range(config.threads)])),
+            self._rs2.eq(select(leader, [x.rs2[i] for i in range(config.threads)])),
+            self.fault.warp.eq(x.warp),
+            self.fault.pc.eq(x.entry.pc),
+        ]
+        self._redirect, self._target = Signal(), Signal(32)
+        self._waits = Signal()
+        self._value, self._add_lane = Signal(32), Signal()
+        simt = self._simt(m)
+        csr = self._csr(m)
+        with m.If(x.valid):
+            with m.Switch(x.entry.decoded.info.unit):
+                with m.Case(Unit.BRANCH):
+                    self._branch(m, leader)
+                with m.Case(Unit.SIMT):
+                    self._finish_simt(m, simt)
+                with m.Case(Unit.CSR):
+                    self._finish_csr(m, csr)
+                with m.Case(Unit.SYSTEM):
+                    self._system(m)
+        self._resolve(m, simt)
+        lanes = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
+        m.d.comb += self.retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0))
+        m.d.sync += [self.result.eq(self._value), self.add_lane.eq(self._add_lane)]
+        return m
+
+    def _is(self, unit: Unit) -> Value:
+        return self.x.valid & (self.x.entry.decoded.info.unit == unit)
+
+    def _simt(self, m: Module) -> SimtControl:
+        x = self.x
+        m.submodules.simt = simt = SimtControl(self._config)
+        m.d.comb += [
+            simt.start.eq(self.start), simt.start_pc.eq(self.start_pc),
+            simt.peek_warp.eq(self.peek_warp),
+            simt.valid.eq(self._is(Unit.SIMT)), simt.op.eq(x.entry.decoded.op),
+            simt.warp.eq(x.warp), simt.mask.eq(x.mask), simt.pc.eq(x.entry.pc),
+            simt.predicate.eq(Cat(x.rs1[i][0] for i in range(self._config.threads))),
+            simt.negate.eq(x.entry.decoded.imm[0]),
+            simt.leader_rs1.eq(self._rs1), simt.leader_rs2.eq(self._rs2),
+            self.masks.eq(simt.masks), self.active.eq(simt.active), self.waiting.eq(simt.waiting),
+            self.activation.eq(simt.activation),
+        ]
+        m.d.sync += self.release.eq(simt.release)
+        return simt
+
+    def _csr(self, m: Module) -> CsrUnit:
+        x = self.x
+        m.submodules.csr = csr = CsrUnit(self._config)
+        m.d.comb += [
+            csr.start.eq(self.start), csr.argument.eq(self.argument),
+            csr.valid.eq(self._is(Unit.CSR)), csr.op.eq(x.entry.decoded.op),
+            csr.use_imm.eq(x.entry.decoded.use_imm), csr.immediate.eq(x.entry.decoded.imm),
+            csr.rs1.eq(x.rs1[0]), csr.warp.eq(x.warp), csr.mask.eq(x.mask),
+            csr.active.eq(self.active), csr.retired.eq(self.retired), csr.counters.eq(self.counters),
+            self.region.eq(csr.region),
+        ]
+        return csr
+
+    def _branch(self, m: Module, leader: Signal) -> None:
+        """One decision a warp; lanes that disagree are a fault (isa.md, "Branches and jumps")."""
+        config = self._config
+        x = self.x
+        decoded = x.entry.decoded
+        m.submodules.branch_lanes = lanes = BranchLanes(config)
+        m.d.comb += [lanes.op.eq(decoded.op), lanes.a.eq(x.rs1), lanes.b.eq(x.rs2)]
+        is_jalr = decoded.op == BranchOp.JALR.value
+        taken = Signal()
+        target = Signal(32)
+        disagree = Signal()
+        other_target = Cat(x.mask[i] & (x.rs1[i] != self._rs1) for i in range(config.threads)).any()
+        other_way = (x.mask & (lanes.taken ^ taken.replicate(config.threads))).any()
+        m.d.comb += [
+            taken.eq((lanes.taken & leader).any()),
+            target.eq((Mux(is_jalr, self._rs1, x.entry.pc) + decoded.imm) & Const(0xFFFF_FFFE, 32)),
+            self._value.eq(x.entry.pc + 4),
+            self._target.eq(target),
+        ]
+        if config.check_divergent_branch:
+            m.d.comb += disagree.eq(Mux(is_jalr, other_target, other_way))
+        with m.If(disagree):
+            m.d.comb += [self.fault_valid.eq(1), self.fault.cause.eq(FaultCause.DIVERGENT_BRANCH)]
+        with m.Elif(taken & target[1]):
+            m.d.comb += [
+                self.fault_valid.eq(1),
+                self.fault.cause.eq(FaultCause.FETCH_MISALIGNED),
+                self.fault.address.eq(target),
+            ]
+        with m.Else():
+            m.d.comb += self._redirect.eq(taken)
+
+    def _finish_simt(self, m: Module, simt: SimtControl) -> None:
+        m.d.comb += [
+            self._value.eq(simt.result),
+            self._redirect.eq(simt.redirect),
+            self._target.eq(simt.target),
+            self._waits.eq(simt.waits),
+            self.fault_valid.eq(simt.fault),
+            self.fault.cause.eq(simt.cause),
+        ]
+
+    def _finish_csr(self, m: Module, csr: CsrUnit) -> None:
+        m.d.comb += [self._value.eq(csr.value), self._add_lane.eq(csr.add_lane)]
+        with m.If(csr.unknown):
+            m.d.comb += [
+                self.fault_valid.eq(1),
+                self.fault.cause.eq(FaultCause.UNKNOWN_CSR),
+                self.fault.address.eq(self.x.entry.decoded.imm[:12]),
+            ]
+
+    def _system(self, m: Module) -> None:
+        entry = self.x.entry
+        with m.Switch(entry.decoded.op):
+            for op, cause in _SYSTEM_FAULTS.items():
+                with m.Case(op):
+                    m.d.comb += [self.fault_valid.eq(1), self.fault.cause.eq(cause)]
+                    if op is SystemOp.ILLEGAL:
+                        m.d.comb += self.fault.address.eq(entry.instruction)
+                    if op is SystemOp.FETCH_FAULT:
+                        m.d.comb += self.fault.address.eq(entry.pc)
+            with m.Case(SystemOp.FENCE_I):
+                m.d.comb += [self.invalidate.eq(1), self._redirect.eq(1), self._target.eq(entry.pc + 4)]
+
+    def _resolve(self, m: Module, simt: SimtControl) -> None:
+        x = self.x
+        control = x.valid & x.entry.decoded.info.control
+        m.d.comb += self.taken.eq(control & self._redirect & ~self.fault_valid & ~simt.ended)
+        m.d.sync += self.resolution.valid.eq(control & ~self._waits & ~self.fault_valid)
+        with m.If(control):
+            m.d.sync += [
+                self.resolution.warp.eq(x.warp),
+                self.resolution.redirect.eq(self._redirect),
+                self.resolution.target.eq(self._target),
+            ]

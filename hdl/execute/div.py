@@ -1,0 +1,121 @@
+"""The divider of RV32M."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..isa.ops import DivOp
+from .lanes import unit_ports
+
+__all__ = ["DivLane", "DivUnit"]
+
+#: Cycles of one division after that of ``start``: one a quotient bit, one for the sign.
+_WORK_CYCLES = 33
+
+
+class DivLane(wiring.Component):
+    """One lane: restoring division of magnitudes, one quotient bit a ``step``.
+
+    ``start`` takes the operands, 32 cycles with ``step`` divide, ``finish`` writes ``result``; registers keep their
+    value in all other cycles, and have no reset. ``is_signed`` counts at ``start``, ``remainder`` (the remainder is
+    wanted) at ``start`` and ``finish``.
+    """
+
+    start: In(1)
+    step: In(1)
+    finish: In(1)
+    is_signed: In(1)
+    remainder: In(1)
+    a: In(32)
+    b: In(32)
+    result: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The dividend leaves `quotient` at the top while quotient bits enter at the bottom.
+        quotient = Signal(32, reset_less=True)
+        rest = Signal(32, reset_less=True)
+        divisor = Signal(32, reset_less=True)
+        negate = Signal(reset_less=True)
+        result = Signal(32, reset_less=True)
+        m.d.comb += self.result.eq(result)
+
+        a_negative = self.is_signed & self.a[31]
+        b_negative = self.is_signed & self.b[31]
+        shifted = Cat(quotient[31], rest)
+        difference = Signal(33)
+        # shifted < 2 * divisor, so bit 32 is the sign. A divisor of 0 always fits: the quotient gets all ones and the
+        # rest is the dividend, as RISC-V wants. So does overflow: -2**31 / -1 = 2**31 / 1 as magnitudes.
+        m.d.comb += difference.eq(shifted - divisor)
+        fits = ~difference[32]
+
+        with m.If(self.start):
+            m.d.sync += [
+                quotient.eq(Mux(a_negative, -self.a, self.a)),
+                rest.eq(0),
+                divisor.eq(Mux(b_negative, -self.b, self.b)),
+                negate.eq(Mux(self.remainder, a_negative, (a_negative ^ b_negative) & (self.b != 0))),
+            ]
+        with m.If(self.step):
+            m.d.sync += [
+                quotient.eq(Cat(fits, quotient)),
+                rest.eq(Mux(fits, difference, shifted)),
+            ]
+        with m.If(self.finish):
+            magnitude = Mux(self.remainder, rest, quotient)
+            m.d.sync += result.eq(Mux(negate, -magnitude, magnitude))
+        return m
+
+
+class DivUnit(wiring.Component):
+    """:class:`hdl.isa.ops.DivOp` over the lanes; latency ``config.latency_div`` whatever the operands, not pipelined.
+
+    Ports as in :func:`hdl.execute.lanes.unit_ports`, and ``busy``, which is 1 in the ``latency - 1`` cycles after that
+    of ``valid``. ``valid`` may not be 1 in a cycle with ``busy``: a new operation arrives ``latency`` cycles after the
+    one before (in the cycle in which that one's result is there) or later. Division by zero and overflow as in RISC-V,
+    without a trap. ``result`` stays until the next operation's. Reset abandons a division.
+    """
+
+    def __init__(self, config: SmConfig):
+        self._config = config
+        super().__init__({**unit_ports(config), "busy": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        latency = self._config.latency_div
+        # Cycles left until the result is there. A longer latency waits before the work, not after it.
+        left = Signal(range(latency))
+        want_remainder = Signal(reset_less=True)
+        live = Signal(self._config.threads, reset_less=True)
+        step = Signal()
+        finish = Signal()
+        op_remainder = Signal()
+        m.d.comb += [
+            self.busy.eq(left != 0),
+            step.eq((left > 1) & (left <= _WORK_CYCLES)),
+            finish.eq(left == 1),
+            op_remainder.eq((self.op == DivOp.REM) | (self.op == DivOp.REMU)),
+        ]
+        with m.If(self.valid):
+            m.d.sync += [
+                left.eq(latency - 1),
+                want_remainder.eq(op_remainder),
+                live.eq(self.mask),
+            ]
+        with m.Elif(self.busy):
+            m.d.sync += left.eq(left - 1)
+
+        for i in range(self._config.threads):
+            m.submodules[f"lane{i}"] = lane = DivLane()
+            m.d.comb += [
+                lane.start.eq(self.valid & self.mask[i]),
+                lane.step.eq(step & live[i]),
+                lane.finish.eq(finish & live[i]),
+                lane.is_signed.eq((self.op == DivOp.DIV) | (self.op == DivOp.REM)),
+                lane.remainder.eq(Mux(self.valid, op_remainder, want_remainder)),
+                lane.a.eq(self.a[i]),
+                lane.b.eq(self.b[i]),
+                self.result[i].eq(lane.result),
+            ]
+        return m

@@ -1,0 +1,188 @@
+"""SIMT control: thread masks, split and join, predicates, spawning and ending of warps, barriers."""
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import FaultCause, SmConfig
+from ...isa.ops import OP_BITS, SimtOp
+from ...layouts.control import activation_layout
+from ...lib.onehot import one_hot
+from .barriers import Barriers
+from .stack import DivergenceStack
+
+__all__ = ["SimtControl"]
+
+
+class SimtControl(wiring.Component):
+    """The warps' thread masks and everything that changes them (isa.md, "SIMT instructions").
+
+    An instruction in stage X in cycle c (``valid``) changes the state at the end of c. ``peek_warp`` is the warp of the instruction that will be
+    in X in the next cycle.
+
+    In c: ``result`` is the value for split's rd; ``redirect`` with ``target`` says that the warp goes on elsewhere (join) or has ended; ``waits`` that it
+    has not resolved yet (bar, wspawn); ``fault`` with ``cause`` that it may not be executed, and then it changes nothing.
+    ``release``: warps whose bar or wspawn is over, in the cycle in which it happens; ``activation``: warps that start.
+    ``start``: launch, warp 0 at ``start_pc`` with thread mask 1, as an activation. Reset: no warp is active.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__({
+            "start": In(1),
+            "start_pc": In(32),
+            "peek_warp": In(config.warp_bits),
+            "valid": In(1),
+            "op": In(OP_BITS),
+            "warp": In(config.warp_bits),
+            "mask": In(config.threads),
+            "pc": In(32),
+            "predicate": In(config.threads),
+            "negate": In(1),
+            "leader_rs1": In(32),
+            "leader_rs2": In(32),
+            "masks": Out(data.ArrayLayout(config.threads, config.warps)),
+            "active": Out(config.warps),
+            "waiting": Out(config.warps),
+            "result": Out(32),
+            "redirect": Out(1),
+            "target": Out(32),
+            "waits": Out(1),
+            "ended": Out(1),
+            "release": Out(config.warps),
+            "activation": Out(activation_layout(config)),
+            "fault": Out(1),
+            "cause": Out(5),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.stack = stack = DivergenceStack(config)
+        m.submodules.barriers = barriers = Barriers(config)
+        m.d.comb += [stack.peek_warp.eq(self.peek_warp), self.result.eq(stack.pointer)]
+        mask = Signal(config.threads)
+        m.d.comb += mask.eq(self.mask)
+        with m.If(self.valid):
+            with m.Switch(self.op):
+                with m.Case(SimtOp.TMC):
+                    m.d.comb += mask.eq(self.leader_rs1)
+                with m.Case(SimtOp.PRED):
+                    holds = self._holds()
+                    m.d.comb += mask.eq(Mux(holds.any(), holds, self.leader_rs2))
+                with m.Case(SimtOp.SPLIT):
+                    self._split(m, stack, mask)
+                with m.Case(SimtOp.JOIN):
+                    self._join(m, stack, mask)
+                with m.Case(SimtOp.BAR):
+                    self._bar(m, barriers)
+        with m.If(self.valid & ~mask.any()):
+            m.d.comb += [self.ended.eq(1), self.redirect.eq(1)]
+        spawned = self._spawn(m)
+        self._update(m, mask=mask, spawned=spawned, stack=stack)
+        m.d.comb += [
+            self.release.eq(barriers.released | spawned),
+            self.waiting.eq(barriers.waiting | self._spawning),
+        ]
+        return m
+
+    def _holds(self) -> Value:
+        """Active lanes whose predicate, negated where the instruction says so, is true."""
+        return self.mask & (self.predicate ^ self.negate.replicate(self._config.threads))
+
+    def _split(self, m: Module, stack: DivergenceStack, mask: Signal) -> None:
+        """The side with more lanes goes first, the predicate-true side at a tie; the other one waits on the stack."""
+        config = self._config
+        holds = self._holds()
+        fails = self.mask & ~holds
+        diverges = holds.any() & fails.any()
+        true_first = _count(holds) >= _count(fails)
+        full = stack.pointer == config.stack_depth
+        m.d.comb += [
+            stack.pushed.union.eq(self.mask),
+            stack.pushed.other.eq(Mux(true_first, fails, holds)),
+            stack.pushed.pc.eq(self.pc + 4),
+            stack.push.eq(diverges & ~full),
+            self.fault.eq(diverges & full),
+            self.cause.eq(FaultCause.STACK_OVERFLOW),
+        ]
+        with m.If(diverges & ~full):
+            m.d.comb += mask.eq(Mux(true_first, holds, fails))
+
+    def _join(self, m: Module, stack: DivergenceStack, mask: Signal) -> None:
+        """Equal pointers: the split did not diverge. First visit: the other side runs; second: the union goes on."""
+        bits = self._config.stack_pointer_bits
+        with m.If(self.leader_rs1[:bits] != stack.pointer):
+            with m.If((stack.pointer == 0) | (self.leader_rs1[:bits] > stack.pointer)):
+                m.d.comb += [self.fault.eq(1), self.cause.eq(FaultCause.STACK_UNDERFLOW)]
+            with m.Elif(stack.top.visited):
+                m.d.comb += [mask.eq(stack.top.union), stack.pop.eq(1)]
+            with m.Else():
+                m.d.comb += [
+                    mask.eq(stack.top.other),
+                    stack.visit.eq(1),
+                    self.redirect.eq(1),
+                    self.target.eq(stack.top.pc),
+                ]
+
+    def _bar(self, m: Module, barriers: Barriers) -> None:
+        with m.If(self.leader_rs2 != 1):
+            m.d.comb += [
+                barriers.arrive.eq(1),
+                barriers.warp.eq(self.warp),
+                barriers.id.eq(self.leader_rs1),
+                barriers.count.eq(self.leader_rs2),
+                self.waits.eq(~barriers.released.any()),
+            ]
+
+    def _spawn(self, m: Module) -> Signal:
+        """wspawn waits until its warp is the only active one; in that cycle the others start and it is released."""
+        config = self._config
+        self._spawning = Signal(config.warps)
+        targets = Signal(config.warps)
+        pc = Signal(32)
+        spawned = Signal(config.warps)
+        below = Signal(config.warps)
+        arrives = self.valid & (self.op == SimtOp.WSPAWN)
+        m.d.comb += [
+            spawned.eq(Mux(self.active == self._spawning, self._spawning, 0)),
+            # Warps below n; an n of num_warps or more shifts everything out.
+            below.eq(~(Const((1 << config.warps) - 1, config.warps) << self.leader_rs1[:_shift_bits(config)])),
+        ]
+        with m.If(arrives):
+            m.d.comb += self.waits.eq(1)
+            m.d.sync += [
+                self._spawning.eq(one_hot(self.warp, config.warps)),
+                targets.eq(
+                    Mux(self.leader_rs1 >= config.warps, (1 << config.warps) - 1, below)
+                    & ~one_hot(self.warp, config.warps)
+                ),
+                pc.eq(self.leader_rs2),
+            ]
+        with m.Elif(spawned.any()):
+            m.d.sync += self._spawning.eq(0)
+        with m.If(self.start):
+            m.d.comb += [self.activation.warps.eq(1), self.activation.pc.eq(self.start_pc)]
+        with m.Else():
+            m.d.comb += [self.activation.warps.eq(Mux(spawned.any(), targets, 0)), self.activation.pc.eq(pc)]
+        return spawned
+
+    def _update(self, m: Module, *, mask: Signal, spawned: Signal, stack: DivergenceStack) -> None:
+        config = self._config
+        m.d.comb += stack.clear.eq(self.activation.warps)
+        mine = Signal(config.warps)
+        m.d.comb += mine.eq(Mux(self.valid, one_hot(self.warp, config.warps), 0))
+        for w in range(config.warps):
+            with m.If(self.activation.warps[w]):
+                m.d.sync += [self.masks[w].eq(1), self.active[w].eq(1)]
+            with m.Elif(mine[w]):
+                m.d.sync += [self.masks[w].eq(mask), self.active[w].eq(mask.any())]
+
+
+def _count(lanes: Value) -> Value:
+    return sum((lanes[i] for i in range(len(lanes))), Const(0, 1))
+
+
+def _shift_bits(config: SmConfig) -> int:
+    """Enough bits of wspawn's n to shift by every number below num_warps."""
+    return max(1, (config.warps - 1).bit_length())

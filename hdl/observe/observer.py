@@ -1,0 +1,106 @@
+"""The observer: everything that watches the SM without steering it."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..isa.ops import Unit
+from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.decoded import IssueInfo
+from ..layouts.execute import operands_layout, writeback_layout
+from ..layouts.probe import ASSERTIONS, StallReason, counters_layout, probe_layout
+from .counters import Counters, StallAttribution
+from .watch import Sticky
+
+__all__ = ["Observer"]
+
+
+class Observer(wiring.Component):
+    """Counters, stall attribution, assertions and the probe, from the signals that its inputs are named after.
+
+    ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang`` is each warp's current stall reason.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        warps, warp_bits = config.warps, config.warp_bits
+        probe = probe_layout(config)
+        super().__init__({
+            # The run.
+            "start": In(1), "running": In(1), "halt": In(1), "region": In(1),
+            # The front end.
+            "active": In(warps), "eligible": In(warps), "select": In(warps), "select_valid": In(1),
+            "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "suspended": In(warps),
+            "unresolved": In(warps), "waiting": In(warps), "missing": In(warps), "head_nop": In(warps),
+            "pc": In(data.ArrayLayout(32, warps)), "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1),
+            "refill_line": In(26), "resolution": In(resolution_layout(config)),
+            "activation": In(activation_layout(config)),
+            # Issue and execution.
+            "reason": In(data.ArrayLayout(4, warps)), "operands": In(operands_layout(config)),
+            "write_valid": In(1), "write": In(writeback_layout(config)), "taken": In(1),
+            "retired": In(range(config.threads + 1)), "store_event": In(probe["store"].shape),
+            # Never.
+            "empty_pop": In(1), "miscounted": In(1), "clash": In(1), "overflow": In(1),
+            "counters": Out(counters_layout()),
+            "assertions": Out(len(ASSERTIONS)),
+            "probe": Out(probe),
+            "hang": Out(data.ArrayLayout(4, warps)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.stalls = stalls = StallAttribution(config)
+        m.d.comb += [
+            stalls.active.eq(self.active), stalls.suspended.eq(self.suspended), stalls.missing.eq(self.missing),
+            stalls.unresolved.eq(self.unresolved), stalls.waiting.eq(self.waiting), stalls.head_nop.eq(self.head_nop),
+            stalls.head_reason.eq(self.reason), stalls.halt.eq(self.halt), stalls.selected.eq(self.select_valid),
+            self.hang.eq(stalls.reason),
+        ]
+        self._count(m, stalls)
+        if config.assertions:
+            m.submodules.sticky = sticky = Sticky(width=len(ASSERTIONS))
+            several = (self.select & (self.select - 1)).any()
+            m.d.comb += [
+                sticky.bits.eq(Cat(
+                    self.empty_pop, self.miscounted, several, self.clash, self.overflow,
+                    (self.select & ~self.active).any(),
+                )),
+                self.assertions.eq(sticky.seen),
+            ]
+        if config.probe:
+            self._probe(m, stalls)
+        return m
+
+    def _count(self, m: Module, stalls: StallAttribution) -> None:
+        m.submodules.counters = counters = Counters(self._config)
+        # An instruction belongs to the region in which it was selected, also where its lanes are counted later.
+        selected_in_region = Signal(2)
+        m.d.sync += selected_in_region.eq(Cat(self.region, selected_in_region[0]))
+        m.d.comb += [
+            counters.start.eq(self.start), counters.running.eq(self.running), counters.region.eq(self.region),
+            counters.selected.eq(self.select_valid), counters.nop.eq(self.select_nop),
+            counters.load.eq((self.select_info.unit == Unit.LSU) & ~self.select_info.store),
+            counters.stall.eq(stalls.stall), counters.miss.eq(self.miss),
+            counters.load_waits.eq(Cat(stalls.reason[w] == StallReason.LOAD for w in range(self._config.warps))),
+            counters.lanes.eq(Mux(selected_in_region[1], self.retired, 0)),
+            counters.taken.eq(selected_in_region[1] & self.taken),
+            self.counters.eq(counters.values),
+        ]
+
+    def _probe(self, m: Module, stalls: StallAttribution) -> None:
+        front, issue, wb = self.probe.front, self.probe.issue, self.probe.wb
+        m.d.comb += [
+            front.select.eq(self.select_valid), front.select_warp.eq(self.select_warp),
+            front.select_nop.eq(self.select_nop), front.miss.eq(self.miss), front.miss_warp.eq(self.miss_warp),
+            front.refill.eq(self.refill), front.refill_line.eq(self.refill_line),
+            front.resolve.eq(self.resolution.valid), front.resolve_warp.eq(self.resolution.warp),
+            front.redirect.eq(self.resolution.redirect), front.eligible.eq(self.eligible),
+            front.active.eq(self.active), front.activate.eq(self.activation.warps), front.stall.eq(stalls.stall),
+            issue.valid.eq(self.operands.valid), issue.warp.eq(self.operands.warp),
+            issue.pc.eq(self.operands.entry.pc), issue.instruction.eq(self.operands.entry.instruction),
+            issue.mask.eq(self.operands.mask),
+            wb.valid.eq(self.write_valid), wb.value.eq(self.write),
+            self.probe.store.eq(self.store_event),
+        ]

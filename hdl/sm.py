@@ -1,0 +1,179 @@
+"""The streaming multiprocessor: instantiates its parts and connects them, no logic."""
+
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from .config import SmConfig
+from .execute.compute import ComputeUnits
+from .execute.control import ControlUnit
+from .frontend.swas import SwasFrontEnd
+from .isa.ops import Unit
+from .issue.issue import IssueStage
+from .layouts.execute import fault_layout
+from .layouts.memory import memory_request_layout, memory_response_layout
+from .layouts.probe import ASSERTIONS, counters_layout, probe_layout
+from .memory.arbiter import MemoryArbiter
+from .memory.lsu import Lsu
+from .observe.observer import Observer
+from .observe.watch import FaultLatch
+
+__all__ = ["Sm"]
+
+
+class Sm(wiring.Component):
+    """One SIMT streaming multiprocessor (design.md).
+
+    ``start`` for one cycle after reset launches the program at ``start_pc`` with ``arg`` in mscratch. ``busy`` is 1 from the next cycle until no warp
+    is active, or a fault has stopped the SM, and nothing is in flight. ``fault_valid`` stays until reset. ``policy`` selects among
+    ``config.policies`` by position and exists only when there are several; it must not change while ``busy``.
+    ``mem``: requests out, responses in any order; see :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of
+    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang`` and ``hang_pc``: each warp's stall reason and fetch pc. ``probe``, ``assertions`` and ``hang`` are
+    there only where the config asks for them.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config = config
+        members = {
+            "start": In(1),
+            "start_pc": In(32),
+            "arg": In(32),
+            "mem": Out(wiring.Signature({
+                "req": Out(stream.Signature(memory_request_layout(config))),
+                "resp": In(stream.Signature(memory_response_layout(config))),
+            })),
+            "busy": Out(1),
+            "fault_valid": Out(1),
+            "fault": Out(fault_layout(config)),
+            "counters": Out(counters_layout()),
+        }
+        if len(config.policies) > 1:
+            members["policy"] = In(range(len(config.policies)))
+        if config.assertions:
+            members["assertions"] = Out(len(ASSERTIONS))
+        if config.probe:
+            members["probe"] = Out(probe_layout(config))
+            members["hang"] = Out(data.ArrayLayout(4, config.warps))
+            members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        m.submodules.frontend = frontend = SwasFrontEnd(config)
+        m.submodules.issue = issue = IssueStage(config)
+        m.submodules.compute = compute = ComputeUnits(config)
+        m.submodules.control = control = ControlUnit(config)
+        m.submodules.lsu = lsu = Lsu(config)
+        m.submodules.faults = faults = FaultLatch(config)
+        m.submodules.observer = observer = Observer(config)
+        self._issue(m, frontend, issue, control, lsu)
+        self._execute(m, issue, compute, control)
+        self._control_flow(m, frontend, control, faults)
+        self._memory(m, frontend, issue, lsu)
+        self._observe(m, observer, frontend, issue, control, lsu)
+        m.d.comb += [
+            faults.execute_valid.eq(control.fault_valid),
+            faults.execute.eq(control.fault),
+            faults.lsu_valid.eq(lsu.fault_valid),
+            faults.lsu.eq(lsu.fault),
+            self.fault_valid.eq(faults.valid),
+            self.fault.eq(faults.fault),
+            self.busy.eq((control.active.any() & ~faults.valid) | issue.busy | ~lsu.idle),
+        ]
+        return m
+
+    def _issue(self, m: Module, frontend: SwasFrontEnd, issue: IssueStage, control: ControlUnit, lsu: Lsu) -> None:
+        m.d.comb += [
+            issue.heads.eq(frontend.heads),
+            frontend.ready.eq(issue.ready),
+            issue.select.eq(frontend.select),
+            issue.select_warp.eq(frontend.select_warp),
+            issue.select_nop.eq(frontend.select_nop),
+            issue.select_info.eq(frontend.select_info),
+            issue.entry.eq(frontend.entry),
+            issue.masks.eq(control.masks),
+            issue.lsu_ready.eq(lsu.ready),
+            issue.stores_pending.eq(lsu.stores_pending),
+            issue.kill.eq(control.fault_valid),
+            lsu.take.eq(issue.lsu_take),
+            lsu.take_warp.eq(frontend.select_warp),
+            lsu.take_store.eq(frontend.select_info.store),
+        ]
+
+    def _execute(self, m: Module, issue: IssueStage, compute: ComputeUnits, control: ControlUnit) -> None:
+        m.d.comb += [
+            compute.x.eq(issue.operands),
+            compute.write_unit.eq(issue.write_unit),
+            compute.scalar.eq(control.result),
+            compute.add_lane.eq(control.add_lane),
+            issue.result.eq(compute.result),
+            control.x.eq(issue.operands),
+            control.peek_warp.eq(issue.reading_warp),
+        ]
+
+    def _control_flow(self, m: Module, frontend: SwasFrontEnd, control: ControlUnit, faults: FaultLatch) -> None:
+        if len(self.config.policies) > 1:
+            m.d.comb += frontend.policy.eq(self.policy)
+        m.d.comb += [
+            control.start.eq(self.start),
+            control.start_pc.eq(self.start_pc),
+            control.argument.eq(self.arg),
+            frontend.active.eq(control.active),
+            frontend.halt.eq(faults.valid),
+            frontend.resolution.eq(control.resolution),
+            frontend.release.eq(control.release),
+            frontend.activation.eq(control.activation),
+            frontend.invalidate.eq(control.invalidate),
+        ]
+
+    def _memory(self, m: Module, frontend: SwasFrontEnd, issue: IssueStage, lsu: Lsu) -> None:
+        m.submodules.arbiter = arbiter = MemoryArbiter(self.config)
+        x = issue.operands
+        decoded = x.entry.decoded
+        connect(m, frontend.mem, arbiter.icache)
+        connect(m, lsu.mem, arbiter.lsu)
+        connect(m, arbiter.port.request, flipped(self.mem.req))
+        connect(m, flipped(self.mem.resp), arbiter.port.response)
+        connect(m, lsu.wb, issue.load)
+        m.d.comb += [
+            lsu.request_valid.eq(x.valid & (decoded.info.unit == Unit.LSU)),
+            lsu.request.warp.eq(x.warp),
+            lsu.request.pc.eq(x.entry.pc),
+            lsu.request.op.eq(decoded.op),
+            lsu.request.rd.eq(decoded.info.rd),
+            lsu.request.writes_rd.eq(decoded.info.writes_rd),
+            lsu.request.mask.eq(x.mask),
+            lsu.request.base.eq(x.rs1),
+            lsu.request.offset.eq(decoded.imm),
+            lsu.request.data.eq(x.rs2),
+        ]
+
+    def _observe(self, m: Module, observer: Observer, frontend: SwasFrontEnd, issue: IssueStage, control: ControlUnit,
+                 lsu: Lsu) -> None:
+        """Everything that an observer sees; nothing comes back but the counters that software reads."""
+        m.d.comb += [
+            observer.start.eq(self.start),
+            observer.running.eq(self.busy),
+            observer.halt.eq(self.fault_valid),
+            control.counters.eq(observer.counters),
+            self.counters.eq(observer.counters),
+        ]
+        for source, names in (
+            (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "suspended",
+                        "unresolved", "head_nop", "pc", "miss", "miss_warp", "refill", "refill_line", "empty_pop",
+                        "miscounted", "missing")),
+            (issue, ("reason", "operands", "write_valid", "write", "clash")),
+            (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
+            (lsu, ("store_event", "overflow")),
+        ):
+            for name in names:
+                m.d.comb += getattr(observer, name).eq(getattr(source, name))
+        if self.config.assertions:
+            m.d.comb += self.assertions.eq(observer.assertions)
+        if self.config.probe:
+            m.d.comb += [
+                self.probe.eq(observer.probe),
+                self.hang.eq(observer.hang),
+                self.hang_pc.eq(frontend.pc),
+            ]
