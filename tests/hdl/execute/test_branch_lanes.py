@@ -1,0 +1,54 @@
+"""The branch comparison against Python's."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from amaranth.sim import Simulator
+from lane_harness import Operation, edge_operations, signed
+
+from hdl.execute.branch import BranchLanes
+from hdl.isa.ops import BranchOp
+from hdl.presets import TINY
+
+CONFIGS = [TINY, replace(TINY, threads=4)]
+
+
+def reference(op: BranchOp, a: int, b: int) -> bool:
+    """RISC-V unprivileged manual, "Conditional Branches"; jumps are always taken."""
+    return {
+        BranchOp.EQ: a == b,
+        BranchOp.NE: a != b,
+        BranchOp.LT: signed(a) < signed(b),
+        BranchOp.GE: signed(a) >= signed(b),
+        BranchOp.LTU: a < b,
+        BranchOp.GEU: a >= b,
+        BranchOp.JAL: True,
+        BranchOp.JALR: True,
+    }[op]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.threads}_threads")
+def test_branches(config):
+    seed = config.threads
+    rng = random.Random(seed)
+    operations = edge_operations(BranchOp, config.threads)
+    operations += [Operation.random(rng, BranchOp, config.threads) for _ in range(500)]
+    unit = BranchLanes(config)
+
+    async def testbench(ctx):
+        for operation in operations:
+            ctx.set(unit.op, operation.op.value)
+            ctx.set(unit.a, operation.a)
+            ctx.set(unit.b, operation.b)
+            await ctx.delay(1e-9)
+            expected = sum(reference(operation.op, a, b) << i
+                           for i, (a, b) in enumerate(zip(operation.a, operation.b, strict=True)))
+            actual = ctx.get(unit.taken)
+            assert actual == expected, f"seed {seed}: taken {actual:#b}, expected {expected:#b}: {operation}"
+
+    sim = Simulator(unit)
+    sim.add_testbench(testbench)
+    sim.run()
