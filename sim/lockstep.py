@@ -1,0 +1,223 @@
+"""The golden model in lock step with the SM: every instruction, register write and store, as the probe port tells them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hdl.config import SmConfig
+
+from .iss import Commit, Fault, Iss, IssError
+from .memory.store import SparseMemory
+
+__all__ = ["LockStep", "Mismatch"]
+
+_HISTORY = 10
+_ALL_BITS = 0xFFFF_FFFF
+
+
+class Mismatch(Exception):
+    """The SM and the golden model disagree; the text is the whole report."""
+
+
+@dataclass(slots=True)
+class _Write:
+    """A register write that the SM still owes: lanes ``missing`` of what ``commit`` computed."""
+
+    commit: Commit
+    missing: int
+
+
+class LockStep:
+    """Compares one program after another; registers and local memory live on between them, as in the SM.
+
+    After a mismatch or a fault the two are no longer in the same state: the checker cannot be used again.
+
+    Parameters
+    ----------
+    source
+        pc -> the source line, or None; for the report.
+    """
+
+    def __init__(self, config: SmConfig, source: Callable[[int], str | None] = lambda pc: None) -> None:
+        self.config = config
+        self._source = source
+        self._iss = Iss(config, SparseMemory(config.memory_map))
+        self._lanes = np.arange(config.threads, dtype=np.uint32)
+        self.launch(self._iss.memory, config.memory_map.start, 0)
+
+    def launch(self, memory: SparseMemory, start_pc: int, arg: int) -> None:
+        """Start a program; ``memory`` is the checker's own and holds the program already."""
+        self._iss.memory = memory
+        self._iss.launch(start_pc, arg)
+        self._writes: dict[tuple[int, int], _Write] = {}
+        self._stores: list[deque[Commit]] = [deque() for _ in range(self.config.warps)]
+        self._history: list[deque[tuple[int, Commit]]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
+        self._faults: dict[int, Fault] = {}
+        self.instructions = 0
+
+    def feed(self, records: np.ndarray) -> None:
+        """Compare the records of consecutive cycles (:func:`sim.runner_records.decode_records`).
+
+        Within one cycle a register write belongs to an older instruction than the issue beside it, and a store to one
+        that is older or the same.
+
+        Raises
+        ------
+        Mismatch
+            At the first difference.
+        """
+        issue, wb, store = records["issue"], records["wb"], records["store"]
+        columns = zip(
+            records["cycle"].tolist(), wb["valid"].tolist(), issue["valid"].tolist(), store["valid"].tolist(), strict=True
+        )
+        issues = list(zip(*(issue[name].tolist() for name in ("warp", "pc", "instruction", "mask")), strict=True))
+        for index, (cycle, has_wb, has_issue, has_store) in enumerate(columns):
+            if has_wb:
+                self._writeback(cycle, wb["value"][index])
+            if has_issue:
+                self._issue(cycle, *issues[index])
+            if has_store:
+                self._store(cycle, store[index])
+
+    def finish(self, memory: SparseMemory, fault: Fault | None, ended: bool) -> None:
+        """Compare the ends; ``memory`` is the SM's, ``ended`` false when the program was cut off.
+
+        A program that is cut off has instructions in flight, and a fault stops others where they are: then only the
+        fault itself is compared.
+
+        Raises
+        ------
+        Mismatch
+            At the first difference.
+        """
+        if fault is not None or self._faults:
+            if fault is None or self._faults.get(fault.warp) != fault:
+                expected = ", ".join(map(str, self._faults.values())) or "no fault"
+                warp = next(iter(self._faults), 0) if fault is None else fault.warp
+                raise self._mismatch(None, warp, "the end", expected, str(fault or "no fault"))
+            return
+        if not ended:
+            return
+        for write in self._writes.values():
+            raise self._mismatch(None, write.commit.warp, "the end", f"a write of {_register(write.commit.rd)}", "none",
+                                 write.commit)
+        for warp, stores in enumerate(self._stores):
+            if stores:
+                raise self._mismatch(None, warp, "the end", "a store", "none", stores[0])
+        if not self._iss.ended:
+            warp = self._iss.active.index(True)
+            raise self._mismatch(None, warp, "the end", f"warp {warp} active at pc {self._iss.pc[warp]:#010x}", "ended")
+        for address, expected, got in self._iss.memory.differences(memory, 1):
+            raise Mismatch(f"lock step: memory differs at the end: byte {address:#010x}: expected {expected:#04x}, "
+                           f"got {got:#04x}")
+
+    def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
+        if warp in self._faults:
+            return  # what a warp issues behind its fault has no effect that software can see
+        try:
+            commit = self._iss.step(warp)
+        except IssError as error:
+            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", f"pc {pc:#010x} {instruction:08x}") from None
+        self._history[warp].append((cycle, commit))
+        self.instructions += 1
+        if commit.pc != pc:
+            raise self._mismatch(cycle, warp, "pc", f"{commit.pc:#010x}", f"{pc:#010x}")
+        if commit.mask != mask:
+            raise self._mismatch(cycle, warp, "thread mask", f"{commit.mask:#x}", f"{mask:#x}")
+        if commit.fault is not None:
+            self._faults[warp] = commit.fault
+            return
+        if commit.instr != instruction:
+            raise self._mismatch(cycle, warp, "instruction", f"{commit.instr:08x}", f"{instruction:08x}")
+        if commit.rd is not None:
+            owed = self._writes.get((warp, commit.rd))
+            if owed is not None:
+                raise self._mismatch(cycle, warp, "issue", f"the write of {_register(commit.rd)} by pc "
+                                     f"{owed.commit.pc:#010x} first", "issued before it")
+            self._writes[warp, commit.rd] = _Write(commit, mask)
+        if commit.store is not None:
+            self._stores[warp].append(commit)
+
+    def _writeback(self, cycle: int, value: np.void) -> None:
+        warp, rd, mask, last = (int(value[name]) for name in ("warp", "rd", "mask", "last"))
+        owed = self._writes.get((warp, rd))
+        if owed is None:
+            if warp in self._faults:
+                return
+            raise self._mismatch(cycle, warp, "writeback", "none", f"{_register(rd)} written")
+        commit, data = owed.commit, value["data"]
+        if mask & ~owed.missing:
+            raise self._mismatch(cycle, warp, f"lanes of {_register(rd)}", f"of {owed.missing:#x}", f"{mask:#x}", commit)
+        if commit.volatile:
+            self._iss.poke(warp, rd, mask, data)
+        else:
+            wrong = (commit.values != data) & (mask >> self._lanes & 1).astype(bool)
+            if wrong.any():
+                lane = int(wrong.argmax())
+                raise self._mismatch(cycle, warp, f"{_register(rd)} lane {lane}", f"{commit.values[lane]:#010x}",
+                                     f"{data[lane]:#010x}", commit)
+        owed.missing &= ~mask
+        if bool(last) != (owed.missing == 0):
+            raise self._mismatch(cycle, warp, f"last write of {_register(rd)}", f"last {owed.missing == 0:d}",
+                                 f"last {last}, lanes {owed.missing:#x} missing", commit)
+        if last:
+            del self._writes[warp, rd]
+
+    def _store(self, cycle: int, store: np.void) -> None:
+        warp = int(store["warp"])
+        if not self._stores[warp]:
+            if warp in self._faults:
+                return
+            raise self._mismatch(cycle, warp, "store", "none", f"a store at pc {int(store['pc']):#010x}")
+        commit = self._stores[warp].popleft()
+        addresses, data, size, mask = commit.store
+        got = (int(store["pc"]), 1 << int(store["size"]), int(store["mask"]))
+        if got != (commit.pc, size, mask):
+            raise self._mismatch(cycle, warp, "store (pc, bytes, mask)", f"({commit.pc:#010x}, {size}, {mask:#x})",
+                                 f"({got[0]:#010x}, {got[1]}, {got[2]:#x})", commit)
+        active = (mask >> self._lanes & 1).astype(bool)
+        kept = np.uint32(_ALL_BITS >> 32 - 8 * size)
+        for what, expected, values in (
+            ("address", addresses, store["address"]), ("data", data, store["data"] & kept),
+        ):
+            wrong = (expected != values) & active
+            if wrong.any():
+                lane = int(wrong.argmax())
+                raise self._mismatch(cycle, warp, f"store {what} of lane {lane}", f"{expected[lane]:#010x}",
+                                     f"{values[lane]:#010x}", commit)
+
+    def _mismatch(
+        self, cycle: int | None, warp: int, what: str, expected: str, got: str, commit: Commit | None = None
+    ) -> Mismatch:
+        """The report; ``commit`` is the instruction concerned, by default the warp's newest."""
+        history = self._history[warp]
+        if commit is None and history:
+            commit = history[-1][1]
+        lines = [f"lock step: {what}: expected {expected}, got {got}"]
+        where = "at the end" if cycle is None else f"cycle {cycle}"
+        if commit is None:
+            lines.append(f"  {where}, warp {warp}")
+        else:
+            source = self._source(commit.pc)
+            place = f" ({source})" if source else ""
+            lines.append(f"  {where}, warp {warp}, pc {commit.pc:#010x}, instruction {commit.instr:08x}{place}")
+        lines.append(f"  the last {len(history)} instructions of warp {warp}:")
+        lines += [f"    cycle {then}: {_describe(old)}" for then, old in history]
+        return Mismatch("\n".join(lines))
+
+
+def _register(rd: int | None) -> str:
+    return "nothing" if rd is None else f"x{rd}" if rd < 32 else f"f{rd - 32}"
+
+
+def _describe(commit: Commit) -> str:
+    text = f"pc {commit.pc:#010x} {commit.instr:08x} mask {commit.mask:#x}"
+    if commit.fault is not None:
+        return f"{text} fault {commit.fault.cause.name.lower()}"
+    if commit.rd is not None:
+        text += f" {_register(commit.rd)} = [{' '.join(f'{value:x}' for value in commit.values.tolist())}]"
+    return text

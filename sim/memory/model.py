@@ -1,0 +1,128 @@
+"""What every memory model is: line requests in, completions out, ordered by the cycle in which they are due.
+
+A model is plain Python and knows nothing of a simulator: whoever owns the clock hands it the requests, in the order in
+which they were accepted, and asks for the completions whose time has come. It runs only when something is pending.
+"""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hdl.config import MemoryMap
+
+from .store import AccessError, SparseMemory
+
+__all__ = ["Completion", "Console", "MemoryModel"]
+
+LINE_BYTES = 64
+_NO_DATA = bytes(LINE_BYTES)
+
+
+class Completion(NamedTuple):
+    """The answer to one request: ``data`` is 64 bytes (zeros for a write or an error)."""
+
+    due: int
+    tag: int
+    error: bool
+    data: bytes
+
+
+class Console:
+    """The console of isa.md: a byte stored to a slot is a character of that slot's line.
+
+    A line is handed to ``write`` when its newline comes, and what is left at :meth:`flush`, so that the characters
+    that the lanes of a warp print side by side stay in their own lines.
+    """
+
+    def __init__(self, memory_map: MemoryMap, write: Callable[[str], None]) -> None:
+        self.line = memory_map.console // LINE_BYTES
+        self._first = memory_map.console % LINE_BYTES
+        self._slots = [bytearray() for _ in range(memory_map.console_bytes)]
+        self._write = write
+
+    def store(self, byte_mask: int, data: bytes) -> None:
+        """Print the bytes of a write to the console's line."""
+        for slot, text in enumerate(self._slots):
+            if byte_mask >> (self._first + slot) & 1:
+                text.append(data[self._first + slot])
+                if text[-1] == ord("\n"):
+                    self._emit(text)
+
+    def flush(self) -> None:
+        """Print the lines that no newline has ended yet, lowest slot first."""
+        for text in self._slots:
+            if text:
+                text.append(ord("\n"))
+                self._emit(text)
+
+    def _emit(self, text: bytearray) -> None:
+        self._write(text.decode("utf-8", "replace"))
+        text.clear()
+
+
+class MemoryModel(ABC):
+    """Memory behind the SM's port.
+
+    A request accepted in cycle c with latency L is due in cycle c + L: its response can be presented from that cycle
+    on (L = 1: in the next cycle). A write becomes visible, and a read takes its data, in the cycle in which it is due;
+    in one cycle in the order of tags. An access outside memory is answered with an error and changes nothing.
+
+    Attributes
+    ----------
+    lookahead
+        The smallest latency that the model can give, at least 1: completions due up to ``now + lookahead`` cannot
+        change any more by requests accepted after ``now``.
+    ready_from
+        The first cycle in which the model accepts another request; looked at after every call of :meth:`request`.
+    """
+
+    lookahead: int = 1
+    ready_from: int = 0
+
+    def __init__(self, memory: SparseMemory, console: Console | None = None) -> None:
+        self.memory = memory
+        self.console = console
+        self._pending: list[tuple[int, int, int, bool, int, bytes]] = []
+
+    @abstractmethod
+    def due(self, cycle: int, line: int, write: bool) -> int:
+        """The cycle in which a request accepted in ``cycle`` is due: at least ``cycle + lookahead``."""
+
+    def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:
+        """Take a request that was accepted in ``cycle`` (not below that of the request before it).
+
+        ``line`` is the byte address divided by 64; ``byte_mask`` (bit i: byte i) and ``data`` (64 bytes) count for
+        writes.
+        """
+        heapq.heappush(self._pending, (self.due(cycle, line, write), tag, line, write, byte_mask, data))
+
+    @property
+    def next_due(self) -> int | None:
+        """The cycle of the next completion; None if nothing is pending."""
+        return self._pending[0][0] if self._pending else None
+
+    def complete(self, until: int) -> list[Completion]:
+        """Carry out, in order, everything that is due in cycle ``until`` or before."""
+        pending = self._pending
+        done = []
+        while pending and pending[0][0] <= until:
+            due, tag, line, write, byte_mask, data = heapq.heappop(pending)
+            error = False
+            try:
+                if write:
+                    self._write(line, byte_mask, data)
+                    data = _NO_DATA
+                else:
+                    data = self.memory.read_line(line * LINE_BYTES)
+            except AccessError:
+                error, data = True, _NO_DATA
+            done.append(Completion(due, tag, error, data))
+        return done
+
+    def _write(self, line: int, byte_mask: int, data: bytes) -> None:
+        self.memory.write_line(line * LINE_BYTES, data, byte_mask)
+        if self.console is not None and line == self.console.line:
+            self.console.store(byte_mask, data)

@@ -1,0 +1,34 @@
+"""Adversarial memory, for tests: random latency, responses out of order, pauses in which nothing is accepted."""
+
+from __future__ import annotations
+
+import random
+
+from .model import Console, MemoryModel
+from .store import SparseMemory
+
+__all__ = ["RandomMemory"]
+
+#: A pause follows one request in this many, and lasts at most this many cycles.
+_PAUSE_ONE_IN = 4
+_LONGEST_PAUSE = 12
+
+
+class RandomMemory(MemoryModel):
+    """Each request takes 1 to ``latency`` cycles, all equally likely: later ones overtake earlier ones.
+
+    The same seed and requests give the same answers.
+    """
+
+    def __init__(self, memory: SparseMemory, console: Console | None = None, *, latency: int, seed: int) -> None:
+        if latency < 1:
+            raise ValueError(f"latency must be at least 1, not {latency!r}")
+        super().__init__(memory, console)
+        self.latency = latency
+        self._rng = random.Random(seed)
+
+    def due(self, cycle: int, line: int, write: bool) -> int:
+        """A random cycle after the request's; may also begin a pause."""
+        if self._rng.randrange(_PAUSE_ONE_IN) == 0:
+            self.ready_from = cycle + 2 + self._rng.randrange(_LONGEST_PAUSE)
+        return cycle + self._rng.randint(1, self.latency)

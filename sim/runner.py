@@ -1,0 +1,146 @@
+"""Runs programs on the simulated SM: build cache, simulation process, results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hdl.config import SmConfig
+
+from .build import Build, BuildError, Progress, build
+from .kernel import Launch, load_into
+from .memory.models import MEMORY_MODELS
+from .memory.store import SparseMemory
+from .runner_process import messages
+from .runner_types import (
+    Job,
+    ResultCallback,
+    RunRequest,
+    RunResult,
+    SimulationError,
+    WarpState,
+    pack_memory,
+    unpack_memory,
+)
+
+__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
+
+#: Called with the position of a request and a line (with its newline) that its program has printed.
+ConsoleCallback = Callable[[int, str], None]
+
+
+def _job(config: SmConfig, request: RunRequest) -> Job:
+    """The request as plain data; ValueError for what this configuration cannot run."""
+    if request.policy not in config.policies:
+        raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
+    if request.memory not in MEMORY_MODELS:
+        raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {request.memory!r}")
+    if request.latency < 1:
+        raise ValueError(f"latency must be at least 1, not {request.latency!r}")
+    if request.max_cycles < 1:
+        raise ValueError(f"max_cycles must be at least 1, not {request.max_cycles!r}")
+    if (request.check or request.trace) and not config.probe:
+        raise ValueError("check and trace need a configuration with probe")
+    memory = SparseMemory(config.memory_map)
+    if isinstance(request.launch, Launch):
+        load_into(request.launch, memory)
+    else:
+        request.launch.load_into(memory)
+    return Job(
+        config=config, pages=pack_memory(memory), start_pc=request.launch.entry, arg=request.launch.argument_address,
+        policy=config.policies.index(request.policy), memory=request.memory, latency=request.latency,
+        seed=request.seed, check=request.check, trace=request.trace, max_cycles=request.max_cycles,
+    )
+
+
+def _result(config: SmConfig, fields: dict[str, Any], console: list[str], built: Build) -> RunResult:
+    memory = unpack_memory(config, fields.pop("pages"))
+    return RunResult(
+        memory=memory, console="".join(console), build_seconds=built.build_seconds,
+        elaborate_seconds=built.elaborate_seconds, **fields,
+    )
+
+
+def run(
+    config: SmConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None,
+    progress: Progress | None = None, verilog: str | None = None,
+) -> RunResult:
+    """Run one program; see :func:`run_many`."""
+    return run_many(config, [request], on_console=on_console, progress=progress, verilog=verilog)[0]
+
+
+def run_many(
+    config: SmConfig, requests: Sequence[RunRequest], *, on_result: ResultCallback | None = None,
+    on_console: ConsoleCallback | None = None, progress: Progress | None = None, verilog: str | None = None,
+) -> list[RunResult]:
+    """Run programs, as many as possible in one simulation process, with a reset between them.
+
+    A process goes on only after a program that ended by itself, and runs either checked or unchecked programs, since
+    registers and local memory survive a reset (and start as 0 in a new process).
+
+    Parameters
+    ----------
+    on_result
+        Called with the position of a request and its result, as soon as it is there.
+    on_console
+        Called with the position of a request and a line that its program has printed, as soon as it is there.
+    progress
+        Called at the start of each long step.
+    verilog
+        A ``metronome_sm`` in place of the SM (:func:`sim.build.build`).
+
+    Returns
+    -------
+    The results, in the order of the requests.
+
+    Raises
+    ------
+    ValueError
+        For a request that ``config`` cannot run.
+    BuildError, SimulationError
+        If the simulation cannot be built, or goes wrong itself.
+    """
+    jobs = [_job(config, request) for request in requests]
+    waves = os.environ.get("METRONOME_WAVES")
+    built = build(config, verilog=verilog, waves=bool(waves), progress=progress)
+    if progress is not None:
+        progress("simulate")
+    results: dict[int, RunResult] = {}
+
+    def emit(position: int, result: RunResult) -> None:
+        results[position] = result
+        if on_result is not None:
+            on_result(position, result)
+
+    for check in (False, True):
+        waiting = [position for position, job in enumerate(jobs) if job.check == check]
+        while waiting:
+            before = len(waiting)
+            for position, result in _one_process(
+                built, [(position, jobs[position]) for position in waiting], on_console, Path(waves) if waves else None
+            ):
+                emit(position, result)
+                waiting.remove(position)
+                built = replace(built, build_seconds=0.0, elaborate_seconds=0.0)
+            if len(waiting) == before:
+                raise SimulationError("the simulation process ended without a result")
+    return [results[position] for position in range(len(jobs))]
+
+
+def _one_process(
+    built: Build, jobs: list[tuple[int, Job]], on_console: ConsoleCallback | None, waves: Path | None
+) -> Any:
+    """(position, result) of each job that one process got to."""
+    lines: list[str] = []
+    for kind, index, content in messages(built.executable, [job for _, job in jobs], waves):
+        position, job = jobs[index]
+        if kind == "console":
+            lines.append(content)
+            if on_console is not None:
+                on_console(position, content)
+        else:
+            yield position, _result(job.config, content, lines, built)
+            lines = []

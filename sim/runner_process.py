@@ -1,0 +1,91 @@
+"""The simulation process: starts it, feeds it a job list, and takes its messages as they come."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .runner_types import Job, SimulationError
+
+__all__ = ["messages"]
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+def _environment(folder: Path, results_fd: int) -> dict[str, str]:
+    """What cocotb and tb/kernel_tb.py need, as cocotb's own runner sets it."""
+    import cocotb_tools.config as cocotb_config
+    import find_libpython
+
+    libpython = find_libpython.find_libpython()
+    if libpython is None:
+        raise SimulationError("no shared libpython found: install the Debian package libpython3-dev")
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, sys.path)]),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "GPI_USERS": f"{libpython};{cocotb_config.pygpi_entry_point()}",
+        "COCOTB_TEST_MODULES": "tb.kernel_tb",
+        "COCOTB_TOPLEVEL": "metronome_top",
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_RESULTS_FILE": str(folder / "results.xml"),
+        "COCOTB_LOG_LEVEL": "WARNING",
+        "METRONOME_JOBS": str(folder / "jobs"),
+        "METRONOME_RESULTS_FD": str(results_fd),
+    }
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()[-20:]
+    return "\n".join(lines) or "(its log is empty)"
+
+
+def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[tuple[Any, ...]]:
+    """Run ``jobs`` in one process; yields the messages of tb/kernel_tb.py but for the last, as they arrive.
+
+    Raises
+    ------
+    SimulationError
+        If the process crashes, or its testbench raises.
+    """
+    with tempfile.TemporaryDirectory(prefix="metronome-") as name:
+        folder = Path(name)
+        (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
+        read_fd, write_fd = os.pipe()
+        command = [str(executable), *(["--trace", "--trace-file", str(waves)] if waves else [])]
+        log = folder / "log"
+        with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe:
+            try:
+                process = subprocess.Popen(
+                    command, cwd=folder, env=_environment(folder, write_fd), stdin=subprocess.DEVNULL,
+                    stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd],
+                )
+            finally:
+                os.close(write_fd)
+            try:
+                yield from _read(pipe, process, log)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                process.wait()
+
+
+def _read(pipe: Any, process: subprocess.Popen, log: Path) -> Iterator[tuple[Any, ...]]:
+    while True:
+        try:
+            message = pickle.load(pipe)
+        except (EOFError, pickle.UnpicklingError):
+            status = process.wait()
+            raise SimulationError(f"the simulation process died with status {status}:\n{_tail(log)}") from None
+        if message[0] == "error":
+            raise SimulationError(f"the testbench failed:\n{message[1]}")
+        if message[0] == "done":
+            process.wait()
+            return
+        yield message

@@ -1,0 +1,125 @@
+"""The records that cross from the simulation to Python: their layouts, and numpy decoding of whole arrays of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+from hdl.config import SmConfig
+from hdl.layouts.execute import fault_layout
+from hdl.layouts.probe import ASSERTIONS, counters_layout, probe_layout
+
+__all__ = ["decode_records", "flatten", "layout_dtype", "record_words", "status_layout"]
+
+#: Words of the cycle number in front of the probe in every record.
+_CYCLE_WORDS = 2
+
+
+def status_layout(config: SmConfig) -> data.StructLayout:
+    """What tb/top.sv reports when a program has stopped."""
+    return data.StructLayout({
+        "ended": 1,
+        "fault_valid": 1,
+        "fault": fault_layout(config),
+        "active": config.warps,
+        "hang": data.ArrayLayout(4, config.warps),
+        "hang_pc": data.ArrayLayout(32, config.warps),
+        "counters": counters_layout(),
+        "assertions": len(ASSERTIONS),
+    })
+
+
+def record_words(config: SmConfig) -> int:
+    """32-bit words of one record: the cycle (64 bits), then the probe."""
+    return _CYCLE_WORDS + (probe_layout(config).size + 31) // 32
+
+
+def flatten(layout: data.Layout, prefix: str, offset: int = 0) -> Iterator[tuple[str, int, int]]:
+    """(PREFIX_NAME, lowest bit, width) of every field of ``layout`` and of the structures inside it."""
+    for name, field in layout:
+        path = f"{prefix}_{name}".upper()
+        yield path, offset + field.offset, field.width
+        if isinstance(field.shape, data.StructLayout):
+            yield from flatten(field.shape, path, offset + field.offset)
+
+
+def layout_dtype(shape: object) -> np.dtype:
+    """The numpy type that holds a value of ``shape``: nested like the layout, integers unsigned and rounded up."""
+    if isinstance(shape, data.StructLayout):
+        return np.dtype([(name, layout_dtype(field.shape)) for name, field in shape])
+    if isinstance(shape, data.ArrayLayout):
+        return np.dtype((layout_dtype(shape.elem_shape), (shape.length,)))
+    width = Shape.cast(shape).width
+    for bits in (8, 16, 32, 64):
+        if width <= bits:
+            return np.dtype(f"u{bits // 8}")
+    raise ValueError(f"a field of at most 64 bits is needed, not {width}")
+
+
+def _bits(words: np.ndarray, offset: int, width: int) -> np.ndarray:
+    """Bits ``offset`` to ``offset + width`` of every row of ``words`` (uint32, one spare column), as uint64."""
+    first, shift = divmod(offset, 32)
+    value = words[:, first].astype(np.uint64) >> np.uint64(shift)
+    for index in range(1, (shift + width + 31) // 32):
+        value |= words[:, first + index].astype(np.uint64) << np.uint64(32 * index - shift)
+    return value & np.uint64((1 << width) - 1)
+
+
+def _fill(out: np.ndarray, words: np.ndarray, shape: object, offset: int) -> None:
+    if isinstance(shape, data.StructLayout):
+        for name, field in shape:
+            _fill(out[name], words, field.shape, offset + field.offset)
+    elif isinstance(shape, data.ArrayLayout) and Shape.cast(shape.elem_shape).width == 32:
+        _fill_words(out, words, offset)
+    elif isinstance(shape, data.ArrayLayout):
+        for index, field in shape:
+            _fill(out[:, index], words, field.shape, offset + field.offset)
+    else:
+        out[...] = _bits(words, offset, Shape.cast(shape).width)
+
+
+def _fill_words(out: np.ndarray, words: np.ndarray, offset: int) -> None:
+    """An array of 32-bit elements in one step: the lanes are most of every record."""
+    first, shift = divmod(offset, 32)
+    count = out.shape[1]
+    low = words[:, first : first + count]
+    if shift == 0:
+        out[...] = low
+    else:
+        out[...] = low >> np.uint32(shift) | words[:, first + 1 : first + count + 1] << np.uint32(32 - shift)
+
+
+def decode_words(words: np.ndarray, layout: data.StructLayout) -> np.ndarray:
+    """Rows of uint32 words, least significant first, as a structured array of :func:`layout_dtype`."""
+    padded = np.zeros((len(words), words.shape[1] + 1), np.uint32)
+    padded[:, :-1] = words
+    out = np.zeros(len(words), layout_dtype(layout))
+    _fill(out, padded, layout, 0)
+    return out
+
+
+def decode_records(config: SmConfig, words: np.ndarray) -> np.ndarray:
+    """Records as the simulation writes them -> a structured array.
+
+    Parameters
+    ----------
+    words
+        uint32 of shape (n, ``record_words(config)``).
+
+    Returns
+    -------
+    Structured array of shape (n,): ``cycle`` (uint64; 0 is the cycle in which ``start`` was high) and the fields of
+    :func:`hdl.layouts.probe.probe_layout`, nested as there, lane arrays with shape (n, threads).
+    """
+    probe = probe_layout(config)
+    types = layout_dtype(probe)
+    fields: list = [("cycle", np.uint64), *((name, types[name]) for name in types.names)]
+    out = np.zeros(len(words), fields)
+    out["cycle"] = words[:, 0] | words[:, 1].astype(np.uint64) << np.uint64(32)
+    decoded = decode_words(words[:, _CYCLE_WORDS:], probe)
+    for name in types.names:
+        out[name] = decoded[name]
+    return out

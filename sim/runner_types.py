@@ -1,0 +1,146 @@
+"""What goes into a simulation and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from hdl.config import SmConfig
+from hdl.layouts.probe import StallReason
+
+from .iss import Fault
+from .memory.store import PAGE_BYTES, SparseMemory
+
+__all__ = [
+    "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "pack_memory",
+    "unpack_memory",
+]
+
+DEFAULT_MAX_CYCLES = 10_000_000
+
+
+class SimulationError(Exception):
+    """The simulation process itself went wrong; the text ends with the tail of its log."""
+
+
+class Program(Protocol):
+    """What can be run: :class:`sim.kernel.Launch`, or anything else with these."""
+
+    @property
+    def entry(self) -> int:
+        """Where warp 0 starts."""
+
+    @property
+    def argument_address(self) -> int:
+        """What mscratch holds at the start."""
+
+    def load_into(self, memory: SparseMemory) -> None:
+        """Write everything that has to be in memory before the start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """One program and the way to run it.
+
+    ``latency`` (cycles) and ``seed`` are the memory model's (:func:`sim.memory.models.create_model`). ``check`` runs the
+    golden model in lock step. ``trace`` keeps a record of every cycle in :attr:`RunResult.events`.
+    """
+
+    launch: Program
+    policy: str
+    memory: str = "fixed"
+    latency: int = 20
+    seed: int = 1
+    check: bool = False
+    trace: bool = False
+    max_cycles: int = DEFAULT_MAX_CYCLES
+
+
+@dataclass(frozen=True)
+class WarpState:
+    """What one warp did when a program was cut off."""
+
+    warp: int
+    active: bool
+    reason: StallReason
+    pc: int
+
+    def __str__(self) -> str:
+        if not self.active:
+            return f"warp {self.warp}: not active"
+        return f"warp {self.warp}: pc {self.pc:#010x}, {self.reason.name.lower()}"
+
+
+@dataclass(kw_only=True)
+class RunResult:
+    """How a program ended, and what it left behind.
+
+    ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``assertion`` (a hardware assertion) or
+    ``mismatch`` (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
+    ``busy``. ``counters`` are those of :func:`hdl.layouts.probe.counters_layout` (``stalls`` by :class:`StallReason`
+    name in lower case), empty without the probe port. ``events`` is what :func:`sim.runner_records.decode_records`
+    returns. ``cycles_per_second`` leaves building and the start of the process out.
+    """
+
+    status: str
+    exit_code: int
+    total_cycles: int
+    memory: SparseMemory
+    fault: Fault | None = None
+    assertions: list[str] = field(default_factory=list)
+    mismatches: list[str] = field(default_factory=list)
+    counters: dict = field(default_factory=dict)
+    hang: list[WarpState] = field(default_factory=list)
+    console: str = ""
+    events: np.ndarray | None = None
+    checked: bool = False
+    sim_seconds: float = 0.0
+    build_seconds: float = 0.0
+    elaborate_seconds: float = 0.0
+
+    @property
+    def cycles_per_second(self) -> float:
+        """Simulated cycles per second of wall-clock time."""
+        return self.total_cycles / self.sim_seconds if self.sim_seconds else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A run request as it goes to the simulation process: plain data only."""
+
+    config: SmConfig
+    pages: dict[int, bytes]
+    start_pc: int
+    arg: int
+    policy: int
+    memory: str
+    latency: int
+    seed: int
+    check: bool
+    trace: bool
+    max_cycles: int
+
+
+def pack_memory(memory: SparseMemory) -> dict[int, bytes]:
+    """The written pages of ``memory`` as plain bytes by address (its numpy views must not be pickled)."""
+    memory_map = memory.memory_map
+    packed = {}
+    for page in memory.pages():
+        low, high = max(page, memory_map.first), min(page + PAGE_BYTES, memory_map.end)
+        packed[low] = memory.read(low, high - low)
+    return packed
+
+
+def unpack_memory(config: SmConfig, pages: dict[int, bytes]) -> SparseMemory:
+    """The memory that :func:`pack_memory` took apart."""
+    memory = SparseMemory(config.memory_map)
+    for address, data in pages.items():
+        memory.write(address, data)
+    return memory
+
+
+#: Called with the position of a request and its result, in the order in which they end.
+ResultCallback = Callable[[int, RunResult], None]

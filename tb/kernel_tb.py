@@ -1,0 +1,163 @@
+"""The kernel testbench: runs a list of programs on the simulated SM and reports each as it ends.
+
+Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of :class:`sim.runner_types.Job`;
+messages go, pickled one after the other, to the file descriptor ``METRONOME_RESULTS_FD``: ("console", job, text),
+("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a program that did not end by itself.
+"""
+
+import os
+import pickle
+import time
+import traceback
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ValueChange
+
+from hdl.config import FaultCause, SmConfig
+from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout
+from sim.iss import Fault
+from sim.lockstep import LockStep, Mismatch
+from sim.memory.model import Console
+from sim.memory.models import create_model
+from sim.runner_records import decode_records, decode_words, status_layout
+from sim.runner_types import Job, WarpState, pack_memory, unpack_memory
+from tb.mailbox import Mailbox
+
+_NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
+
+
+def _counters(config: SmConfig, status: np.void) -> dict[str, Any]:
+    if not config.probe:
+        return {}
+    values = {name: int(status["counters"][name]) for name, _ in counters_layout() if name != "stalls"}
+    stalls = status["counters"]["stalls"].tolist()
+    return {**values, "stalls": {reason.name.lower(): stalls[reason] for reason in StallReason}}
+
+
+def _fault(status: np.void) -> Fault | None:
+    if not status["fault_valid"]:
+        return None
+    fault = status["fault"]
+    return Fault(FaultCause(int(fault["cause"])), int(fault["warp"]), int(fault["pc"]), int(fault["address"]))
+
+
+def _hang(config: SmConfig, status: np.void) -> list[WarpState]:
+    active = int(status["active"])
+    return [
+        WarpState(warp, bool(active >> warp & 1), StallReason(int(status["hang"][warp])), int(status["hang_pc"][warp]))
+        for warp in range(config.warps)
+    ]
+
+
+def _verdict(config: SmConfig, status: np.void) -> dict[str, Any]:
+    """The fields of RunResult that the SM's final status decides."""
+    raised = int(status["assertions"])
+    assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
+    fault = _fault(status)
+    if assertions:
+        name = "assertion"
+    elif fault is not None:
+        name = "fault"
+    else:
+        name = "ended" if status["ended"] else "hang"
+    return {
+        "status": name, "assertions": assertions, "fault": fault, "counters": _counters(config, status),
+        "hang": [] if name == "ended" else _hang(config, status),
+    }
+
+
+class _Observer:
+    """Takes the records of one program: to the checker, to the trace."""
+
+    def __init__(self, job: Job, checker: LockStep | None) -> None:
+        self.checker = checker
+        self.config = job.config
+        self.events: list[np.ndarray] | None = [] if job.trace else None
+        self.mismatches: list[str] = []
+        self.level = _ALL_RECORDS if job.trace else _EVENT_RECORDS if job.check else _NO_RECORDS
+
+    def take(self, words: np.ndarray) -> None:
+        if not len(words):
+            return
+        records = decode_records(self.config, words)
+        if self.events is not None:
+            self.events.append(records)
+        if self.checker is not None and not self.mismatches:
+            try:
+                self.checker.feed(records)
+            except Mismatch as mismatch:
+                self.mismatches.append(str(mismatch))
+
+    def finish(self, memory: Any, verdict: dict[str, Any]) -> None:
+        if self.checker is None or self.mismatches or verdict["assertions"]:
+            return
+        try:
+            self.checker.finish(memory, verdict["fault"], verdict["status"] == "ended")
+        except Mismatch as mismatch:
+            self.mismatches.append(str(mismatch))
+
+
+async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console) -> dict[str, Any]:
+    """One program: the fields of its RunResult."""
+    memory = unpack_memory(job.config, job.pages)
+    if checker is not None:
+        checker.launch(memory.copy(), job.start_pc, job.arg)
+    model = create_model(job.memory, memory, console, latency=job.latency, seed=job.seed)
+    observer = _Observer(job, checker)
+    changed = ValueChange(dut.wake)
+    started = time.perf_counter()
+    box.launch(
+        start_pc=job.start_pc, arg=job.arg, policy=job.policy, max_cycles=job.max_cycles, record_level=observer.level
+    )
+    box.serve(model)
+    while not box.finished and not observer.mismatches:
+        await changed
+        box.serve(model)
+        observer.take(box.take_records())
+    seconds = time.perf_counter() - started
+    console.flush()
+    fields = {"status": "mismatch", "total_cycles": box.cycle}
+    if box.finished:
+        layout = status_layout(job.config)
+        status = decode_words(box.status[None, : (layout.size + 31) // 32], layout)[0]
+        fields |= _verdict(job.config, status)
+        observer.finish(memory, fields)
+        if observer.mismatches:
+            fields["status"] = "mismatch"
+    events = None if observer.events is None else np.concatenate(observer.events or [decode_records(
+        job.config, box.take_records())])
+    return fields | {
+        "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
+        "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,
+    }
+
+
+async def _run_all(dut: Any, out: BinaryIO) -> None:
+    jobs: list[Job] = pickle.loads(Path(os.environ["METRONOME_JOBS"]).read_bytes())
+
+    def send(*message: object) -> None:
+        pickle.dump(message, out, pickle.HIGHEST_PROTOCOL)
+        out.flush()
+
+    try:
+        box = Mailbox(jobs[0].config)
+        checker = LockStep(jobs[0].config) if jobs[0].check else None
+        for index, job in enumerate(jobs):
+            console = Console(job.config.memory_map, lambda text, index=index: send("console", index, text))
+            fields = await _run(dut, box, job, checker, console)
+            send("result", index, fields)
+            if fields["status"] != "ended":
+                break
+    except Exception:
+        send("error", traceback.format_exc())
+    send("done")
+
+
+@cocotb.test()
+async def run_jobs(dut: Any) -> None:
+    """The programs of the job list, one after the other."""
+    with os.fdopen(int(os.environ["METRONOME_RESULTS_FD"]), "wb") as out:
+        await _run_all(dut, out)

@@ -1,0 +1,116 @@
+"""Python's side of the mailbox (tb/mailbox.cpp): the simulation's requests, responses and records as shared memory."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import numpy as np
+
+from hdl.config import SmConfig
+from sim.memory.model import MemoryModel
+from sim.runner_records import record_words
+
+__all__ = ["MAX_RECORD_BYTES", "Mailbox"]
+
+_RING = 256
+_STATUS_WORDS = 512
+_NEVER = (1 << 63) - 1
+#: Cycle, byte mask, line, tag, write, padding, data.
+_REQUEST = struct.Struct("<QQIIII64s")
+#: Due cycle, tag, error, data.
+_RESPONSE = struct.Struct("<QII64s")
+#: The size of the record buffer: large enough that a wake-up costs nothing beside the records, small enough for a cache.
+MAX_RECORD_BYTES = 1 << 20
+
+
+class _Fields(ctypes.Structure):
+    """``struct Mailbox`` of tb/mailbox.cpp, which says what each field means."""
+
+    _fields_ = [  # noqa: RUF012 (ctypes wants a list here)
+        *((name, ctypes.c_uint64) for name in (
+            "launch", "start_pc", "arg", "policy", "max_cycles", "record_level", "lookahead", "wake_cycle",
+            "ready_from", "records", "record_capacity", "record_words", "request_taken", "response_given",
+            "cycle", "finished", "record_count", "request_given", "response_taken",
+        )),
+        ("status", ctypes.c_uint32 * _STATUS_WORDS),
+        ("requests", ctypes.c_uint8 * (_RING * _REQUEST.size)),
+        ("responses", ctypes.c_uint8 * (_RING * _RESPONSE.size)),
+    ]
+
+
+class Mailbox:
+    """The mailbox of the simulation that this process is."""
+
+    def __init__(self, config: SmConfig) -> None:
+        program = ctypes.CDLL(None)
+        program.mailbox_bytes.restype = ctypes.c_uint64
+        program.mailbox_address.restype = ctypes.c_void_p
+        if program.mailbox_bytes() != ctypes.sizeof(_Fields):
+            raise RuntimeError("tb/mailbox.py and tb/mailbox.cpp disagree about the mailbox")
+        self.fields = _Fields.from_address(program.mailbox_address())
+        self._requests = memoryview(self.fields.requests)
+        self._responses = memoryview(self.fields.responses)
+        words = record_words(config)
+        self._records = np.zeros((MAX_RECORD_BYTES // (4 * words), words), np.uint32)
+        self.fields.records = self._records.ctypes.data
+        self.fields.record_capacity = len(self._records)
+        self.fields.record_words = words
+
+    def launch(self, *, start_pc: int, arg: int, policy: int, max_cycles: int, record_level: int) -> None:
+        """Reset the SM and start a program; ``record_level`` 0 none, 1 cycles with an event, 2 every cycle."""
+        fields = self.fields
+        fields.start_pc, fields.arg, fields.policy = start_pc, arg, policy
+        fields.max_cycles, fields.record_level = max_cycles, record_level
+        fields.request_taken = fields.request_given
+        fields.response_given = fields.response_taken
+        fields.record_count = 0
+        fields.wake_cycle = _NEVER
+        fields.ready_from = 0
+        fields.finished = 0
+        fields.launch = 1
+
+    @property
+    def finished(self) -> bool:
+        """Whether the program has stopped."""
+        return bool(self.fields.finished)
+
+    @property
+    def cycle(self) -> int:
+        """The cycle that has just ended."""
+        return self.fields.cycle
+
+    @property
+    def status(self) -> np.ndarray:
+        """The status words (uint32) of a program that has stopped."""
+        return np.array(self.fields.status, np.uint32)
+
+    def serve(self, model: MemoryModel) -> None:
+        """Pass on what the SM has requested and what the model completes before Python wakes again."""
+        fields = self.fields
+        taken, given = fields.request_taken, fields.request_given
+        while taken != given:
+            cycle, byte_mask, line, tag, write, _, data = _REQUEST.unpack_from(
+                self._requests, taken % _RING * _REQUEST.size
+            )
+            model.request(cycle, tag, line, bool(write), byte_mask, data)
+            taken += 1
+        fields.request_taken = taken
+        lookahead = model.lookahead
+        index = fields.response_given
+        for due, tag, error, data in model.complete(fields.cycle + lookahead):
+            _RESPONSE.pack_into(self._responses, index % _RING * _RESPONSE.size, due, tag, error, data)
+            index += 1
+        fields.response_given = index
+        if index - fields.response_taken > _RING:
+            raise RuntimeError("more responses than the SM has memory tags")
+        due = model.next_due
+        fields.lookahead = lookahead
+        fields.wake_cycle = _NEVER if due is None else due - 1
+        fields.ready_from = model.ready_from
+
+    def take_records(self) -> np.ndarray:
+        """The records since the last call: uint32 (n, record_words), valid until the next cycle."""
+        count = self.fields.record_count
+        self.fields.record_count = 0
+        return self._records[:count]

@@ -1,0 +1,130 @@
+// Simulation top: the SM, its clock, and a mailbox (tb/mailbox.cpp) through which Python serves its memory port.
+//
+// Everything that the SM sees changes at the falling edge; everything that it says is taken at the rising edge, which
+// ends a cycle. Cycle 0 is the one in which start is high. Python wakes only when `wake` changes: at the rising edge
+// that ends a cycle, so an answer can still be presented in the cycle that follows. layout.svh is generated from the
+// layouts of hdl (sim/build.py): the position and width of every field.
+
+`timescale 1ns / 1ps
+
+module metronome_top;
+  `include "layout.svh"
+
+  import "DPI-C" function bit mailbox_launch(
+      output int start_pc, output int arg, output int policy, output longint max_cycles, output int record_level);
+  import "DPI-C" function int mailbox_drive(input longint cycle);
+  import "DPI-C" function void mailbox_response(output int tag, output bit error, output bit [511:0] data);
+  import "DPI-C" function void mailbox_request(
+      input longint cycle, input int line, input int tag, input bit write, input longint byte_mask,
+      input bit [511:0] data);
+  import "DPI-C" function void mailbox_record(input longint cycle, input bit [PROBE_BITS-1:0] record);
+  import "DPI-C" function void mailbox_finish(input bit [STATUS_BITS-1:0] status, input int words);
+  import "DPI-C" function bit mailbox_end_cycle(input longint cycle);
+
+  localparam int RESET_CYCLES = 3;
+
+  bit clk = 0;
+  bit rst = 1;
+  bit start = 0;
+  bit wake /*verilator public_flat_rw*/ = 0;
+  bit running = 0;
+  bit stopped = 0;
+  int start_pc, arg, policy, record_level;
+  longint max_cycles;
+  // Negative during reset.
+  longint cycle = 0;
+
+  wire req_valid;
+  bit req_ready = 0;
+  wire [REQ_BITS-1:0] req;
+  bit resp_valid = 0;
+  wire resp_ready;
+  bit [RESP_BITS-1:0] resp;
+  bit resp_taken = 0;
+  wire busy, fault_valid;
+  wire [STATUS_FAULT_BITS-1:0] fault;
+  wire [STATUS_HANG_BITS-1:0] hang;
+  wire [STATUS_HANG_PC_BITS-1:0] hang_pc;
+  wire [STATUS_COUNTERS_BITS-1:0] counters;
+  wire [STATUS_ASSERTIONS_BITS-1:0] assertions;
+  wire [PROBE_BITS-1:0] probe;
+
+`ifndef METRONOME_PROBE
+  assign counters = '0;
+  assign assertions = '0;
+  assign probe = '0;
+`endif
+
+  metronome_sm sm (
+      .clk, .rst, .start, .start_pc, .arg,
+`ifdef METRONOME_POLICY
+      .policy(policy[POLICY_BITS-1:0]),
+`endif
+`ifdef METRONOME_PROBE
+      .counters, .assertions, .probe,
+`endif
+      .mem__req__valid(req_valid), .mem__req__ready(req_ready), .mem__req__payload(req),
+      .mem__resp__valid(resp_valid), .mem__resp__ready(resp_ready), .mem__resp__payload(resp),
+      .busy, .fault_valid, .fault, .hang, .hang_pc);
+
+  always #1 clk = !clk;
+
+  always @(negedge clk) begin
+    bit response_error;
+    int response_tag, memory;
+    bit [511:0] response_data;
+    start = 0;
+    if (stopped) running = 0;
+    if (resp_taken) resp_valid = 0;
+    if (!running && mailbox_launch(start_pc, arg, policy, max_cycles, record_level)) begin
+      rst = 1;
+      running = 1;
+      cycle = -RESET_CYCLES;
+      resp_valid = 0;
+    end else if (running) cycle = cycle + 1;
+    req_ready = 0;
+    if (running && cycle >= 0) begin
+      rst = 0;
+      start = cycle == 0;
+      memory = mailbox_drive(cycle);
+      req_ready = memory[0];
+      if (memory[1] && !resp_valid) begin
+        mailbox_response(response_tag, response_error, response_data);
+        resp_valid = 1;
+        resp[RESP_TAG_LSB+:RESP_TAG_BITS] = response_tag[RESP_TAG_BITS-1:0];
+        resp[RESP_ERROR_LSB+:RESP_ERROR_BITS] = response_error;
+        resp[RESP_DATA_LSB+:RESP_DATA_BITS] = response_data;
+      end
+    end
+  end
+
+  wire ended = cycle > 0 && !busy;
+  wire over = ended || |assertions || cycle >= max_cycles;
+  wire event_in_cycle = probe[PROBE_ISSUE_VALID_LSB] || probe[PROBE_WB_VALID_LSB] || probe[PROBE_STORE_VALID_LSB];
+
+  always @(posedge clk) begin
+    bit [STATUS_BITS-1:0] status;
+    resp_taken = resp_valid && resp_ready;
+    stopped = running && cycle >= 0 && over;
+    if (running && cycle >= 0) begin
+      if (req_valid && req_ready)
+        mailbox_request(
+            cycle, 32'(req[REQ_LINE_LSB+:REQ_LINE_BITS]), 32'(req[REQ_TAG_LSB+:REQ_TAG_BITS]), req[REQ_WRITE_LSB],
+            req[REQ_BYTE_MASK_LSB+:REQ_BYTE_MASK_BITS], req[REQ_DATA_LSB+:REQ_DATA_BITS]);
+      if (record_level == 2 || (record_level == 1 && event_in_cycle)) mailbox_record(cycle, probe);
+      if (stopped) begin
+        status = '0;
+        status[STATUS_ENDED_LSB] = ended;
+        status[STATUS_FAULT_VALID_LSB] = fault_valid;
+        status[STATUS_FAULT_LSB+:STATUS_FAULT_BITS] = fault;
+        status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_FRONT_ACTIVE_LSB+:PROBE_FRONT_ACTIVE_BITS];
+        status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = hang;
+        status[STATUS_HANG_PC_LSB+:STATUS_HANG_PC_BITS] = hang_pc;
+        status[STATUS_COUNTERS_LSB+:STATUS_COUNTERS_BITS] = counters;
+        status[STATUS_ASSERTIONS_LSB+:STATUS_ASSERTIONS_BITS] = assertions;
+        mailbox_finish(status, (STATUS_BITS + 31) / 32);
+      end
+      if (mailbox_end_cycle(cycle)) wake = !wake;
+    end
+  end
+endmodule
