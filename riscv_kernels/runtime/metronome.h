@@ -9,7 +9,7 @@
  * - No return, goto, or break out of such a region; a lane leaves a loop through the loop's condition.
  * - && and || between data of a lane may become branches themselves: write & and | of comparisons.
  * - c ? a : b of integers without side effects becomes a select and needs no macro; of floats it becomes a branch:
- *   use simt_select_float(), fminf, fmaxf.
+ *   use simt_select_float(). (Without optimization, at -O0, both are branches.)
  *
  * Every lane executes exactly the instructions of its own path in their C order, so whatever a compiler may do to
  * sequential code stays right as long as it invents no branch of its own: -fconvergent-functions keeps it from copying

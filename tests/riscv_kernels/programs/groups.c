@@ -1,0 +1,33 @@
+/* Each block turns its row round through local memory, four times, its warps arriving at the barriers at different times. */
+#include "metronome.h"
+
+typedef struct {
+    uint32_t *results; /* blocks x block_size words */
+    uint32_t blocks;
+    uint32_t block_size;
+} arguments;
+
+static void turn(const void *block)
+{
+    const arguments *const args = block;
+    const uint32_t size = args->block_size;
+    const uint32_t thread = threadIdx.x;
+    volatile uint32_t *const row = local_memory(size * sizeof(uint32_t));
+    uint32_t value = blockIdx.x * 1000 + thread;
+    for (uint32_t round = 0; round < 4; round++) {
+        /* The warps of a block are late by turns. */
+        for (uint32_t wait = (simt_warp_id() + round) % 3 * 7; wait > 0; wait--)
+            __asm__ volatile("nop");
+        row[thread] = value;
+        __syncthreads();
+        value = row[thread + 1 < size ? thread + 1 : 0] + round;
+        __syncthreads();
+    }
+    args->results[blockIdx.x * size + thread] = value;
+}
+
+int main(void)
+{
+    const arguments *const args = kernel_arguments();
+    return spawn_threads(1, &args->blocks, &args->block_size, turn, args);
+}
