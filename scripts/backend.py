@@ -15,7 +15,7 @@ from .errors import UsageError
 
 if TYPE_CHECKING:
     from sim.kernel import KernelInfo, Launch
-    from sim.runner import RunRequest, RunResult
+    from sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Backend", "SimBackend", "backend_of"]
 

@@ -52,7 +52,7 @@ def _measure(
     backend: Backend, preset: str, repeat: int, latency: int, progress: Report
 ) -> tuple[Outcome, dict[str, Any]]:
     """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
-    from sim.runner import RunRequest
+    from sim.runner_types import RunRequest
 
     config = configure(preset)
     launch = backend.prepare(KERNEL, "int32", SIZES[preset], 1, config)
@@ -61,7 +61,7 @@ def _measure(
     for _ in range(repeat):
         result = backend.run(config, request, lambda step: progress(f"{preset}: {step}"))
         results.append(result)
-        outcome = Outcome(preset=preset, config=config, request=request, result=result)
+        outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
         if outcome.exit_status != Exit.PASSED:
             break
     speeds = [result.cycles_per_second for result in results]

@@ -12,19 +12,17 @@ from rich.console import Console
 from rich.table import Table
 
 from hdl.config import SmConfig
-from hdl.layouts.probe import StallReason
 
 from .errors import Exit
 
 if TYPE_CHECKING:
     from sim.kernel import Launch
-    from sim.runner import RunRequest, RunResult
+    from sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Outcome", "print_outcome"]
 
 #: How a run can end, and what that is as an exit status. A mismatch and an assertion are defects of the machine.
 _STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "assertion": Exit.CHECK_FAILED, "mismatch": Exit.CHECK_FAILED}
-_REASONS = tuple(reason for reason in StallReason if reason is not StallReason.NONE)
 
 
 def _ratio(part: int, whole: int) -> float | None:
@@ -38,13 +36,9 @@ class Outcome:
 
     preset: str
     config: SmConfig
+    launch: Launch
     request: RunRequest
     result: RunResult
-
-    @property
-    def launch(self) -> Launch:
-        """The program that ran."""
-        return self.request.launch
 
     @functools.cached_property
     def problems(self) -> list[str]:
@@ -70,7 +64,7 @@ class Outcome:
 
     def stalls(self) -> dict[str, int]:
         """Cycles in which nothing was issued, by reason."""
-        return {reason.name.lower(): self.counters["stalls"][reason] for reason in _REASONS}
+        return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
 
     def fault(self) -> dict[str, Any] | None:
         """Why the machine stopped, or None."""
@@ -109,7 +103,9 @@ class Outcome:
             "problems": self.problems,
             "exit_code": result.exit_code,
             "fault": self.fault(),
-            "hang": result.hang or None,
+            "mismatches": result.mismatches,
+            "assertions": result.assertions,
+            "hang": [str(warp) for warp in result.hang] if result.status == "hang" else None,
             "cycles": self.cycles,
             "total_cycles": result.total_cycles,
             "committed": counters["committed"],
@@ -134,7 +130,7 @@ class Outcome:
 
 
 def _complaints(outcome: Outcome) -> list[str]:
-    """Why the run has not passed, a line each (a hang or mismatch report may have several)."""
+    """Why the run has not passed, a line each; nothing if it has."""
     result = outcome.result
     fault = outcome.fault()
     if fault is not None:
@@ -143,10 +139,10 @@ def _complaints(outcome: Outcome) -> list[str]:
         what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
         return [f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}"]
     if result.status == "hang":
-        return [f"not ended after {result.total_cycles} cycles (--max-cycles):", result.hang]
-    if result.status in ("mismatch", "assertion"):
-        return [f"{result.status}: {result.report}"]
-    lines = [f"check: {problem}" for problem in outcome.problems]
+        return [f"not ended after {result.total_cycles} cycles (--max-cycles)", *map(str, result.hang)]
+    lines = [f"assertion: {text}" for text in result.assertions]
+    lines += [f"differs from the golden model: {text}" for text in result.mismatches]
+    lines += [f"check: {problem}" for problem in outcome.problems]
     if result.exit_code:
         lines.append(f"exit code {result.exit_code} (the word at {outcome.config.memory_map.exit_code:#x})")
     return lines
@@ -194,4 +190,4 @@ def print_outcome(outcome: Outcome, *, table: bool) -> None:
         Console().print(_table(outcome))
         sys.stdout.flush()
     for line in _complaints(outcome):
-        print(f"metronome: {line}" if "\n" not in line else line, file=sys.stderr)
+        print(f"metronome: {line}", file=sys.stderr)

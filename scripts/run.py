@@ -91,7 +91,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
     memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",
     latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
-    max_cycles: Annotated[int, typer.Option(metavar="N", help="Stop after this many cycles.")] = 20_000_000,
+    max_cycles: Annotated[int, typer.Option(metavar="N", help="Stop after this many cycles.")] = 10_000_000,
     check: Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")] = False,
     dump: Annotated[
         list[str] | None,
@@ -113,14 +113,14 @@ def run(
     launch = _prepare(backend, config, kernel, elf, binary, argument, dtype, size, seed)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
-    from sim.runner import RunRequest
+    from sim.runner_types import RunRequest
 
     request = RunRequest(
         launch=launch, policy=issue, memory=memory, latency=latency, seed=seed, check=check, max_cycles=max_cycles
     )
     with show_progress() as progress:
         result = backend.run(config, request, progress)
-    outcome = Outcome(preset=preset, config=config, request=request, result=result)
+    outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
     return _finish(outcome, dumps, json_file is not None, target)
 
 

@@ -1,0 +1,126 @@
+"""A command line whose simulator is a stand-in: it records what it is asked, and answers what the test wants."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from hdl.config import FaultCause, MemoryMap
+from hdl.layouts.probe import StallReason
+from scripts.cli import main
+from scripts.errors import UsageError
+from sim.elf import ElfImage
+from sim.kernel import KernelError, KernelInfo, Launch
+from sim.memory.store import SparseMemory
+from sim.runner_types import Fault, RunResult
+
+RESULT_ADDRESS = 0x0001_1000
+RESULT_BYTES = bytes(range(64))
+
+
+class Image(ElfImage):
+    """An image with a line table of one line."""
+
+    def source_line(self, pc):
+        return "kernel.c:12" if pc == 0x8000_0124 else None
+
+
+def counters(**values):
+    """Counters in which the cycles add up: 400 instructions, 40 NOPs, 50 + 10 stalls."""
+    stalls = dict.fromkeys((reason.name.lower() for reason in StallReason), 0) | {"load": 50, "icache": 10}
+    return {
+        "total_cycles": 700, "cycles": 500, "committed": 400, "committed_threads": 1500, "nops": 40,
+        "icache_misses": 3, "taken_branches": 9, "loads": 20, "load_wait_cycles": 60, "stalls": stalls,
+    } | values
+
+
+class FakeBackend:
+    """Answers with ``result`` and ``launch``; ``runs`` lists the (config, request) of every run."""
+
+    def __init__(self):
+        self.runs = []
+        self.prepared = []
+        self.verilog_configs = []
+        self.problems = []
+        self.error = None
+        memory = SparseMemory()
+        memory.write(RESULT_ADDRESS, RESULT_BYTES)
+        self.result = RunResult(
+            status="ended", exit_code=0, total_cycles=700, memory=memory, counters=counters(), sim_seconds=0.5,
+            build_seconds=20.0, elaborate_seconds=4.0,
+        )
+
+    def update(self, **values):
+        """Change fields of the result."""
+        self.result = dataclasses.replace(self.result, **values)
+
+    def fault(self, pc=0x8000_0124):
+        """Let the machine stop at a fault."""
+        self.update(status="fault", fault=Fault(FaultCause.LOAD_MISALIGNED, 2, pc, 0x1_0002))
+
+    def _launch(self, name, **values):
+        self.prepared.append((name, values))
+        image = Image(
+            path=Path("kernel.elf"), entry=0x8000_0000, segments=(), symbols={"table": (RESULT_ADDRESS + 16, 8)},
+            functions=((0x8000_0100, 0x8000_0200, "work"),),
+        )
+        return Launch(
+            name=name, image=image, memory_map=MemoryMap(), buffers={"target": (RESULT_ADDRESS, bytes(64))},
+            check=lambda memory: self.problems, **values,
+        )
+
+    def kernels(self):
+        return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)]
+
+    def prepare(self, name, dtype, size, seed, config):
+        if name != "psort":
+            raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
+        return self._launch(name, dtype=dtype, size=64 if size is None else size, seed=seed)
+
+    def prepare_elf(self, path, argument, config):
+        return self._launch(path.name)
+
+    def prepare_binary(self, path, argument, config):
+        return self._launch(path.name)
+
+    def run(self, config, request, progress):
+        progress("simulate")
+        self.runs.append((config, request))
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+    def verilog(self, config):
+        self.verilog_configs.append(config)
+        return "module metronome_sm;\nendmodule\n"
+
+    def iss_speed(self):
+        return 2e6
+
+
+@dataclasses.dataclass
+class Called:
+    """What a call of the command line left behind."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def backend():
+    """The stand-in that `metronome` uses."""
+    return FakeBackend()
+
+
+@pytest.fixture
+def metronome(backend, capsys, tmp_path, monkeypatch):
+    """Call the command line in an empty folder, with the stand-in in place of the simulator."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        status = main([str(argument) for argument in arguments], backend=backend)
+        return Called(status, *capsys.readouterr())
+
+    return call

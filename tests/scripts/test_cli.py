@@ -1,0 +1,136 @@
+"""The command line around `run`: the other subcommands, and the errors that all share."""
+
+import json
+import os
+
+import pytest
+
+from hdl.presets import BASE, PRESETS, TINY
+from scripts.cli import COMMANDS, LATER
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), *((name, "--help") for name in COMMANDS)])
+def test_help_is_status_0(metronome, arguments):
+    done = metronome(*arguments)
+    assert (done.status, done.err) == (0, "")
+    assert "Usage: metronome" in done.out
+
+
+@pytest.mark.parametrize("name", [*LATER, "unknown", "--unknown"])
+def test_an_unknown_subcommand_is_one_line(metronome, name):
+    done = metronome(name)
+    assert (done.status, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert name in line
+    assert ("not in this version" in line) == (name in LATER)
+
+
+def test_an_interrupt_is_one_line_and_status_130(metronome, backend):
+    backend.error = KeyboardInterrupt()
+    done = metronome("run", "psort")
+    assert (done.status, done.err, done.out) == (130, "metronome: interrupted\n", "")
+
+
+def test_a_defect_is_one_line_unless_the_traceback_is_wanted(metronome, backend, monkeypatch):
+    monkeypatch.delenv("METRONOME_TRACEBACK", raising=False)
+    backend.error = IndexError("list index out of range")
+    done = metronome("run", "psort")
+    assert done.status == 70
+    (line,) = done.err.splitlines()
+    assert "IndexError: list index out of range" in line
+    monkeypatch.setenv("METRONOME_TRACEBACK", "1")
+    with pytest.raises(IndexError):
+        metronome("run", "psort")
+
+
+def test_kernels(metronome):
+    assert "psort" in metronome("kernels").out
+    value = json.loads(metronome("kernels", "--json", "-").out)
+    assert value == [{"name": "psort", "types": ["int32"], "sizes": {"default": 64, "max": 1024}, "about": "sorts"}]
+
+
+def test_verilog_is_without_the_probe_unless_asked(metronome, backend):
+    done = metronome("verilog", "--preset", "TINY")
+    assert (done.status, done.out, done.err) == (0, "module metronome_sm;\nendmodule\n", "")
+    assert metronome("verilog", "--probe").status == 0
+    synthesis, simulation = backend.verilog_configs
+    assert (synthesis.warps, synthesis.probe, synthesis.assertions) == (TINY.warps, False, False)
+    assert simulation == BASE
+
+
+def test_verilog_of_one_policy(metronome, backend):
+    assert metronome("verilog", "--issue", "gtlo").status == 0
+    assert backend.verilog_configs[0].policies == ("gtlo",)
+    assert metronome("verilog", "--issue", "other").status == 2
+
+
+def test_verilog_to_a_file(metronome, tmp_path):
+    done = metronome("verilog", "--output", "sm.v", "--json", "-")
+    assert (tmp_path / "sm.v").read_text() == "module metronome_sm;\nendmodule\n"
+    value = json.loads(done.out)
+    assert (value["lines"], value["bytes"], value["config"]["warps"]) == (2, 31, 4)
+
+
+@pytest.mark.parametrize("arguments", [("--output", "missing/sm.v"), ("--json", "-"), ("--warps", "0")])
+def test_verilog_refuses_before_it_elaborates(metronome, backend, arguments):
+    done = metronome("verilog", *arguments)
+    assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert backend.verilog_configs == []
+
+
+def test_bench_reports_medians(metronome, backend, monkeypatch):
+    seconds = iter([1.0, 0.1, 0.5])
+
+    def run(config, request, progress):
+        backend.runs.append((config, request))
+        backend.update(sim_seconds=next(seconds))
+        return backend.result
+
+    monkeypatch.setattr(backend, "run", run)
+    value = json.loads(metronome("bench", "--preset", "TINY", "--json", "-").out)
+    assert set(value["presets"]) == {"TINY"}
+    figure = value["presets"]["TINY"]
+    assert figure["cycles_per_second"] == pytest.approx(700 / 0.5)
+    assert (figure["elaborate_seconds"], figure["build_seconds"]) == (4.0, 20.0)
+    assert value["iss_instructions_per_second"] == 2e6
+    assert [request.check for _, request in backend.runs] == [False] * 3
+
+
+def test_bench_measures_every_preset_and_prints_a_table(metronome, backend):
+    done = metronome("bench", "--repeat", 1)
+    assert done.status == 0
+    assert [config for config, _ in backend.runs] == list(PRESETS.values())
+    assert all(name in done.out for name in PRESETS)
+
+
+def test_bench_does_not_report_the_speed_of_a_wrong_result(metronome, backend):
+    backend.problems = ["target[0] is 1, not 0"]
+    done = metronome("bench", "--preset", "BASE", "--json", "-")
+    assert (done.status, done.out) == (1, "")
+    assert "target[0] is 1" in done.err
+
+
+@pytest.mark.parametrize("before", [None, "somewhere"])
+def test_a_cold_bench_builds_in_an_empty_cache_and_leaves_the_other_alone(metronome, backend, monkeypatch, before):
+    if before is None:
+        monkeypatch.delenv("METRONOME_CACHE", raising=False)
+    else:
+        monkeypatch.setenv("METRONOME_CACHE", before)
+    seen = []
+
+    def run(config, request, progress):
+        seen.append((os.environ["METRONOME_CACHE"], os.listdir(os.environ["METRONOME_CACHE"])))
+        return backend.result
+
+    monkeypatch.setattr(backend, "run", run)
+    assert metronome("bench", "--preset", "TINY", "--repeat", 1, "--cold").status == 0
+    ((folder, entries),) = seen
+    assert (entries, os.path.exists(folder)) == ([], False)
+    assert os.environ.get("METRONOME_CACHE") == before
+
+
+@pytest.mark.parametrize("arguments", [("--preset", "HUGE"), ("--repeat", "0"), ("--json", "missing/a")])
+def test_bench_refuses_bad_use(metronome, backend, arguments):
+    done = metronome("bench", *arguments)
+    assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert backend.runs == []

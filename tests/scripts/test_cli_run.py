@@ -1,0 +1,215 @@
+"""`metronome run` with a stand-in simulator: what reaches it, and what becomes of each way a run can end."""
+
+import dataclasses
+import json
+
+import pytest
+
+from hdl.layouts.probe import StallReason
+from hdl.presets import BASE, MID, PAPER
+from sim.runner_types import WarpState
+
+#: design.md section 8, "JSON of a run".
+RUN_FIELDS = {
+    "kernel", "config", "passed", "exit_code", "fault", "cycles", "total_cycles", "committed", "committed_threads",
+    "ipc", "nops", "discrepancies", "errors", "error_rate", "icache_misses", "dcache_misses", "taken_branches",
+    "load_wait_cycles", "stalls", "sim_seconds", "cycles_per_second", "build_seconds",
+}
+
+
+def only_line(text):
+    """The one line of ``text``."""
+    (line,) = text.splitlines()
+    return line
+
+
+def test_the_options_reach_the_simulator(metronome, backend):
+    done = metronome(
+        "run", "psort", "--preset", "MID", "--warps", 3, "--threads", 2, "--mode", "swas", "--issue", "gtlo",
+        "--type", "float32", "--memory", "random", "--latency", 7, "--size", 12, "--seed", 5, "--check",
+        "--max-cycles", 999, "--prediction", "not_taken",
+    )
+    assert done.status == 0, done.err
+    ((config, request),) = backend.runs
+    assert config == dataclasses.replace(MID, warps=3, threads=2)
+    assert backend.prepared == [("psort", {"dtype": "float32", "size": 12, "seed": 5})]
+    asked = (request.policy, request.memory, request.latency, request.seed, request.check, request.max_cycles)
+    assert asked == ("gtlo", "random", 7, 5, True, 999)
+
+
+def test_the_defaults(metronome, backend):
+    assert metronome("run", "psort").status == 0
+    ((config, request),) = backend.runs
+    assert config == BASE
+    assert (request.policy, request.memory, request.check) == ("lrr", "fixed", False)
+
+
+def test_the_table_shows_what_was_measured(metronome):
+    done = metronome("run", "psort", "--preset", "PAPER")
+    words = done.out.split()
+    assert done.err == ""
+    assert "passed" in words
+    assert {"500", "400", "40", "50", "10", "1500", "3.000", "700", "1400"} <= set(words)
+    assert {"80.0", "8.0", "10.0", "2.0"} <= set(words), "percentages of the 500 cycles"
+    assert f"({PAPER.warps} warps x {PAPER.threads} threads)" in done.out
+
+
+def test_the_json_is_the_one_of_the_design(metronome):
+    done = metronome("run", "psort", "--seed", 4, "--json", "out.json")
+    with open("out.json") as file:
+        value = json.load(file)
+    assert set(value) >= RUN_FIELDS
+    assert "passed" in done.out, "with a file, the table still goes to standard output"
+    assert (value["kernel"], value["passed"], value["exit_code"], value["fault"]) == ("psort", True, 0, None)
+    assert (value["cycles"], value["total_cycles"]) == (500, 700)
+    assert value["committed"] + value["nops"] + sum(value["stalls"].values()) == value["cycles"]
+    assert value["ipc"] == pytest.approx(1500 / 500)
+    assert set(value["stalls"]) == {reason.name.lower() for reason in StallReason if reason}
+    assert (value["discrepancies"], value["errors"], value["error_rate"], value["dcache_misses"]) == (None,) * 4
+    assert value["cycles_per_second"] == pytest.approx(1400)
+    expected = {"preset": "BASE", "mode": "swas", "issue": "lrr", "memory": "fixed", "seed": 4, "warps": 4}
+    assert {name: value["config"][name] for name in expected} == expected
+
+
+def test_json_on_standard_output_is_alone_there(metronome, backend):
+    backend.update(console="hello\n")
+    done = metronome("run", "psort", "--json", "-")
+    assert json.loads(done.out)["passed"] is True
+    assert done.err == "hello\n"
+
+
+def test_the_console_goes_to_standard_error(metronome, backend):
+    backend.update(console="a [red]line[/]\nand no newline")
+    done = metronome("run", "psort")
+    assert done.err == "a [red]line[/]\nand no newline\n"
+    assert "newline" not in done.out
+
+
+def test_a_fault_is_status_3_with_its_place(metronome, backend):
+    backend.fault()
+    done = metronome("run", "psort", "--json", "-")
+    assert done.status == 3
+    line = only_line(done.err)
+    for part in ("load misaligned", "warp 2", "pc 0x80000124", "address 0x00010002", "kernel.c:12", "work"):
+        assert part in line
+    value = json.loads(done.out)
+    assert value["passed"] is False
+    assert value["fault"] == {
+        "cause": "load_misaligned", "warp": 2, "pc": 0x8000_0124, "address": 0x1_0002, "function": "work",
+        "source": "kernel.c:12",
+    }
+
+
+def test_a_fault_without_debug_information_names_no_line(metronome, backend):
+    backend.fault(pc=0x8000_0300)
+    line = only_line(metronome("run", "psort", "--json", "x").err)
+    assert line.endswith("pc 0x80000300, address 0x00010002")
+
+
+def test_a_hang_is_status_4_and_says_what_each_warp_waits_for(metronome, backend):
+    states = [WarpState(0, True, StallReason.BARRIER, 0x8000_0040), WarpState(1, False, StallReason.IDLE, 0)]
+    backend.update(status="hang", hang=states)
+    done = metronome("run", "psort", "--json", "-")
+    assert done.status == 4
+    assert "700 cycles" in done.err
+    assert "warp 0: pc 0x80000040, barrier" in done.err
+    assert "warp 1: not active" in done.err
+    assert json.loads(done.out)["hang"] == [str(state) for state in states]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"exit_code": 7}, "exit code 7"),
+        ({"status": "mismatch", "mismatches": ["cycle 12: warp 1, rd x5"]}, "golden model: cycle 12: warp 1, rd x5"),
+        ({"status": "assertion", "assertions": ["the buffer was empty"]}, "assertion: the buffer was empty"),
+    ],
+)
+def test_what_is_wrong_with_the_result_is_status_1(metronome, backend, change, complaint):
+    backend.update(**change)
+    done = metronome("run", "psort", "--json", "-")
+    assert done.status == 1
+    assert complaint in only_line(done.err)
+    assert json.loads(done.out)["passed"] is False
+
+
+def test_a_failed_kernel_check_is_status_1(metronome, backend):
+    backend.problems = ["target[3] is 4, not 5", "target[4] is 5, not 4"]
+    done = metronome("run", "psort", "--json", "-")
+    assert done.status == 1
+    assert done.err.splitlines() == [f"metronome: check: {problem}" for problem in backend.problems]
+    assert json.loads(done.out)["problems"] == backend.problems
+
+
+def test_the_check_is_not_asked_after_a_fault(metronome, backend):
+    backend.fault()
+    backend.problems = ["half done"]
+    done = metronome("run", "psort")
+    assert done.status == 3
+    assert "half done" not in done.err
+
+
+def test_a_foreign_program_fails_by_its_exit_code(metronome, backend, tmp_path):
+    (tmp_path / "a.elf").touch()
+    assert metronome("run", "--elf", "a.elf").status == 0
+    backend.update(exit_code=1)
+    assert metronome("run", "--elf", "a.elf").status == 1
+    assert [name for name, _ in backend.prepared] == ["a.elf", "a.elf"]
+
+
+def test_a_region_that_was_never_opened_is_said_to_be_so(metronome, backend, tmp_path):
+    (tmp_path / "a.bin").touch()
+    nothing = {name: 0 for name in backend.result.counters if name not in ("stalls", "total_cycles")}
+    stalls = dict.fromkeys(backend.result.counters["stalls"], 0)
+    backend.update(counters={**nothing, "total_cycles": 700, "stalls": stalls})
+    value = json.loads(metronome("run", "--bin", "a.bin", "--json", "-").out)
+    assert (value["cycles"], value["ipc"], value["total_cycles"]) == (None, None, 700)
+    done = metronome("run", "--bin", "a.bin")
+    assert (done.status, done.err) == (0, "")
+    assert "never opened the region" in done.out
+    assert "700" in done.out.split()
+
+
+@pytest.mark.parametrize("faulting", [False, True])
+def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, faulting):
+    if faulting:
+        backend.fault()
+    done = metronome("run", "psort", "--dump", "target=a", "--dump", "table:4=b", "--dump", "0x11000:2=c")
+    assert done.status == (3 if faulting else 0)
+    assert (tmp_path / "a").read_bytes() == bytes(range(64))
+    assert (tmp_path / "b").read_bytes() == bytes(range(16, 20))
+    assert (tmp_path / "c").read_bytes() == bytes(range(2))
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("psort", "--elf", "there"), ("--elf", "there", "--bin", "there"),
+        ("psort", "--warps", "0"), ("psort", "--threads", "3"), ("psort", "--warps", "many"), ("psort", "--warps"),
+        ("psort", "--preset", "HUGE"), ("psort", "--issue", "gto"), ("psort", "--issue", ""),
+        ("psort", "--mode", "baseline"), ("psort", "--mode", "vortex"), ("psort", "--mode", "else"),
+        ("psort", "--fetch", "lrr"), ("psort", "--prediction", "btfn"), ("psort", "--memory", "dram"),
+        ("psort", "--memory", "tdm"), ("psort", "--memory", "core"), ("psort", "--type", "int8"),
+        ("psort", "--size", "0"), ("psort", "--latency", "0"), ("psort", "--max-cycles", "-1"),
+        ("psort", "--seed", "x"), ("psort", "--arg", "there"), ("psort", "more"), ("psort", "--unknown"),
+        ("unknown",), ("--elf", "missing"), ("--elf", "."), ("--bin", "missing"),
+        ("--elf", "there", "--arg", "missing"),
+        ("--elf", "there", "--type", "int32"), ("--bin", "there", "--size", "4"),
+        ("psort", "--json", "missing/a"), ("psort", "--json", "."), ("psort", "--json", ""),
+        ("psort", "--dump", "target=missing/a"), ("psort", "--dump", "nothing=a"), ("psort", "--dump", "target"),
+    ],
+)  # fmt: skip
+def test_bad_use_is_one_line_and_status_2_and_nothing_runs(metronome, backend, tmp_path, arguments):
+    (tmp_path / "there").touch()
+    done = metronome("run", *arguments)
+    assert done.status == 2
+    assert only_line(done.err).startswith("metronome: ")
+    assert done.out == ""
+    assert backend.runs == []
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_what_a_later_version_has_is_said_to_be_missing(metronome):
+    for arguments in (("--mode", "vortex"), ("--prediction", "btfn"), ("--memory", "dram")):
+        assert "is not in this version" in metronome("run", "psort", *arguments).err
