@@ -180,7 +180,7 @@ def _immediate(f: _Fields) -> Instruction | None:
         if name is None:
             return None
     execute = immediate(name, f.rd, f.rs1, value) if f.rd else next_instruction
-    return Instruction(f.word, name + "i", execute, rd=f.rd)
+    return Instruction(f.word, "sltiu" if name == "sltu" else name + "i", execute, rd=f.rd)
 
 
 def _register(f: _Fields) -> Instruction | None:
