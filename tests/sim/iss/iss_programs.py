@@ -1,0 +1,149 @@
+"""Random SIMT programs without races: their result does not depend on the order in which warps execute.
+
+Every hart has 64 bytes of global and 32 of local memory of its own. Warps read each other's only between two barriers.
+"""
+
+from sim import asm
+from sim.asm import REGISTERS as R
+from sim.asm import Program
+
+#: Computations use these; the rest is reserved as named below.
+FREE = list(range(8, 16))
+FP = list(range(8))
+OWN, OWN_LOCAL, OTHER, COUNT = R["s2"], R["s3"], R["s4"], R["s5"]
+SCRATCH, ONE = R["t0"], R["t1"]
+#: One register for each nesting level: stack pointer or saved mask, loop counter, loop bound.
+POINTER, COUNTER, BOUND = R["s6"], R["s9"], R["t3"]
+LEVELS = 3
+GLOBAL_BYTES, LOCAL_BYTES = 64, 32
+
+BINARY = (
+    asm.add, asm.sub, asm.sll, asm.slt, asm.sltu, asm.xor, asm.srl, asm.sra, asm.or_, asm.and_, asm.mul, asm.mulh,
+    asm.mulhsu, asm.mulhu, asm.div, asm.divu, asm.rem, asm.remu, asm.czero_eqz, asm.czero_nez,
+)  # fmt: skip
+FLOAT = (asm.fadd_s, asm.fsub_s, asm.fmul_s, asm.fdiv_s, asm.fmin_s, asm.fmax_s, asm.fsgnjn_s)
+MEMORY = (
+    (asm.lb, 1), (asm.lbu, 1), (asm.lh, 2), (asm.lhu, 2), (asm.lw, 4), (asm.sb, 1), (asm.sh, 2), (asm.sw, 4),
+)  # fmt: skip
+CSRS = (0xCC0, 0xCC1, 0xCC4, 0xF14, 0x001, 0x003)
+
+
+class RandomProgram:
+    """Builds one program from ``rng``; ``program`` holds it."""
+
+    def __init__(self, rng, config, blocks=12):
+        self.rng = rng
+        self.program = Program(config.memory_map.start)
+        self._labels = 0
+        self._prologue(config)
+        for _ in range(blocks):
+            if rng.random() < 0.25:
+                self._exchange(config)
+            else:
+                self._block(0)
+        self.program.add(asm.tmc(0))
+
+    def _label(self):
+        self._labels += 1
+        return f"l{self._labels}"
+
+    def _prologue(self, config):
+        p, rng = self.program, self.rng
+        p.li(COUNT, config.warps)
+        p.la(SCRATCH, "worker")
+        p.add(asm.wspawn(COUNT, SCRATCH))
+        p.label("worker")
+        # A mask that may differ between warps, with the highest lane always active: never empty.
+        p.add(asm.csrr(SCRATCH, 0xCC1))
+        p.li(ONE, rng.randrange(1, 1 << config.threads) | 1 << config.threads - 1)
+        p.add(asm.xor(SCRATCH, SCRATCH, ONE) if rng.random() < 0.5 else asm.or_(SCRATCH, SCRATCH, ONE))
+        p.li(ONE, 1 << config.threads - 1)
+        p.add(asm.or_(SCRATCH, SCRATCH, ONE), asm.tmc(SCRATCH))
+        p.li(COUNT, config.warps)
+        p.add(asm.csrr(SCRATCH, 0xF14))
+        p.li(OWN, config.memory_map.user)
+        p.add(asm.slli(ONE, SCRATCH, 6), asm.add(OWN, OWN, ONE))
+        p.li(OWN_LOCAL, config.memory_map.local)
+        p.add(asm.slli(ONE, SCRATCH, 5), asm.add(OWN_LOCAL, OWN_LOCAL, ONE))
+        # The slot of the same lane in the next warp.
+        p.li(ONE, config.threads)
+        p.add(asm.add(SCRATCH, SCRATCH, ONE))
+        p.li(ONE, config.harts)
+        p.add(asm.remu(SCRATCH, SCRATCH, ONE), asm.slli(SCRATCH, SCRATCH, 6))
+        p.li(OTHER, config.memory_map.user)
+        p.add(asm.add(OTHER, OTHER, SCRATCH))
+        for register in FREE:
+            p.li(register, rng.getrandbits(32))
+            p.add(asm.csrr(SCRATCH, 0xF14), asm.mul(register, register, SCRATCH), asm.fmv_w_x(register - 8, register))
+
+    def _straight(self):
+        p, rng = self.program, self.rng
+        rd, rs1, rs2 = rng.choice([*FREE, 0]), rng.choice(FREE), rng.choice(FREE)
+        kind = rng.randrange(8)
+        if kind < 3:
+            p.add(rng.choice(BINARY)(rd, rs1, rs2))
+        elif kind < 4:
+            p.add(asm.addi(rd, rs1, rng.randrange(-2048, 2048)))
+        elif kind < 5:
+            p.add(rng.choice(FLOAT)(rng.choice(FP), rng.choice(FP), rng.choice(FP)))
+        elif kind < 6:
+            p.add(rng.choice([asm.fmv_x_w(rd, rng.choice(FP)), asm.fmv_w_x(rng.choice(FP), rs1)]))
+        elif kind < 7:
+            p.add(asm.csrr(rd, rng.choice(CSRS)))
+        else:
+            op, size = rng.choice(MEMORY)
+            base, space = rng.choice([(OWN, GLOBAL_BYTES), (OWN_LOCAL, LOCAL_BYTES)])
+            p.add(op(rd if op(0, 0, 0) & 0x7F == 3 else rs1, rng.randrange(space // size) * size, base))
+
+    def _block(self, level):
+        rng = self.rng
+        kind = rng.choice(["straight", "split", "loop"]) if level < LEVELS else "straight"
+        if kind == "split":
+            self._split(level)
+        elif kind == "loop":
+            self._loop(level)
+        else:
+            for _ in range(rng.randrange(1, 6)):
+                self._straight()
+
+    def _blocks(self, level):
+        for _ in range(self.rng.randrange(1, 4)):
+            self._block(level)
+
+    def _split(self, level):
+        """if / else on bit 0 of a register: both sides meet at one join."""
+        p, rng = self.program, self.rng
+        pointer, predicate, negate = POINTER + level, BOUND + level, rng.random() < 0.5
+        other, end = self._label(), self._label()
+        p.add(asm.andi(predicate, rng.choice(FREE), 1), asm.split(pointer, predicate, negate))
+        p.branch(asm.beq, predicate, 0, other)
+        self._blocks(level + 1)
+        p.jal(0, end)
+        p.label(other)
+        if rng.random() < 0.7:
+            self._blocks(level + 1)
+        p.label(end)
+        p.add(asm.join(pointer))
+
+    def _loop(self, level):
+        """A loop that each lane leaves after its own number of turns, 0 to 3."""
+        p, rng = self.program, self.rng
+        mask, counter, bound = POINTER + level, COUNTER + level, BOUND + level
+        top, end, negate = self._label(), self._label(), rng.random() < 0.5
+        p.add(asm.csrr(mask, 0xCC4), asm.andi(bound, rng.choice(FREE), 3), asm.addi(counter, 0, 0))
+        p.label(top)
+        p.add(asm.sltu(SCRATCH, counter, bound), asm.xori(ONE, SCRATCH, 1))
+        p.add(asm.pred(ONE if negate else SCRATCH, mask, negate))
+        p.branch(asm.beq, SCRATCH, 0, end)
+        self._blocks(level + 1)
+        p.add(asm.addi(counter, counter, 1))
+        p.jal(0, top)
+        p.label(end)
+
+    def _exchange(self, config):
+        """Store to the own slot, barrier, read the next warp's, barrier."""
+        p, rng = self.program, self.rng
+        p.add(asm.sw(rng.choice(FREE), 0, OWN))
+        p.li(SCRATCH, rng.randrange(4))
+        p.add(asm.bar(SCRATCH, COUNT), asm.lw(rng.choice(FREE), 0, OTHER))
+        p.add(asm.bar(SCRATCH, COUNT))
