@@ -14,7 +14,7 @@
  * Every lane executes exactly the instructions of its own path in their C order, so whatever a compiler may do to
  * sequential code stays right as long as it invents no branch of its own: -fconvergent-functions keeps it from copying
  * or threading branches past the SIMT instructions, and the empty asm at the head of each arm from turning the
- * arm into selects, which for floats would be branches after the join.
+ * arm into selects, which for floats become branches again, and those might stand behind the join.
  */
 #ifndef METRONOME_H
 #define METRONOME_H

@@ -1,13 +1,16 @@
 """The runtime on the golden model: thread mapping, groups and barriers, start-up, and the rest of metronome.h."""
 
 import itertools
+import struct
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from iss_runs import PROGRAMS, RESULTS, run_program
+from iss_runs import PROGRAMS, RESULTS, run_launch, run_program
 
 from hdl.presets import BASE, MID, PAPER, PRESETS, TINY
+from sim.elf import load_elf
+from sim.kernel import Launch
 from sim.toolchain import ToolchainError, build_elf
 
 MAPPING = PROGRAMS / "mapping.c"
@@ -143,3 +146,22 @@ def test_thread_local_variables_are_refused(tmp_path):
     source.write_text('#include "metronome.h"\n_Thread_local int x;\nint main(void) { return x; }\n')
     with pytest.raises(ToolchainError, match="thread-local variables are not supported"):
         build_elf([source], name="local")
+
+
+def test_start_up_clears_bss_itself():
+    """A raw image does not say which memory is BSS: what lies there before must not matter."""
+    image = load_elf(build_elf([SERVICES], name="services"))
+    first, end = (image.symbols[name][0] for name in ("__bss_start", "__bss_end"))
+    assert first % 128 == end % 128 == 0 and end - first >= 4 * 77
+    for config in (TINY, THREE_WARPS, PAPER):
+        launch = Launch(
+            name="services",
+            image=replace(image, segments=tuple(segment for segment in image.segments if segment.data)),
+            memory_map=config.memory_map,
+            arguments=struct.pack("<2I", RESULTS, 1),
+            buffers={"rubbish": (first, b"\xa5" * (end - first)), "behind": (end, b"\xa5" * 64)},
+        )
+        run = run_launch(launch, config)
+        assert run.exit_code == 42
+        assert run.word(RESULTS) == 0
+        assert run.memory.read(end, 64) == b"\xa5" * 64
