@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -12,6 +12,7 @@ import typer
 from hdl.config import SmConfig
 
 from .errors import UsageError
+from .progress import Report
 
 if TYPE_CHECKING:
     from sim.kernel import KernelInfo, Launch
@@ -35,8 +36,11 @@ class Backend(Protocol):
     def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """A raw image."""
 
-    def run(self, config: SmConfig, request: RunRequest, progress: Callable[[str], None]) -> RunResult:
-        """Build the SM unless that is cached, and run one program on it."""
+    def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
+        """Build the SM unless that is cached, and run one program on it.
+
+        ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
+        """
 
     def verilog(self, config: SmConfig) -> str:
         """Synthesizable Verilog."""
@@ -88,13 +92,13 @@ class SimBackend:
         with _user_errors():
             return prepare_binary(path, argument, config=config)
 
-    def run(self, config: SmConfig, request: RunRequest, progress: Callable[[str], None]) -> RunResult:
+    def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
         """See :class:`Backend`."""
         from sim.build import BuildError
         from sim.runner import run
 
         try:
-            return run(config, request, progress=progress)
+            return run(config, request, progress=progress, on_console=lambda position, line: console(line))
         except BuildError as error:
             raise UsageError(str(error)) from error
 

@@ -59,7 +59,7 @@ def _measure(
     request = RunRequest(launch=launch, policy=config.policies[0], memory="fixed", latency=latency, check=False)
     results = []
     for _ in range(repeat):
-        result = backend.run(config, request, lambda step: progress(f"{preset}: {step}"))
+        result = backend.run(config, request, lambda step: progress(f"{preset}: {step}"), lambda line: None)
         results.append(result)
         outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
         if outcome.exit_status != Exit.PASSED:

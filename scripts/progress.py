@@ -10,7 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 
 __all__ = ["Report", "show_progress"]
 
-#: Called with the name of each step as it begins.
+#: Called with a line: the name of a step as it begins, or what a program prints.
 Report = Callable[[str], None]
 
 

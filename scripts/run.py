@@ -119,15 +119,19 @@ def run(
         launch=launch, policy=issue, memory=memory, latency=latency, seed=seed, check=check, max_cycles=max_cycles
     )
     with show_progress() as progress:
-        result = backend.run(config, request, progress)
+        result = backend.run(config, request, progress, _print_console)
     outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
     return _finish(outcome, dumps, json_file is not None, target)
 
 
+def _print_console(line: str) -> None:
+    """A line of the program, its newline included, on standard error: the progress display lets it pass."""
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
 def _finish(outcome: Outcome, dumps: list[Dump], as_json: bool, target: Path | None) -> int:
     """Write what was asked for, whatever the outcome: a dump is most wanted after a fault."""
-    if outcome.result.console:
-        print(outcome.result.console, end="" if outcome.result.console.endswith("\n") else "\n", file=sys.stderr)
     for dump in dumps:
         dump.write(outcome.result.memory)
     if as_json:

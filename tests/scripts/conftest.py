@@ -83,8 +83,10 @@ class FakeBackend:
     def prepare_binary(self, path, argument, config):
         return self._launch(path.name)
 
-    def run(self, config, request, progress):
+    def run(self, config, request, progress, console):
         progress("simulate")
+        for line in self.result.console.splitlines(keepends=True):
+            console(line)
         self.runs.append((config, request))
         if self.error is not None:
             raise self.error

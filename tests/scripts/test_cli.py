@@ -81,7 +81,7 @@ def test_verilog_refuses_before_it_elaborates(metronome, backend, arguments):
 def test_bench_reports_medians(metronome, backend, monkeypatch):
     seconds = iter([1.0, 0.1, 0.5])
 
-    def run(config, request, progress):
+    def run(config, request, progress, console):
         backend.runs.append((config, request))
         backend.update(sim_seconds=next(seconds))
         return backend.result
@@ -118,7 +118,7 @@ def test_a_cold_bench_builds_in_an_empty_cache_and_leaves_the_other_alone(metron
         monkeypatch.setenv("METRONOME_CACHE", before)
     seen = []
 
-    def run(config, request, progress):
+    def run(config, request, progress, console):
         seen.append((os.environ["METRONOME_CACHE"], os.listdir(os.environ["METRONOME_CACHE"])))
         return backend.result
 

@@ -79,10 +79,10 @@ def test_json_on_standard_output_is_alone_there(metronome, backend):
 
 
 def test_the_console_goes_to_standard_error(metronome, backend):
-    backend.update(console="a [red]line[/]\nand no newline")
+    backend.update(console="a [red]line[/]\nand another\n")
     done = metronome("run", "psort")
-    assert done.err == "a [red]line[/]\nand no newline\n"
-    assert "newline" not in done.out
+    assert done.err == "a [red]line[/]\nand another\n"
+    assert "another" not in done.out
 
 
 def test_a_fault_is_status_3_with_its_place(metronome, backend):
