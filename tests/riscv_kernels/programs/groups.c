@@ -7,6 +7,12 @@ typedef struct {
     uint32_t block_size;
 } arguments;
 
+static void be_late(uint32_t steps)
+{
+    for (; steps > 0; steps--)
+        __asm__ volatile("nop");
+}
+
 static void turn(const void *block)
 {
     const arguments *const args = block;
@@ -15,13 +21,14 @@ static void turn(const void *block)
     volatile uint32_t *const row = local_memory(size * sizeof(uint32_t));
     uint32_t value = blockIdx.x * 1000 + thread;
     for (uint32_t round = 0; round < 4; round++) {
-        /* The warps of a block are late by turns. */
-        for (uint32_t wait = (simt_warp_id() + round) % 3 * 7; wait > 0; wait--)
-            __asm__ volatile("nop");
+        be_late((simt_warp_id() + round) % 3 * 7);
         row[thread] = value;
         __syncthreads();
+        be_late((simt_warp_id() + round + 1) % 3 * 50);
         value = row[thread + 1 < size ? thread + 1 : 0] + round;
-        __syncthreads();
+        /* After the last round nothing but the runtime keeps the next block from overwriting what others still read. */
+        if (round < 3)
+            __syncthreads();
     }
     args->results[blockIdx.x * size + thread] = value;
 }
