@@ -109,7 +109,7 @@ def pred(rs1: int, rs2: int, negate: bool) -> Callable[[State, View, int], Next]
     def execute(state: State, view: View, pc: int) -> Next:
         kept = _predicate(view, rs1, negate)
         members = view.mask.any(axis=1)
-        empty = members & ~kept.any(axis=1)
+        empty = ~kept.any(axis=1)
         if empty.any():
             kept[empty] = _mask_of(state, _leader_values(state, view, rs2)[empty])
         rows = np.flatnonzero(members)

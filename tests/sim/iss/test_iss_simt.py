@@ -79,16 +79,40 @@ def test_split_takes_the_larger_side_first_and_a_tie_takes_true(mode, below, neg
     assert end.executed == 2 + 1 + 1 + 3 + 4 + again + 2
 
 
-def test_the_order_of_the_sides(mode):
-    """The larger side comes first: the sides store to one address, the last one wins."""
+@pytest.mark.parametrize("negate", [False, True])
+@pytest.mark.parametrize("below", range(1, 4))
+def test_the_order_of_the_sides(mode, below, negate):
+    """The sides store their masks to one address: the side that comes second wins."""
     p = Program()
     all_lanes(p)
-    p.li(10, 3)
+    p.li(10, below)
     p.li(28, USER)
-    diverge(p)
+    diverge(p, negate)
     p.add(asm.csrr(21, 0xCC4), asm.sw(21, 0, 28), asm.join(20), asm.tmc(0))
     iss, _ = execute(p, mode)
-    assert iss.memory.read_word(USER) == 0b1000
+    then = (1 << below) - 1 ^ (0xF if negate else 0)
+    second = then if then.bit_count() < 2 else then ^ 0xF
+    assert iss.memory.read_word(USER) == second
+
+
+def test_an_entry_serves_again(mode):
+    """Two splits in a row, then a loop over a split: each time both sides and the union."""
+    p = Program()
+    all_lanes(p)
+    p.li(10, 1)
+    p.add(asm.addi(25, 0, 0), asm.addi(26, 0, 0))
+    for _ in range(2):
+        diverge(p)
+        p.add(asm.addi(25, 25, 1), asm.join(20), asm.csrr(21, 0xCC4), asm.add(26, 26, 21))
+    p.add(asm.addi(9, 0, 3))
+    p.label("loop")
+    diverge(p)
+    p.add(asm.addi(25, 25, 1), asm.join(20), asm.csrr(21, 0xCC4), asm.add(26, 26, 21), asm.addi(9, 9, -1))
+    p.branch(asm.bne, 9, 0, "loop")
+    p.add(asm.tmc(0))
+    iss, end = execute(p, mode)
+    assert end.status is EndStatus.ENDED
+    assert lanes(iss, 25) == [5] * 4 and lanes(iss, 26) == [5 * 0xF] * 4
 
 
 def test_the_predicate_is_bit_0_alone(mode):
