@@ -95,8 +95,8 @@ _WRITERS: dict[int, Callable[[State, int, int], None]] = {
 
 
 def is_volatile(number: int) -> bool:
-    """Whether the value depends on when it is read: the counters, and which warps are active."""
-    return number in _COUNTERS or number == 0xCC3
+    """Whether the value depends on when it is read: the counters."""
+    return number in _COUNTERS
 
 
 def unknown(number: int, *, writes: bool) -> bool:

@@ -236,6 +236,7 @@ def _float(f: _Fields) -> Instruction | None:
     name, two = found
     rd, target = (f.rd, f.target) if name in _TO_INTEGER else (_FP + f.rd, _FP + f.rd)
     rs1 = f.rs1 if name in _FROM_INTEGER else _FP + f.rs1
+    execute: Callable
     if name.startswith("fsgnj"):
         execute = binary(name, target, rs1, _FP + f.rs2)
     elif name.startswith("fmv"):

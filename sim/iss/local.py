@@ -16,7 +16,9 @@ class LocalMemory:
         self.base = base
         self.end = base + size
         self.data = np.zeros(size, np.uint8)
-        self._flat = {1: self.data, 2: self.data.view(np.uint16), 4: self.data.view(np.uint32)}
+        self._flat: dict[int, np.ndarray] = {
+            1: self.data, 2: self.data.view(np.uint16), 4: self.data.view(np.uint32),
+        }  # fmt: skip
 
     def gather(self, addrs: np.ndarray, size: int) -> np.ndarray:
         """As :meth:`sim.memory.store.SparseMemory.gather`, for addresses inside."""

@@ -128,7 +128,7 @@ def bar(rs1: int, rs2: int) -> Callable[[State, View, int], Next]:
         if count == 1:
             return after
         arrived = state.arrived[barrier]
-        if len(arrived) + 1 < count:
+        if len(arrived) + 1 != count:
             arrived.append(warp)
             state.wait(warp, after, Wait(barrier=barrier, count=count))
             return {}

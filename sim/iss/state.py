@@ -98,6 +98,7 @@ class State:
         self.pc[warp] = pc & 0xFFFF_FFFF
         self.active[warp] = True
         self.active_mask |= 1 << warp
+        self.stack.pointer[warp] = 0
         self.set_masks(np.array([warp]), np.arange(self.config.threads)[None] == 0)
 
     def end_if_empty(self, following: dict[int, int]) -> dict[int, int]:

@@ -1,8 +1,10 @@
 """wspawn, bar and who gets to run, against isa.md, in a run and step by step."""
 
 
+import random
+
 import pytest
-from iss_harness import MODES, START, USER, all_lanes, execute, lanes, runnable
+from iss_harness import MODES, START, USER, all_lanes, execute, finish, lanes, load, runnable
 
 from sim import asm
 from sim.asm import Program
@@ -147,6 +149,46 @@ def test_a_barrier_that_is_never_full_is_a_deadlock(mode):
     assert all("barrier 1: until 5 warps have arrived" in text for text in end.waits.values())
     with pytest.raises(IssError, match=r"warp 2 at pc 0x[0-9a-f]+ waits: barrier 1"):
         iss.step(2)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_the_count_of_the_last_arrival_must_be_met_exactly(mode, count):
+    """Warp 3 arrives as the fourth with a count that the arrivals have passed: it waits too."""
+    p = Program()
+    p.li(6, 4)
+    p.la(7, "worker")
+    p.add(asm.wspawn(6, 7))
+    p.label("worker")
+    p.add(asm.csrr(8, 0xCC1), asm.addi(9, 0, 5), asm.addi(10, 0, 3))
+    p.branch(asm.bne, 8, 10, "arrive")
+    # Warp 3 is late.
+    p.li(11, 100)
+    p.label("delay")
+    p.add(asm.addi(11, 11, -1))
+    p.branch(asm.bne, 11, 0, "delay")
+    p.li(9, count)
+    p.label("arrive")
+    p.add(asm.bar(0, 9), asm.tmc(0))
+    iss = load(p)
+    end = finish(iss, mode, random.Random(5))
+    assert end.status is EndStatus.DEADLOCK and sorted(end.waits) == [0, 1, 2, 3]
+
+
+def test_a_spawned_warp_starts_with_an_empty_stack(mode):
+    """Warp 1 ends inside a divergent split; spawned again, its first split returns pointer 0."""
+    p = Program()
+    p.add(asm.addi(25, 0, 2))
+    p.label("again")
+    p.li(6, 2)
+    p.la(7, "worker")
+    p.add(asm.wspawn(6, 7), asm.addi(25, 25, -1))
+    p.branch(asm.bne, 25, 0, "again")
+    p.add(asm.tmc(0))
+    p.label("worker")
+    all_lanes(p)
+    p.add(asm.csrr(8, 0xCC0), asm.split(20, 8), asm.tmc(0))
+    iss, end = execute(p, mode)
+    assert end.status is EndStatus.ENDED and lanes(iss, 20, 1) == [0] * 4
 
 
 def test_barriers_are_independent(mode):
