@@ -1,0 +1,178 @@
+"""The command line with the real simulator underneath, on the TINY machine."""
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.cli import main
+from sim import asm
+from sim.toolchain import build_elf
+
+#: One worker runs them all, so that the machine is built once.
+pytestmark = pytest.mark.xdist_group("TINY")
+
+SOURCE = """\
+#include "metronome.h"
+
+int main(void)
+{
+    const uint32_t *const block = kernel_arguments();
+    volatile uint32_t *const out = (uint32_t *)0x20000;
+    console_puts("before\\n");
+    out[0] = block[1];
+    out[1] = block[0];
+    if (block[2])
+        __asm__ volatile(".word 0xffffffff"); /* the fault */
+    return (int)block[3];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def elf(tmp_path_factory):
+    """A program that is no kernel of ours: it swaps two words, may fault, and ends with a given exit code."""
+    source = tmp_path_factory.mktemp("program") / "swap.c"
+    source.write_text(SOURCE)
+    return build_elf([source], name="swap")
+
+
+@pytest.fixture
+def argument(tmp_path):
+    """Write an argument block of four words for ``elf`` and return its path."""
+
+    def write(first, second, fault=0, exit_code=0):
+        path = tmp_path / "block.bin"
+        path.write_bytes(struct.pack("<4I", first, second, fault, exit_code))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def run(capsys):
+    """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
+
+    def call(*arguments):
+        status = main(["run", *map(str, arguments), "--preset", "TINY", "--json", "-"])
+        out, err = capsys.readouterr()
+        return status, json.loads(out) if out else None, err
+
+    return call
+
+
+@pytest.mark.parametrize("memory", ["fixed", "random"])
+@pytest.mark.parametrize("policy", ["lrr", "gtlo"])
+def test_a_kernel_passes_in_lock_step(run, policy, memory):
+    status, value, err = run("psort", "--size", 20, "--issue", policy, "--memory", memory, "--check")
+    assert (status, err) == (0, "")
+    assert (value["passed"], value["config"]["issue"], value["config"]["size"]) == (True, policy, 20)
+    assert 0 < value["cycles"] < value["total_cycles"]
+    assert value["committed"] + value["nops"] + sum(value["stalls"].values()) == value["cycles"]
+    assert value["committed"] <= value["committed_threads"] <= 2 * value["committed"]
+    assert value["ipc"] == pytest.approx(value["committed_threads"] / value["cycles"])
+    # Every thread compares its element with all 20: at least two instructions each, on two lanes.
+    assert value["committed_threads"] > 2 * 20 * 20
+
+
+def test_a_dump_is_the_kernels_result(run, tmp_path):
+    status, _, _ = run("psort", "--size", 8, "--dump", f"target={tmp_path / 'target'}", "--dump",
+                       f"source={tmp_path / 'source'}")
+    assert status == 0
+    source, target = (struct.unpack("<8i", (tmp_path / name).read_bytes()) for name in ("source", "target"))
+    assert sorted(source) == list(target)
+    assert len(set(source)) > 1
+
+
+def test_a_foreign_elf_gets_its_arguments(run, elf, argument, tmp_path):
+    out = tmp_path / "out"
+    status, value, err = run("--elf", elf, "--arg", argument(11, 22), "--dump", f"0x20000:8={out}", "--check")
+    assert (status, err) == (0, "before\n")
+    assert struct.unpack("<2I", out.read_bytes()) == (22, 11)
+    assert (value["kernel"], value["exit_code"], value["cycles"]) == ("swap.elf", 0, None)
+
+
+def test_a_foreign_elf_that_ends_with_a_code_has_failed(run, elf, argument):
+    status, value, err = run("--elf", elf, "--arg", argument(0, 0, exit_code=6))
+    assert (status, value["exit_code"], value["passed"]) == (1, 6, False)
+    assert "exit code 6" in err
+
+
+def test_a_fault_names_the_source_line_and_still_dumps(run, elf, argument, tmp_path):
+    out = tmp_path / "out"
+    status, value, err = run("--elf", elf, "--arg", argument(11, 22, fault=1), "--dump", f"0x20000:8={out}")
+    line = 1 + SOURCE[: SOURCE.index("the fault")].count("\n")
+    assert status == 3
+    assert value["fault"]["cause"] == "illegal_instruction"
+    assert (value["fault"]["warp"], value["fault"]["function"]) == (0, "main")
+    assert value["fault"]["source"].endswith(f"swap.c:{line}")
+    console, complaint = err.splitlines()
+    assert console == "before"
+    assert "illegal instruction, warp 0, pc 0x8000" in complaint
+    assert f"swap.c:{line} in main" in complaint
+    assert len(out.read_bytes()) == 8
+
+
+def test_a_raw_image_that_never_ends_is_a_hang(run, tmp_path):
+    image = tmp_path / "loop.bin"
+    image.write_bytes(struct.pack("<2I", asm.nop(), asm.jal(0, -4)))
+    status, value, err = run("--bin", image, "--max-cycles", 2000)
+    assert (status, value["status"]) == (4, "hang")
+    assert value["total_cycles"] >= 2000
+    assert "warp 0: pc 0x8000000" in err
+    assert "warp 1: not active" in err
+
+
+@pytest.fixture(scope="module")
+def bad_files(elf, tmp_path_factory):
+    """Name -> a file that --elf must refuse."""
+    folder = tmp_path_factory.mktemp("bad")
+    good = elf.read_bytes()
+    machine = good[:18] + struct.pack("<H", 62) + good[20:]
+    (first_header,) = struct.unpack_from("<I", good, 28)
+    outside = bytearray(good)
+    struct.pack_into("<2I", outside, first_header + 8, 0xFFFF_F000, 0xFFFF_F000)
+    contents = {
+        "empty": b"", "text": b"not an ELF file", "truncated": good[:60], "64 bit": good[:4] + b"\2" + good[5:],
+        "other machine": machine, "outside memory": bytes(outside),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["empty", "text", "truncated", "64 bit", "other machine", "outside memory", "missing"])
+def test_a_bad_elf_is_one_line_and_status_2(run, bad_files, name):
+    status, value, err = run("--elf", bad_files / name)
+    assert (status, value) == (2, None)
+    (line,) = err.splitlines()
+    assert name in line
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nothing",), ("psort", "--size", "100000000"), ("psort", "--type", "float64"), ("../psort",)]
+)
+def test_a_bad_kernel_is_one_line_and_status_2(run, arguments):
+    status, value, err = run(*arguments)
+    assert (status, value, len(err.splitlines())) == (2, None, 1)
+
+
+def test_verilog_is_a_module_with_and_without_the_probe(capsys):
+    texts = {}
+    for arguments in ((), ("--probe",)):
+        assert main(["verilog", "--preset", "TINY", *arguments]) == 0
+        texts[arguments] = capsys.readouterr().out
+        assert "module metronome_sm(" in texts[arguments]
+    assert len(texts[()]) < len(texts["--probe",])
+    assert "probe" not in texts[()]
+
+
+def test_the_installed_command_lists_every_kernel():
+    program = Path(sys.executable).with_name("metronome")
+    done = subprocess.run([program, "kernels", "--json", "-"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = [kernel["name"] for kernel in json.loads(done.stdout)]
+    assert names == ["vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge"]
