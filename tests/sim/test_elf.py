@@ -183,7 +183,7 @@ def test_files_with_random_damage(tmp_path, kernel_path):
     sections = struct.unpack_from("<I", content, 32)[0]
     path = tmp_path / "damaged.elf"
     accepted = 0
-    for seed in range(400):
+    for seed in range(200):
         rng = random.Random(seed)
         damaged = bytearray(content)
         # Where it hurts: header and program headers, section table, or anywhere.
@@ -191,4 +191,4 @@ def test_files_with_random_damage(tmp_path, kernel_path):
         for _ in range(rng.choice([1, 2, 8, 40])):
             damaged[rng.randrange(first, end)] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
         accepted += survives(path, bytes(damaged), f"seed {seed}")
-    assert 40 < accepted < 360, "the damage should be fatal in some files and harmless in others"
+    assert 20 < accepted < 180, "the damage should be fatal in some files and harmless in others"
