@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..isa.ops import LsuOp
 from .assembler import LineAssembler, StoreLanes
-from .records import OFFSET_BITS, entry_layout, line_access_layout
+from .records import LINE_BITS, OFFSET_BITS, entry_layout, line_access_layout
 
 __all__ = ["Coalescer"]
 
@@ -27,8 +27,8 @@ class Coalescer(wiring.Component):
 
     Ports
     -----
-    ``line``: stream of line accesses, stable until taken. ``words``, ``enable``: the head's store data, each lane's in its
-    place in the word.
+    ``line``: stream of line accesses, stable until taken. ``words``, ``enable``: the head's store data, each lane's
+    in its place in the word.
     ``local_valid``/``local_ready``: an access to local memory is offered / done. ``misaligned``: the head is dropped
     now because of a misaligned lane, at ``fault_address`` (lowest lane). ``first``: the head is at the head for its
     first cycle. ``store``: the head is a store.
@@ -52,7 +52,7 @@ class Coalescer(wiring.Component):
         done, started = Signal(threads), Signal()
         remaining, far = Signal(threads), Signal(threads)
         aligned = Signal()
-        line, lanes = Signal(access.line.shape()), Signal(threads)
+        line, lanes = Signal(LINE_BITS), Signal(threads)
         m.d.comb += [
             remaining.eq(head.mask & ~done),
             far.eq(remaining & ~head.local),
@@ -84,23 +84,23 @@ class Coalescer(wiring.Component):
         m.d.sync += [done.eq(Mux(self.pop, 0, done | served)), started.eq(self.head_valid & ~self.pop)]
         return m
 
-    def _assemble(self, m: Module) -> None:
-        """The line's bytes to write."""
+    def _assemble(self, m: Module, lanes: Signal) -> None:
+        """The bytes that ``lanes`` write to the line."""
         config, head, access = self.config, self.head, self.line.payload
-        m.submodules.store_lanes = lanes = StoreLanes(config.threads)
+        m.submodules.store_lanes = placed = StoreLanes(config.threads)
         m.submodules.assembler = assembler = LineAssembler(
             threads=config.threads, words_per_line=config.words_per_line
         )
         m.d.comb += [
-            lanes.size.eq(head.op[:2]),
-            lanes.address.eq(head.address),
-            lanes.data.eq(head.data),
-            self.words.eq(lanes.words),
-            self.enable.eq(lanes.enable),
-            assembler.lanes.eq(Mux(self.store, access.lanes, 0)),
+            placed.size.eq(head.op[:2]),
+            placed.address.eq(head.address),
+            placed.data.eq(head.data),
+            self.words.eq(placed.words),
+            self.enable.eq(placed.enable),
+            assembler.lanes.eq(Mux(self.store, lanes, 0)),
             assembler.address.eq(head.address),
-            assembler.words.eq(lanes.words),
-            assembler.enable.eq(lanes.enable),
+            assembler.words.eq(placed.words),
+            assembler.enable.eq(placed.enable),
             access.byte_mask.eq(assembler.byte_mask),
             access.data.eq(assembler.data),
         ]

@@ -58,24 +58,24 @@ class Entrance(wiring.Component):
         for name in ("warp", "pc", "op", "rd", "writes_rd", "mask", "data"):
             m.d.comb += entry[name].eq(request[name])
         size = request.op[:2]
+        local, misaligned = [], []
         for lane in range(config.threads):
-            address = entry.address[lane]
-            local = address[local_bits:] == config.memory_map.local >> local_bits
-            misaligned = ((size != 0) & address[0]) | (size[1] & address[1])
-            m.d.comb += [
-                address.eq(request.base[lane] + request.offset),
-                entry.local[lane].eq(request.mask[lane] & local),
-                entry.misaligned[lane].eq(request.mask[lane] & misaligned),
-            ]
+            address = Signal(32, name=f"address{lane}")
+            m.d.comb += [address.eq(request.base[lane] + request.offset), entry.address[lane].eq(address)]
+            local.append(address[local_bits:] == config.memory_map.local >> local_bits)
+            misaligned.append(((size != 0) & address[0]) | (size[1] & address[1]))
+        m.d.comb += [
+            entry.local.eq(request.mask & Cat(local)),
+            entry.misaligned.eq(request.mask & Cat(misaligned)),
+        ]
         return entry
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         layout = entry_layout(self.config)
         m.submodules.queue = queue = SyncFIFO(width=layout.size, depth=self.depth)
-        with m.If(self.request_valid):
-            m.d.comb += queue.w_data.eq(self._entry(m).as_value())
         m.d.comb += [
+            queue.w_data.eq(self._entry(m).as_value()),
             queue.w_en.eq(self.request_valid),
             self.head_valid.eq(queue.r_rdy),
             self.head.as_value().eq(queue.r_data),

@@ -9,11 +9,11 @@ from amaranth.lib.wiring import In, Out
 from ..config import FaultCause, SmConfig
 from ..layouts.execute import fault_layout, lsu_request_layout, writeback_layout
 from ..layouts.probe import probe_layout
-from .coalescer import Coalescer, StoreLanes
+from .coalescer import Coalescer
 from .entrance import Entrance
 from .pending import PendingTable
 from .port import lsu_tag_bits, memory_port_signature
-from .records import OFFSET_BITS, bank_bits
+from .records import OFFSET_BITS, bank_bits, entry_layout
 from .response import ResponseStage
 from .scratchpad import Scratchpad
 from .stores import StoreTracker
@@ -100,7 +100,6 @@ class Lsu(wiring.Component):
             self.idle.eq(~(entrance.busy | pending.busy | responses.busy | self.fault_valid)),
         ]
         wiring.connect(m, wiring.flipped(self.wb), responses.wb)
-        self._store_lanes(m, entrance, coalescer)
         self._lines(m, entrance.head, coalescer, pending)
         self._local(m, entrance.head, coalescer, responses)
         self._responses(m, entrance.head, coalescer, pending, responses)
@@ -109,17 +108,6 @@ class Lsu(wiring.Component):
         if config.probe:
             self._store_event(m, entrance.head, coalescer)
         return m
-
-    def _store_lanes(self, m: Module, entrance: Entrance, coalescer: Coalescer) -> None:
-        m.submodules.store_lanes = lanes = StoreLanes(self.config.threads)
-        with m.If(coalescer.store):
-            m.d.comb += [
-                lanes.size.eq(entrance.head.op[:2]),
-                lanes.address.eq(entrance.head.address),
-                lanes.data.eq(entrance.head.data),
-                coalescer.words.eq(lanes.words),
-                coalescer.enable.eq(lanes.enable),
-            ]
 
     def _lines(self, m: Module, head: Signal, coalescer: Coalescer, pending: PendingTable) -> None:
         """Line accesses into the table and the port register."""
@@ -138,16 +126,11 @@ class Lsu(wiring.Component):
         ]
         m.d.comb += [part[name].eq(head[name]) for name in ("warp", "pc", "op", "rd", "writes_rd")]
         m.d.comb += [part.offset[lane].eq(head.address[lane][:OFFSET_BITS]) for lane in range(config.threads)]
+        following = Signal.like(request.payload)
+        m.d.comb += [following[name].eq(access[name]) for name in ("line", "write", "byte_mask", "data")]
+        m.d.comb += following.tag.eq(pending.tag)
         with m.If(allocate):
-            m.d.sync += [
-                request.valid.eq(1),
-                request.payload.line.eq(access.line),
-                request.payload.tag.eq(pending.tag),
-                request.payload.write.eq(access.write),
-                request.payload.byte_mask.eq(access.byte_mask),
-            ]
-            with m.If(access.write):
-                m.d.sync += request.payload.data.eq(access.data)
+            m.d.sync += [request.valid.eq(1), request.payload.eq(following)]
         with m.Elif(request.ready):
             m.d.sync += request.valid.eq(0)
 
@@ -229,8 +212,10 @@ class Lsu(wiring.Component):
         ]
 
     def _store_event(self, m: Module, head: Signal, coalescer: Coalescer) -> None:
-        event = self.store_event
-        m.d.sync += event.valid.eq(coalescer.first & coalescer.store)
+        record, valid = Signal(entry_layout(self.config)), Signal()
+        m.d.sync += valid.eq(coalescer.first & coalescer.store)
         with m.If(coalescer.first & coalescer.store):
-            m.d.sync += [event[name].eq(head[name]) for name in ("warp", "pc", "mask", "address", "data")]
-            m.d.sync += event.size.eq(head.op[:2])
+            m.d.sync += record.eq(head)
+        event = self.store_event
+        m.d.comb += [event[name].eq(record[name]) for name in ("warp", "pc", "mask", "address", "data")]
+        m.d.comb += [event.valid.eq(valid), event.size.eq(record.op[:2])]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from .lanes import pick
 from .port import lsu_tag_bits
-from .records import LINE_BITS, part_layout, pick
+from .records import LINE_BITS, part_layout
 
 __all__ = ["PendingTable"]
 
@@ -42,24 +43,25 @@ class PendingTable(wiring.Component):
         m = Module()
         config, tags = self.config, self.config.lsu_tags
         valid, writes, tracked = Signal(tags), Signal(tags), Signal(tags)
-        lines = Signal(data.ArrayLayout(LINE_BITS, tags))
-        warps = Signal(data.ArrayLayout(config.warp_bits, tags))
-        rds = Signal(data.ArrayLayout(6, tags))
+        chosen, freed = Signal(tags), Signal(tags)
+        lines = [Signal(LINE_BITS, name=f"line{tag}") for tag in range(tags)]
+        warps = [Signal(config.warp_bits, name=f"warp{tag}") for tag in range(tags)]
+        rds = [Signal(6, name=f"rd{tag}") for tag in range(tags)]
 
+        m.d.comb += [
+            chosen.eq(Mux(self.allocate, (1 << self.tag)[:tags], 0)),
+            freed.eq(Mux(self.released, (1 << self.released_tag)[:tags], 0)),
+        ]
+        m.d.sync += [
+            valid.eq((valid & ~freed) | chosen),
+            writes.eq(Mux(self.write, writes | chosen, writes & ~chosen)),
+            tracked.eq(Mux(self.part.writes_rd & ~self.write, tracked | chosen, tracked & ~chosen)),
+        ]
         for tag in reversed(range(tags)):
             with m.If(~valid[tag]):
                 m.d.comb += self.tag.eq(tag)
-            with m.If(self.allocate & (self.tag == tag)):
-                m.d.sync += [
-                    valid[tag].eq(1),
-                    writes[tag].eq(self.write),
-                    tracked[tag].eq(self.part.writes_rd & ~self.write),
-                    lines[tag].eq(self.line),
-                    warps[tag].eq(self.part.warp),
-                    rds[tag].eq(self.part.rd),
-                ]
-            with m.If(self.released & (self.released_tag == tag)):
-                m.d.sync += valid[tag].eq(0)
+            with m.If(chosen[tag]):
+                m.d.sync += [lines[tag].eq(self.line), warps[tag].eq(self.part.warp), rds[tag].eq(self.part.rd)]
         same_line = Cat(lines[tag] == self.line for tag in range(tags))
         same_key = Cat((warps[tag] == self.key_warp) & (rds[tag] == self.key_rd) for tag in range(tags))
         m.d.comb += [
@@ -67,8 +69,8 @@ class PendingTable(wiring.Component):
             self.busy.eq(valid.any()),
             self.conflict.eq((valid & same_line & (writes | self.write.replicate(tags))).any()),
             self.shares.eq((valid & tracked & same_key).any()),
-            self.released_store.eq(self.released & writes.bit_select(self.released_tag, 1)),
-            self.released_warp.eq(pick([warps[tag] for tag in range(tags)], self.released_tag)),
+            self.released_store.eq((freed & writes).any()),
+            self.released_warp.eq(pick(warps, self.released_tag)),
         ]
 
         m.submodules.parts = parts = Memory(shape=part_layout(config), depth=tags, init=[])

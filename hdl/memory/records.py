@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from amaranth.hdl import Array, Value
 from amaranth.lib import data
 
 from ..config import SmConfig
@@ -17,7 +14,6 @@ __all__ = [
     "line_access_layout",
     "local_part_layout",
     "part_layout",
-    "pick",
 ]
 
 #: Bits of a byte offset in a line, and of a line number.
@@ -31,9 +27,14 @@ def bank_bits(config: SmConfig) -> int:
 
 
 def entry_layout(config: SmConfig) -> data.StructLayout:
-    """A load or store in the queue. ``local`` and ``misaligned`` are lane masks, part of ``mask``."""
+    """A load or store in the queue. ``local`` and ``misaligned`` are lane masks, part of ``mask``.
+
+    The lanes come first, so that each is a whole word of the simulator.
+    """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
+        "address": lanes,
+        "data": lanes,
         "warp": config.warp_bits,
         "pc": 32,
         "op": 4,
@@ -42,8 +43,6 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
         "mask": config.threads,
         "local": config.threads,
         "misaligned": config.threads,
-        "address": lanes,
-        "data": lanes,
     })
 
 
@@ -82,8 +81,3 @@ def local_part_layout(config: SmConfig) -> data.StructLayout:
         "byte": data.ArrayLayout(2, config.threads),
         "bank": data.ArrayLayout(bank_bits(config), config.threads),
     })
-
-
-def pick(values: Sequence[Value], index: Value) -> Value:
-    """``values[index]`` as a case rather than as a shift of the whole vector, which is what simulates fast."""
-    return Array(values)[index] if len(values) > 1 else values[0]

@@ -9,8 +9,9 @@ from amaranth.lib.wiring import In, Out
 from ..config import FaultCause, SmConfig
 from ..layouts.execute import fault_layout, writeback_layout
 from ..layouts.memory import memory_response_layout
+from .lanes import pick
 from .port import lsu_tag_bits
-from .records import OFFSET_BITS, local_part_layout, part_layout, pick
+from .records import OFFSET_BITS, local_part_layout, part_layout
 
 __all__ = ["ResponseStage", "extract"]
 
@@ -109,24 +110,37 @@ class ResponseStage(wiring.Component):
             mask.eq(Mux(use_local, local.mask, part.mask & ~error.replicate(self.config.threads))),
         ]
         both = other & (local.warp == part.warp) & (local.rd == part.rd)
+        warp, rd, lanes = Signal.like(wb.warp), Signal.like(wb.rd), Signal.like(wb.mask)
+        last, valid = Signal(), Signal()
         with m.If(load):
             m.d.sync += [
-                self.wb.valid.eq(1),
-                wb.warp.eq(self.key_warp), wb.rd.eq(self.key_rd), wb.mask.eq(mask),
-                wb.last.eq(~self.shares & ~both),
+                valid.eq(1), warp.eq(self.key_warp), rd.eq(self.key_rd), lanes.eq(mask), last.eq(~self.shares & ~both),
             ]
         with m.Elif(self.wb.ready):
-            m.d.sync += self.wb.valid.eq(0)
+            m.d.sync += valid.eq(0)
+        m.d.comb += [
+            self.wb.valid.eq(valid), wb.warp.eq(warp), wb.rd.eq(rd), wb.mask.eq(lanes), wb.last.eq(last),
+            wb.data.as_value().eq(Cat(self._values(m, line=line, local=local, use_local=use_local, op=op,
+                                                   active=mask & load.replicate(len(mask))))),
+        ]
+
+    def _values(
+        self, m: Module, *, line: Signal, local: data.View, use_local: Signal, op: Signal, active: Value
+    ) -> list[Signal]:
+        """The registers of the lane values; each is loaded when its bit of ``active`` is set."""
         words = [line[start : start + 32] for start in range(0, len(line), 32)]
         banks = [self.bank_data[bank] for bank in range(self.config.threads)]
+        values = []
         for lane in range(self.config.threads):
-            word, byte = Signal(32, name=f"word{lane}"), Signal(2, name=f"byte{lane}")
-            with m.If(load & mask[lane]):
-                with m.If(use_local):
-                    m.d.comb += [word.eq(pick(banks, local.bank[lane])), byte.eq(local.byte[lane])]
-                with m.Else():
-                    m.d.comb += [word.eq(pick(words, part.offset[lane][2:])), byte.eq(part.offset[lane][:2])]
-                m.d.sync += wb.data[lane].eq(extract(word, byte, op))
+            value, word = Signal(32, name=f"value{lane}"), Signal(32, name=f"word{lane}")
+            byte = Signal(2, name=f"byte{lane}")
+            offset = self.part.offset[lane]
+            m.d.comb += byte.eq(Mux(use_local, local.byte[lane], offset[:2]))
+            with m.If(active[lane]):
+                m.d.comb += word.eq(Mux(use_local, pick(banks, local.bank[lane]), pick(words, offset[2:])))
+                m.d.sync += value.eq(extract(word, byte, op))
+            values.append(value)
+        return values
 
     def _fault(self, m: Module, valid: Value) -> None:
         """The access fault of the answer that leaves now, at the part's lowest lane."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from functools import reduce
+from operator import and_, or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from .records import pick
+from .lanes import lanes_with, pick, transpose
 
 __all__ = ["Scratchpad"]
 
@@ -18,8 +21,8 @@ class Scratchpad(wiring.Component):
     ``lanes`` want their ``word``. In each bank the lowest of them wins; a load serves all lanes that want the winner's
     word (broadcast), a store serves the winner alone. ``served`` (combinational) says who is served now, whether or not
     the access is made. With ``read`` the banks' words are at ``bank_data`` from the next cycle until the next read;
-    with ``write`` the bytes of ``data`` chosen by ``enable`` are stored, and a read in the next cycle sees them. At most one
-    of ``read`` and ``write`` is set. ``store`` says which of the two kinds of conflict counts.
+    with ``write`` the bytes of ``data`` chosen by ``enable`` are stored, and a read in the next cycle sees them.
+    At most one of ``read`` and ``write`` is set. ``store`` says which of the two kinds of conflict counts.
 
     So an access costs as many cycles as the most crowded bank has different words (loads) or lanes (stores). The
     contents survive reset; they are 0 at power-up.
@@ -43,44 +46,45 @@ class Scratchpad(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        threads = self.threads
-        banks = [self.word[lane][: self.bank_bits] for lane in range(threads)]
-        rows = [self.word[lane][self.bank_bits :] for lane in range(threads)]
-        winner = Signal(data.ArrayLayout(max(1, self.bank_bits), threads))
-        used = Signal(threads)
-        for lane in reversed(range(threads)):
-            with m.If(self.lanes[lane]), m.Switch(banks[lane]):
-                for bank in range(threads):
-                    with m.Case(bank):
-                        m.d.comb += [winner[bank].eq(lane), used[bank].eq(1)]
-
-        bank_rows = []
-        for bank in range(threads):
-            row = Signal(len(rows[0]), name=f"row{bank}")
-            with m.If(used[bank]):
-                m.d.comb += row.eq(pick(rows, winner[bank]))
-            bank_rows.append(row)
-            self._bank(m, bank, row, used[bank], winner[bank])
-        for lane in range(threads):
-            with m.If(self.lanes[lane]):
-                wins = pick([winner[bank] for bank in range(threads)], banks[lane]) == lane
-                same = pick(bank_rows, banks[lane]) == rows[lane]
-                m.d.comb += self.served[lane].eq((self.store & wins) | (~self.store & same))
+        words = [self.word[lane] for lane in range(self.threads)]
+        row_bits = transpose(m, [word[self.bank_bits :] for word in words], "row")
+        enables = transpose(m, [self.enable[lane] for lane in range(self.threads)], "enable")
+        users = lanes_with(m, self.lanes, [word[: self.bank_bits] for word in words], range(self.threads), "bank")
+        served = []
+        for bank, wanting in enumerate(users):
+            winner = Signal(self.threads, name=f"winner{bank}")
+            row = Signal(len(row_bits), name=f"row{bank}")
+            m.d.comb += [
+                winner.eq(wanting & (~wanting + 1)),
+                row.eq(Cat((winner & vector).any() for vector in row_bits)),
+            ]
+            differs = [vector ^ bit.replicate(self.threads) for vector, bit in zip(row_bits, row, strict=True)]
+            same = reduce(and_, (~vector for vector in differs), wanting)
+            served.append(Mux(self.store, winner, same))
+            enable = Cat((winner & vector).any() for vector in enables)
+            self._bank(m, bank, row=row, winner=winner, enable=enable)
+        m.d.comb += self.served.eq(reduce(or_, served))
         return m
 
-    def _bank(self, m: Module, bank: int, row: Signal, used: Signal, winner: Signal) -> None:
-        """The memory of one bank, accessed by lane ``winner``."""
+    def _bank(self, m: Module, bank: int, *, row: Value, winner: Signal, enable: Value) -> None:
+        """The memory of one bank, accessed by the lane in ``winner`` (one-hot, or 0: no access)."""
         memory = Memory(shape=data.ArrayLayout(8, 4), depth=self.rows, init=[])
         m.submodules[f"bank{bank}"] = memory
         reader, writer = memory.read_port(), memory.write_port(granularity=1)
+        used, lane = Signal(name=f"used{bank}"), Signal(max(1, self.bank_bits), name=f"lane{bank}")
+        # The winner's number: bit k is set iff it is one of the lanes that have bit k set.
+        lanes_with_bit = [
+            sum(1 << number for number in range(self.threads) if number >> bit & 1) for bit in range(self.bank_bits)
+        ]
         m.d.comb += [
+            used.eq(winner.any()),
+            lane.eq(Cat((winner & mask).any() for mask in lanes_with_bit)),
             reader.addr.eq(row),
             reader.en.eq(self.read & used),
             self.bank_data[bank].eq(reader.data.as_value()),
             writer.addr.eq(row),
+            writer.en.eq(Mux(self.write & used, enable, 0)),
+            writer.data.as_value().eq(
+                Mux(self.write & used, pick([self.data[lane] for lane in range(self.threads)], lane), 0)
+            ),
         ]
-        with m.If(self.write & used):
-            m.d.comb += [
-                writer.en.eq(pick([self.enable[lane] for lane in range(self.threads)], winner)),
-                Cat(writer.data).eq(pick([self.data[lane] for lane in range(self.threads)], winner)),
-            ]

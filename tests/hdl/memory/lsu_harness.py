@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from amaranth.sim import Simulator, SimulatorContext
 
-from hdl.config import FaultCause, SmConfig
+from hdl.config import SmConfig
 from hdl.isa.ops import LsuOp
 from hdl.memory.lsu import Lsu
 
@@ -198,7 +198,7 @@ class LsuBench:
     async def play(
         self, ctx: SimulatorContext, program: Sequence[Access], reference: Reference, *, limit: int = 20_000
     ) -> None:
-        """Drive ``program`` until the unit is idle; check it against ``reference``, which must match what went before."""
+        """Drive ``program`` until the unit is idle; check it against ``reference``, which knows what went before."""
         self.clear()
         first = len(reference.requests)
         done_stores = len(reference.stores)

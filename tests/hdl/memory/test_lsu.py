@@ -7,7 +7,7 @@ import random
 import pytest
 from lsu_harness import Access, LsuBench, Traffic
 
-from hdl.config import FaultCause, SmConfig
+from hdl.config import SmConfig
 from hdl.isa.ops import LsuOp
 
 LOADS = (LsuOp.LB, LsuOp.LH, LsuOp.LW, LsuOp.LBU, LsuOp.LHU)
