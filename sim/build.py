@@ -105,6 +105,8 @@ def layout_header(config: SmConfig) -> str:
     lines = []
     if config.probe:
         lines.append("`define METRONOME_PROBE")
+    if config.assertions:
+        lines.append("`define METRONOME_ASSERTIONS")
     if len(config.policies) > 1:
         lines.append("`define METRONOME_POLICY")
         lines.append(f"localparam int POLICY_BITS = {(len(config.policies) - 1).bit_length()};")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +123,7 @@ def run_many(
             ):
                 emit(position, result)
                 waiting.remove(position)
-                built = replace(built, build_seconds=0.0, elaborate_seconds=0.0)
+                built = Build(built.executable)  # the seconds count once
             if len(waiting) == before:
                 raise SimulationError("the simulation process ended without a result")
     return [results[position] for position in range(len(jobs))]
@@ -144,3 +143,4 @@ def _one_process(
         else:
             yield position, _result(job.config, content, lines, built)
             lines = []
+            built = Build(built.executable)

@@ -81,7 +81,7 @@ class RunResult:
     ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``assertion`` (a hardware assertion) or
     ``mismatch`` (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
     ``busy``. ``counters`` are those of :func:`hdl.layouts.probe.counters_layout` (``stalls`` by :class:`StallReason`
-    name in lower case), empty without the probe port. ``events`` is what :func:`sim.runner_records.decode_records`
+    name in lower case). ``events`` is what :func:`sim.runner_records.decode_records`
     returns. ``cycles_per_second`` leaves building and the start of the process out.
     """
 

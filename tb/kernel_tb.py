@@ -29,9 +29,7 @@ from tb.mailbox import Mailbox
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
 
-def _counters(config: SmConfig, status: np.void) -> dict[str, Any]:
-    if not config.probe:
-        return {}
+def _counters(status: np.void) -> dict[str, Any]:
     values = {name: int(status["counters"][name]) for name, _ in counters_layout() if name != "stalls"}
     stalls = status["counters"]["stalls"].tolist()
     return {**values, "stalls": {reason.name.lower(): stalls[reason] for reason in StallReason}}
@@ -64,7 +62,7 @@ def _verdict(config: SmConfig, status: np.void) -> dict[str, Any]:
     else:
         name = "ended" if status["ended"] else "hang"
     return {
-        "status": name, "assertions": assertions, "fault": fault, "counters": _counters(config, status),
+        "status": name, "assertions": assertions, "fault": fault, "counters": _counters(status),
         "hang": [] if name == "ended" else _hang(config, status),
     }
 
@@ -79,10 +77,10 @@ class _Observer:
         self.mismatches: list[str] = []
         self.level = _ALL_RECORDS if job.trace else _EVENT_RECORDS if job.check else _NO_RECORDS
 
-    def take(self, words: np.ndarray) -> None:
-        if not len(words):
+    def take(self, box: Mailbox) -> None:
+        if not box.records_due:
             return
-        records = decode_records(self.config, words)
+        records = decode_records(self.config, box.take_records())
         if self.events is not None:
             self.events.append(records)
         if self.checker is not None and not self.mismatches:
@@ -116,7 +114,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     while not box.finished and not observer.mismatches:
         await changed
         box.serve(model)
-        observer.take(box.take_records())
+        observer.take(box)
     seconds = time.perf_counter() - started
     console.flush()
     fields = {"status": "mismatch", "total_cycles": box.cycle}
@@ -127,8 +125,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         observer.finish(memory, fields)
         if observer.mismatches:
             fields["status"] = "mismatch"
-    events = None if observer.events is None else np.concatenate(observer.events or [decode_records(
-        job.config, box.take_records())])
+    events = None if observer.events is None else np.concatenate(observer.events)
     return fields | {
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,

@@ -109,6 +109,12 @@ class Mailbox:
         fields.wake_cycle = _NEVER if due is None else due - 1
         fields.ready_from = model.ready_from
 
+    @property
+    def records_due(self) -> bool:
+        """Whether records are to be taken now: the buffer is full, or the program has stopped and left some."""
+        count = self.fields.record_count
+        return count >= self.fields.record_capacity or (count > 0 and self.fields.finished != 0)
+
     def take_records(self) -> np.ndarray:
         """The records since the last call: uint32 (n, record_words), valid until the next cycle."""
         count = self.fields.record_count

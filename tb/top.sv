@@ -50,9 +50,12 @@ module metronome_top;
   wire [PROBE_BITS-1:0] probe;
 
 `ifndef METRONOME_PROBE
-  assign counters = '0;
-  assign assertions = '0;
   assign probe = '0;
+  assign hang = '0;
+  assign hang_pc = '0;
+`endif
+`ifndef METRONOME_ASSERTIONS
+  assign assertions = '0;
 `endif
 
   metronome_sm sm (
@@ -61,11 +64,14 @@ module metronome_top;
       .policy(policy[POLICY_BITS-1:0]),
 `endif
 `ifdef METRONOME_PROBE
-      .counters, .assertions, .probe,
+      .probe, .hang, .hang_pc,
+`endif
+`ifdef METRONOME_ASSERTIONS
+      .assertions,
 `endif
       .mem__req__valid(req_valid), .mem__req__ready(req_ready), .mem__req__payload(req),
       .mem__resp__valid(resp_valid), .mem__resp__ready(resp_ready), .mem__resp__payload(resp),
-      .busy, .fault_valid, .fault, .hang, .hang_pc);
+      .busy, .fault_valid, .fault, .counters);
 
   always #1 clk = !clk;
 

@@ -36,15 +36,17 @@ class StubSm(wiring.Component):
                 })),
             })),
             "busy": Out(1), "fault_valid": Out(1), "fault": Out(fault_layout(config)),
-            "hang": Out(data.ArrayLayout(4, config.warps)), "hang_pc": Out(data.ArrayLayout(32, config.warps)),
+            "counters": Out(counters_layout()),
         }
         if len(config.policies) > 1:
             ports["policy"] = In((len(config.policies) - 1).bit_length())
         if config.probe:
             ports |= {
-                "counters": Out(counters_layout()), "assertions": Out(len(ASSERTIONS)),
                 "probe": Out(probe_layout(config)),
+                "hang": Out(data.ArrayLayout(4, config.warps)), "hang_pc": Out(data.ArrayLayout(32, config.warps)),
             }
+        if config.assertions:
+            ports["assertions"] = Out(len(ASSERTIONS))
         super().__init__(ports)
 
     def elaborate(self, platform: object) -> Module:
