@@ -1,4 +1,4 @@
-"""Warp-instructions of every kernel on PAPER, exactly. A change that moves one, down too, edits README and this table."""
+"""Warp-instructions of every kernel on PAPER, exactly. A change that moves one edits the README and this table."""
 
 import pytest
 from iss_runs import dirty_registers
