@@ -43,10 +43,11 @@ class DivLane(wiring.Component):
 
         a_negative = self.is_signed & self.a[31]
         b_negative = self.is_signed & self.b[31]
-        shifted = Cat(quotient[31], rest)
+        # Never more than the leading bits of the dividend, so nothing is lost at the top of `rest`.
+        shifted = Cat(quotient[31], rest[:31])
         difference = Signal(33)
-        # shifted < 2 * divisor, so bit 32 is the sign. A divisor of 0 always fits: the quotient gets all ones and the
-        # rest is the dividend, as RISC-V wants. So does overflow: -2**31 / -1 = 2**31 / 1 as magnitudes.
+        # A divisor of 0 always fits: the quotient gets all ones and the rest is the dividend, as RISC-V wants.
+        # Overflow comes out right too: -2**31 / -1 is 2**31 / 1 as magnitudes.
         m.d.comb += difference.eq(shifted - divisor)
         fits = ~difference[32]
 

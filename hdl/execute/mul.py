@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,9 +14,12 @@ __all__ = ["MulLane", "MulUnit"]
 
 
 class MulLane(wiring.Component):
-    """One lane: operand registers, a 33 x 33 bit signed product, ``stages - 2`` product registers, a result register.
+    """One lane of ``stages`` registers: operands, two partial products, their sum (any number of times), the result.
 
-    The product registers directly follow the multiplier and have no reset, so that tools can move them into DSP blocks.
+    The 33 x 33 bit signed product is made of two of 33 x 17 bits. A register follows the multipliers directly and none
+    has a reset, so that tools can move them into DSP blocks. (It also keeps simulators within 64-bit arithmetic.) With
+    3 stages the sum has no register, with 2 the partial products have none either.
+
     Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operands, ``advance[k]`` for
     register k after them.
     """
@@ -37,24 +40,27 @@ class MulLane(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        a = Signal(signed(33), reset_less=True)
-        b = Signal(signed(33), reset_less=True)
-        with m.If(self.enable):
-            m.d.sync += [
-                a.eq(Cat(self.a, self.a[31] & self.a_signed)),
-                b.eq(Cat(self.b, self.b[31] & self.b_signed)),
-            ]
-        product = (a * b)[:64]
-        for k in range(self._stages - 2):
-            register = Signal(64, name=f"product{k}", reset_less=True)
-            with m.If(self.advance[k]):
-                m.d.sync += register.eq(product)
-            product = register
-        result = Signal(32, reset_less=True)
-        with m.If(self.advance[self._stages - 2]):
-            m.d.sync += result.eq(Mux(self.high, product[32:], product[:32]))
+        a = _register(m, self.enable, Cat(self.a, self.a[31] & self.a_signed).as_signed(), "operand_a")
+        b = _register(m, self.enable, Cat(self.b, self.b[31] & self.b_signed).as_signed(), "operand_b")
+        lower = a * Cat(b[:16], Const(0, 1)).as_signed()
+        upper = a * b[16:].as_signed()
+        if self._stages > 2:
+            lower = _register(m, self.advance[0], lower, "lower")
+            upper = _register(m, self.advance[0], upper, "upper")
+        product = Cat(lower[:16], (lower[16:].as_signed() + upper)[:48])
+        for k in range(1, self._stages - 2):
+            product = _register(m, self.advance[k], product, f"product{k}")
+        result = _register(m, self.advance[self._stages - 2], Mux(self.high, product[32:], product[:32]), "selected")
         m.d.comb += self.result.eq(result)
         return m
+
+
+def _register(m: Module, enable: Value, value: Value, name: str) -> Signal:
+    """``value`` as it was at the end of the last cycle with ``enable``."""
+    register = Signal(value.shape(), name=name, reset_less=True)
+    with m.If(enable):
+        m.d.sync += register.eq(value)
+    return register
 
 
 class MulUnit(wiring.Component):
