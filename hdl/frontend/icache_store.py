@@ -1,6 +1,6 @@
 """Tags, data and replacement state of the instruction cache."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -92,34 +92,34 @@ class ICacheStore(wiring.Component):
 
     def _replacement(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
                      victim: Signal) -> None:
-        """LRU order per set: a lookup that hits and a refill each use their way; both may happen in one cycle."""
-        order = [Signal(lru_bits(self._ways), name=f"order_{number}") for number in range(self._sets)]
-        occupied = Cat(valid.bit_select(refill.set, 1) for valid in self._valid)
-        empty = lowest_one(~occupied)
-        m.d.comb += victim.eq(Mux(occupied.all(), lru_victim(Array(order)[refill.set], self._ways), empty))
+        """LRU order per set: a lookup that hits and a refill each use their way; both may happen in one cycle.
 
+        The order is not reset: it counts only once every way of the set has been filled, and so used, since.
+        """
+        ways = self._ways
+        m.submodules.orders = orders = Memory(shape=lru_bits(ways), depth=self._sets, init=[])
+        hit_order, refill_order = orders.read_port(domain="comb"), orders.read_port(domain="comb")
+        hit_write, refill_write = orders.write_port(), orders.write_port()
         used_valid = Signal()
         m.d.sync += used_valid.eq(self.lookup_valid)
-        touched = Signal(lru_bits(self._ways))
-        touched_set = Signal(self._set_bits)
-        m.d.comb += touched_set.eq(looked_up.set)
-        m.d.comb += touched.eq(lru_touch(Array(order)[touched_set], encode(hit_ways), self._ways))
-        hit = used_valid & hit_ways.any()
-        # A refill reads the order after this cycle's hit in its set, so that both uses count.
-        before = Mux(hit & (touched_set == refill.set), touched, Array(order)[refill.set])
-        filled = Signal(lru_bits(self._ways))
-        m.d.comb += filled.eq(lru_touch(before, encode(victim), self._ways))
-        hit_set = Signal(self._sets)
-        refill_set = Signal(self._sets)
+        hit, both = Signal(), Signal()
+        touched = Signal(lru_bits(ways))
+        occupied = Cat(valid.bit_select(refill.set, 1) for valid in self._valid)
         m.d.comb += [
-            hit_set.eq(Mux(hit, one_hot(touched_set, self._sets), 0)),
-            refill_set.eq(Mux(self.refill_valid, one_hot(refill.set, self._sets), 0)),
+            hit.eq(used_valid & hit_ways.any()),
+            both.eq(hit & self.refill_valid & (looked_up.set == refill.set)),
+            hit_order.addr.eq(looked_up.set),
+            touched.eq(lru_touch(hit_order.data, encode(hit_ways), ways)),
+            hit_write.addr.eq(looked_up.set),
+            hit_write.data.eq(touched),
+            hit_write.en.eq(hit & ~both),
+            refill_order.addr.eq(refill.set),
+            victim.eq(Mux(occupied.all(), lru_victim(refill_order.data, ways), lowest_one(~occupied))),
+            refill_write.addr.eq(refill.set),
+            # A refill adds its use to this cycle's hit in the same set, so that both count.
+            refill_write.data.eq(lru_touch(Mux(both, touched, refill_order.data), encode(victim), ways)),
+            refill_write.en.eq(self.refill_valid),
         ]
-        for number, entry in enumerate(order):
-            with m.If(refill_set[number]):
-                m.d.sync += entry.eq(filled)
-            with m.Elif(hit_set[number]):
-                m.d.sync += entry.eq(touched)
 
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
                    victim: Signal) -> None:
