@@ -24,12 +24,13 @@ __all__ = ["Sm"]
 class Sm(wiring.Component):
     """One SIMT streaming multiprocessor (design.md).
 
-    ``start`` for one cycle after reset launches the program at ``start_pc`` with ``arg`` in mscratch. ``busy`` is 1 from the next cycle until no warp
-    is active, or a fault has stopped the SM, and nothing is in flight. ``fault_valid`` stays until reset. ``policy`` selects among
-    ``config.policies`` by position and exists only when there are several; it must not change while ``busy``.
-    ``mem``: requests out, responses in any order; see :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of
-    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang`` and ``hang_pc``: each warp's stall reason and fetch pc. ``probe``, ``assertions`` and ``hang`` are
-    there only where the config asks for them.
+    ``start`` for one cycle after reset launches the program at ``start_pc`` with ``arg`` in mscratch. ``busy`` is 1
+    from the next cycle until no warp is active, or a fault has stopped the SM, and nothing is in flight.
+    ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position and exists only when
+    there are several; it must not change while ``busy``. ``mem``: requests out, responses in any order; see
+    :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of :data:`hdl.layouts.probe.ASSERTIONS`;
+    ``hang`` and ``hang_pc``: each warp's stall reason and fetch pc. ``probe``, ``assertions`` and ``hang`` are there
+    only where the config asks for them.
     """
 
     def __init__(self, config: SmConfig) -> None:

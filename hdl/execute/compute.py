@@ -17,9 +17,9 @@ __all__ = ["ComputeUnits"]
 class ComputeUnits(wiring.Component):
     """ALU, multiplier and divider over all lanes.
 
-    ``x`` in stage X (cycle t+2) starts the unit that the instruction names. In its cycle W = t+2+latency, ``write_unit`` chooses the
-    result: ``result``, combinational. For the other units it is ``scalar``, the same for all lanes, the lane number added where
-    ``add_lane``.
+    ``x`` in stage X (cycle t+2) starts the unit that the instruction names. In its cycle W = t+2+latency,
+    ``write_unit`` chooses the result: ``result``, combinational. For the other units it is ``scalar``, the same for
+    all lanes, the lane number added where ``add_lane``.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -1,4 +1,4 @@
-"""The instruction buffers: one ring of d slots a warp, in which a slot is always popped and refilled by the same selection."""
+"""The instruction buffers: one ring of d slots a warp; the selection that pops a slot also refills it."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
@@ -25,7 +25,8 @@ class InstructionBuffers(wiring.Component):
     - ``fill`` with warp, slot, entry, nop: writes a slot; poppable in the next cycle.
     - ``flush`` (mask of warps): every slot of these warps becomes a NOP, one filled in this cycle included.
     - ``occupancy``: filled slots of ``pop_warp``, before this cycle's pop.
-    - ``empty_pop``: the popped slot had not been filled. It may never happen; it is what the hardware assertion watches.
+    - ``empty_pop``: the popped slot had not been filled. It may never happen; it is what the hardware assertion
+      watches.
 
     Reset: d NOPs for every warp.
     """
@@ -77,7 +78,7 @@ class InstructionBuffers(wiring.Component):
         return m
 
     def _ring(self, m: Module, w: int, pointer: Signal, empty: Signal) -> Signal:
-        """The flags of one warp's slots, the filled ones returned. The wide part of an entry is in the shared memory."""
+        """One warp's flags; returns the filled slots. The wide part of an entry is in the shared memory."""
         depth = self._config.buffer_depth
         infos = [Signal(IssueInfo, name=f"info_{w}_{slot}") for slot in range(depth)]
         nop = Signal(depth, name=f"nop_{w}", init=(1 << depth) - 1)

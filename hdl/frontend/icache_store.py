@@ -16,11 +16,11 @@ class ICacheStore(wiring.Component):
     """A set-associative, LRU instruction store with fixed latencies and a lookup in every cycle.
 
     Lookup, for a pc presented in cycle t with ``lookup_valid``: ``hit`` in t+1 (meaningful only then), the word in
-    ``instruction`` and ``error`` (its line came with an error) in t+3. ``error`` and the word mean nothing after a miss.
-    Refill: ``refill_valid`` in cycle c writes the whole line; a lookup presented in c already hits it. The victim is the
-    first empty way of the set, else the least recently used one. A hit whose line is overwritten in its own t+1 still
-    delivers the old word. ``invalidate`` in cycle c empties the store for lookups presented in c or later.
-    Reset: empty.
+    ``instruction`` and ``error`` (its line came with an error) in t+3. ``error`` and the word mean nothing after a
+    miss. Refill: ``refill_valid`` in cycle c writes the whole line; a lookup presented in c already hits it. The
+    victim is the first empty way of the set, else the least recently used one. A hit whose line is overwritten in its
+    own t+1 still delivers the old word. ``invalidate`` in cycle c empties the store for lookups presented in c or
+    later. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -14,11 +14,13 @@ __all__ = ["MissUnit"]
 class MissUnit(wiring.Component):
     """Suspends warps whose fetch missed, requests each line once, wakes the warps when it is there.
 
-    - ``miss`` (cycle t+1 of the fetch, not squashed) with ``miss_warp`` and ``miss_line``: the warp is suspended from the next
-      cycle on. Misses to one line share one request. When every miss register is taken, the warp waits for one.
+    - ``miss`` (cycle t+1 of the fetch, not squashed) with ``miss_warp`` and ``miss_line``: the warp is suspended from
+      the next cycle on. Misses to one line share one request. When every miss register is taken, the warp waits for
+      one.
     - ``release``: warps whose fetches are squashed in this cycle: their suspension ends; a request already made stays.
-    - Memory answers in cycle c: ``refill_valid``, ``refill_line``, data and error go to the store in c, the warps that wait for
-      the line (one that misses in c included) are not suspended from c+1 on, so they are selectable in c+1.
+    - Memory answers in cycle c: ``refill_valid``, ``refill_line``, data and error go to the store in c, the warps
+      that wait for the line (one that misses in c included) are not suspended from c+1 on, so they are selectable in
+      c+1.
     - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
 
     ``pending_line`` holds each warp's fetch line (its pc after the miss), for warps that wait for a miss register.

@@ -29,12 +29,12 @@ def _stage_layout(config: SmConfig) -> data.StructLayout:
 class SwasFrontEnd(wiring.Component):
     """Fetch, I-cache, decode, buffers and the unified scheduler (paper 000, section IV-B; design.md section 3).
 
-    For a warp selected in cycle t: ``select*`` in t, the popped ``entry`` (unless ``select_nop``) in t+1; its fetch looks up the I-cache in
-    t+1 (``miss``), is decoded in t+3 and can be popped in t+4.
+    For a warp selected in cycle t: ``select*`` in t, the popped ``entry`` (unless ``select_nop``) in t+1; its fetch
+    looks up the I-cache in t+1 (``miss``), is decoded in t+3 and can be popped in t+4.
 
-    A warp is eligible iff it is ``active``, has no miss outstanding, no unresolved control instruction, and its head is a
-    NOP or ``ready``; ``halt`` stops selection. ``heads`` and ``head_nop`` tell the issue stage what to judge. ``resolution``,
-    ``release`` and ``activation`` act on selection from the next cycle on. ``empty_pop`` and
+    A warp is eligible iff it is ``active``, has no miss outstanding, no unresolved control instruction, and its head
+    is a NOP or ``ready``; ``halt`` stops selection. ``heads`` and ``head_nop`` tell the issue stage what to judge.
+    ``resolution``, ``release`` and ``activation`` act on selection from the next cycle on. ``empty_pop`` and
     ``miscounted`` (buffer + in flight of the selected warp is not d) may never be 1.
     """
 

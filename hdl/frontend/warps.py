@@ -14,8 +14,8 @@ __all__ = ["WarpTable"]
 class WarpTable(wiring.Component):
     """Fetch pc and pending control flow of every warp.
 
-    ``selected_pc`` is the fetch pc of the warp in ``selected`` (one-hot), which then advances by 4. Priority for the pc:
-    activation, resolution, miss, +4 (design.md section 3). ``unresolved[w]`` is set by the selection of a control
+    ``selected_pc`` is the fetch pc of the warp in ``selected`` (one-hot), which then advances by 4. Priority for the
+    pc: activation, resolution, miss, +4 (design.md section 3). ``unresolved[w]`` is set by the selection of a control
     instruction (``selected_control``) and cleared by its resolution or by ``release`` (barriers, wspawn).
     """
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from amaranth.lib import enum
 
 __all__ = [
-    "OP_BITS", "STORE_BIT", "AluOp", "BranchOp", "CsrOp", "DivOp", "FpuOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit",
+    "OP_BITS", "STORE_BIT",
+    "AluOp", "BranchOp", "CsrOp", "DivOp", "FpuOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit",
 ]
 
 #: Bits of the ``op`` field: the widest enum below.

@@ -18,11 +18,12 @@ __all__ = ["IssueStage"]
 class IssueStage(wiring.Component):
     """Judges every warp's head, reads the operands of the one selected, and writes results back.
 
-    Cycle t: ``heads`` in, ``ready`` and ``reason`` out, ``select*`` in, ``lsu_take*`` out for a load or store. t+1: ``entry`` in,
-    ``reading_warp`` out. t+2: ``operands`` out, ``kill`` in (the instruction in X faults and writes nothing). In W, two cycles and the
-    unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out. ``load``: results of the LSU, taken into free slots.
-    A dependent instruction can be selected in W: the overhead over the latency is 2 cycles, always.
-    ``clash`` may never be 1. ``busy``: an instruction, or a result still to be written, is in here.
+    Cycle t: ``heads`` in, ``ready`` and ``reason`` out, ``select*`` in, ``lsu_take*`` out for a load or store. t+1:
+    ``entry`` in, ``reading_warp`` out. t+2: ``operands`` out, ``kill`` in (the instruction in X faults and writes
+    nothing). In W, two cycles and the unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out.
+    ``load``: results of the LSU, taken into free slots. A dependent instruction can be selected in W: the overhead
+    over the latency is 2 cycles, always. ``clash`` may never be 1. ``busy``: an instruction, or a result still to be
+    written, is in here.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -16,9 +16,9 @@ __all__ = ["RegisterFile"]
 class RegisterFile(wiring.Component):
     """Integer and floating-point registers of every warp, one word per lane.
 
-    Read: ``warp`` and ``decoded`` in cycle t+1 (stage R); ``rs1`` and ``rs2`` in t+2. A source that the instruction does not use, x0
-    included, reads 0. Write: ``write`` in cycle c is visible to a read addressed in c+1. Registers are not reset
-    (in simulation and on an FPGA they start as 0).
+    Read: ``warp`` and ``decoded`` in cycle t+1 (stage R); ``rs1`` and ``rs2`` in t+2. A source that the instruction
+    does not use, x0 included, reads 0. Write: ``write`` in cycle c is visible to a read addressed in c+1. Registers
+    are not reset (in simulation and on an FPGA they start as 0).
     """
 
     def __init__(self, config: SmConfig) -> None:

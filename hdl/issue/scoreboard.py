@@ -18,11 +18,13 @@ REGISTERS = 64
 class Scoreboard(wiring.Component):
     """One pending bit per warp and register, and the readiness of every warp's head.
 
-    - ``claim``: the instruction selected in this cycle writes ``claim_register`` of ``claim_warp``: pending from the next cycle.
+    - ``claim``: the instruction selected in this cycle writes ``claim_register`` of ``claim_warp``: pending from the
+      next cycle.
     - ``release``: the value will be in the registers for an instruction selected in the next cycle.
     - ``ready[w]``: no operand and no destination of the head is pending, its unit is free (``unit_free``, by
-      :class:`hdl.isa.ops.Unit`), its writeback slot is free (``slot_free``) where it writes a register, and what a fence or an access to
-      fcsr waits for is over. A head that is a NOP is ready whatever this says: the front end knows that.
+      :class:`hdl.isa.ops.Unit`), its writeback slot is free (``slot_free``) where it writes a register, and what a
+      fence or an access to fcsr waits for is over. A head that is a NOP is ready whatever this says: the front end
+      knows that.
     - ``reason[w]``: why not (:class:`hdl.layouts.probe.StallReason`; NONE when ready).
     - ``pending_any[w]``: some register of the warp is pending.
 

@@ -35,10 +35,11 @@ def _meta_layout(config: SmConfig) -> data.StructLayout:
 class WritebackSchedule(wiring.Component):
     """Reserves writeback cycles and carries what belongs to each result to its cycle W.
 
-    An instruction selected in t on a unit of latency L is in stage X in t+2 and writes in W = t+2+L; an instruction that depends
-    on it can be selected in W: latency + 2.
+    An instruction selected in t on a unit of latency L is in stage X in t+2 and writes in W = t+2+L; an instruction
+    that depends on it can be selected in W: latency + 2.
 
-    - ``slot_free`` (by unit): its cycle W is still free for a selection in this cycle. ``reserve`` takes it for ``reserve_unit``.
+    - ``slot_free`` (by unit): its cycle W is still free for a selection in this cycle. ``reserve`` takes it for
+      ``reserve_unit``.
     - ``execute`` with warp, rd, mask and unit in stage X; ``execute_kill`` (a fault) keeps the slot but writes nothing.
     - ``load_free``: the cycle after this one has no result, so a load may write in it.
     - ``release`` with warp and rd, in the cycle before W.
@@ -124,8 +125,9 @@ class WritebackSchedule(wiring.Component):
 class WritebackStage(wiring.Component):
     """Stage W: joins fixed-latency results and loads on the one writeback port.
 
-    A load is taken from ``load`` in a cycle before a free slot and written in that slot. ``release`` with warp and register comes in
-    the cycle before the write, for loads with their last part. ``write`` in W; without lanes it writes nothing.
+    A load is taken from ``load`` in a cycle before a free slot and written in that slot. ``release`` with warp and
+    register comes in the cycle before the write, for loads with their last part. ``write`` in W; without lanes it
+    writes nothing.
     """
 
     def __init__(self, config: SmConfig) -> None:

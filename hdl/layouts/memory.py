@@ -10,7 +10,7 @@ __all__ = ["memory_request_layout", "memory_response_layout"]
 
 
 def memory_request_layout(config: SmConfig, *, tag_bits: int | None = None) -> data.StructLayout:
-    """A line request: ``line`` is the byte address divided by the line size; ``byte_mask`` and ``data`` count for writes."""
+    """A line request: ``line`` is the address divided by the line size; ``byte_mask`` and ``data`` count for writes."""
     return data.StructLayout({
         "line": 32 - (config.line_bytes - 1).bit_length(),
         "tag": config.mem_tag_bits if tag_bits is None else tag_bits,

@@ -1,4 +1,4 @@
-"""The probe port: what happened in a cycle. The only way in which simulation looks inside the SM (design.md section 7)."""
+"""The probe port: what happened in a cycle, and the only way to look inside the SM (design.md section 7)."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ ASSERTIONS: tuple[str, ...] = (
 def probe_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the SM.
 
-    ``front`` and ``stall`` describe this cycle's selection. ``issue`` is the non-NOP instruction now in stage X, two cycles after its
-    selection, in issue order. ``wb`` is the register write of this cycle. ``store`` is a store as the LSU takes it up, in LSU order.
+    ``front`` and ``stall`` describe this cycle's selection. ``issue`` is the non-NOP instruction now in stage X, two
+    cycles after its selection, in issue order. ``wb`` is the register write of this cycle. ``store`` is a store as
+    the LSU takes it up, in LSU order.
     """
     warp = config.warp_bits
     lanes = data.ArrayLayout(32, config.threads)

@@ -13,8 +13,9 @@ __all__ = ["Counters", "StallAttribution"]
 class StallAttribution(wiring.Component):
     """Each warp's reason for not being eligible, and the SM's reason for selecting nobody, combinational.
 
-    ``head_reason`` is the scoreboard's judgement of each head. A warp that is active and eligible, and one that is not active, has reason
-    NONE. ``stall`` is NONE when a warp was selected, else the lowest number among the active warps' reasons, IDLE if there is none.
+    ``head_reason`` is the scoreboard's judgement of each head. A warp that is active and eligible, and one that is
+    not active, has reason NONE. ``stall`` is NONE when a warp was selected, else the lowest number among the active
+    warps' reasons, IDLE if there is none.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -64,10 +65,10 @@ class StallAttribution(wiring.Component):
 class Counters(wiring.Component):
     """Counts what :func:`hdl.layouts.probe.counters_layout` names.
 
-    Inputs describe one cycle's selection (``selected``, ``nop``, ``stall``, ``miss``, ``load_waits``: warps whose head waits for a load) and
-    count where ``region`` is 1 in that cycle, so that committed + nops + stalls = cycles. ``lanes`` counts the active lanes of a
-    selected instruction and ``taken`` its redirect where they are known, later, with their own region bits. ``running``: the program runs
-    (total_cycles). ``start`` clears all.
+    Inputs describe one cycle's selection (``selected``, ``nop``, ``stall``, ``miss``, ``load_waits``: warps whose
+    head waits for a load) and count where ``region`` is 1 in that cycle, so that committed + nops + stalls = cycles.
+    ``lanes`` counts the active lanes of a selected instruction and ``taken`` its redirect where they are known,
+    later, with their own region bits. ``running``: the program runs (total_cycles). ``start`` clears all.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -19,7 +19,8 @@ __all__ = ["Observer"]
 class Observer(wiring.Component):
     """Counters, stall attribution, assertions and the probe, from the signals that its inputs are named after.
 
-    ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang`` is each warp's current stall reason.
+    ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang`` is each
+    warp's current stall reason.
     """
 
     def __init__(self, config: SmConfig) -> None:

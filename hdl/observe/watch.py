@@ -11,7 +11,7 @@ __all__ = ["FaultLatch", "Sticky"]
 
 
 class FaultLatch(wiring.Component):
-    """Keeps the first fault until reset. Two in one cycle: the one in stage X, whose instruction is the younger one, gives way."""
+    """Keeps the first fault until reset. Of two in one cycle it is the LSU's, whose instruction is the older one."""
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__({

@@ -13,8 +13,8 @@ __all__ = ["Barriers"]
 class Barriers(wiring.Component):
     """``config.barriers`` independent barriers (isa.md, bar); an id is taken modulo their number.
 
-    ``arrive`` with warp, id and count: if the arrivals so far and this one make ``count``, ``released`` holds them all, in the same
-    cycle, and the barrier is empty again; otherwise the warp waits. Reset: nobody waits.
+    ``arrive`` with warp, id and count: if the arrivals so far and this one make ``count``, ``released`` holds them
+    all, in the same cycle, and the barrier is empty again; otherwise the warp waits. Reset: nobody waits.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -17,13 +17,14 @@ __all__ = ["SimtControl"]
 class SimtControl(wiring.Component):
     """The warps' thread masks and everything that changes them (isa.md, "SIMT instructions").
 
-    An instruction in stage X in cycle c (``valid``) changes the state at the end of c. ``peek_warp`` is the warp of the instruction that will be
-    in X in the next cycle.
+    An instruction in stage X in cycle c (``valid``) changes the state at the end of c. ``peek_warp`` is the warp of
+    the instruction that will be in X in the next cycle.
 
-    In c: ``result`` is the value for split's rd; ``redirect`` with ``target`` says that the warp goes on elsewhere (join) or has ended; ``waits`` that it
-    has not resolved yet (bar, wspawn); ``fault`` with ``cause`` that it may not be executed, and then it changes nothing.
-    ``release``: warps whose bar or wspawn is over, in the cycle in which it happens; ``activation``: warps that start.
-    ``start``: launch, warp 0 at ``start_pc`` with thread mask 1, as an activation. Reset: no warp is active.
+    In c: ``result`` is the value for split's rd; ``redirect`` with ``target`` says that the warp goes on elsewhere
+    (join) or has ended; ``waits`` that it has not resolved yet (bar, wspawn); ``fault`` with ``cause`` that it may
+    not be executed, and then it changes nothing. ``release``: warps whose bar or wspawn is over, in the cycle in
+    which it happens; ``activation``: warps that start. ``start``: launch, warp 0 at ``start_pc`` with thread mask 1,
+    as an activation. Reset: no warp is active.
     """
 
     def __init__(self, config: SmConfig) -> None:

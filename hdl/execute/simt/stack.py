@@ -11,16 +11,16 @@ __all__ = ["DivergenceStack", "entry_layout"]
 
 
 def entry_layout(config: SmConfig) -> data.StructLayout:
-    """One divergent split: the mask before it, the side that waits, where it goes on, and whether a join came by once."""
+    """One divergent split: the mask before it, the side that waits and where, and whether a join came by once."""
     return data.StructLayout({"union": config.threads, "other": config.threads, "pc": 32, "visited": 1})
 
 
 class DivergenceStack(wiring.Component):
     """One stack a warp, ``stack_depth`` entries deep (isa.md, split and join).
 
-    ``peek_warp`` in cycle c gives that warp's ``pointer`` and ``top`` entry in c+1 (the top means nothing at pointer 0).
-    In that cycle the warp may ``push`` ``pushed``, ``visit`` (mark the top as visited) or ``pop``; one of the three at most. A warp has one
-    SIMT instruction in flight at most, so a peek never meets its own warp's update.
+    ``peek_warp`` in cycle c gives that warp's ``pointer`` and ``top`` entry in c+1 (the top means nothing at pointer
+    0). In that cycle the warp may ``push`` ``pushed``, ``visit`` (mark the top as visited) or ``pop``; one of the
+    three at most. A warp has one SIMT instruction in flight at most, so a peek never meets its own warp's update.
     ``clear`` (mask): the pointer of these warps becomes 0. Reset: empty.
     """
 
