@@ -4,6 +4,9 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
+# Test processes at a time.
+JOBS ?= 2
+
 VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
@@ -37,10 +40,10 @@ run: setup
 	$(BIN)/metronome run psort --preset BASE --check
 
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 test-long: setup
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "long or not long"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "long or not long"
 
 lint: setup
 	$(BIN)/ruff check .

@@ -120,10 +120,24 @@ def test_a_raw_image_that_never_ends_is_a_hang(run, tmp_path):
     image = tmp_path / "loop.bin"
     image.write_bytes(struct.pack("<2I", asm.nop(), asm.jal(0, -4)))
     status, value, err = run("--bin", image, "--max-cycles", 2000)
-    assert (status, value["status"]) == (4, "hang")
+    assert (status, value["status"], value["passed"]) == (4, "hang", False)
     assert value["total_cycles"] >= 2000
-    assert "warp 0: pc 0x8000000" in err
+    # The pc is the fetch's, at most the four slots of the buffer ahead of the loop.
+    assert "warp 0: pc 0x800000" in err
     assert "warp 1: not active" in err
+
+
+def test_a_hang_at_a_barrier_says_so(run, tmp_path):
+    program = asm.Program()
+    program.li(5, 2)
+    program.add(asm.bar(0, 5))
+    image = tmp_path / "alone.bin"
+    image.write_bytes(program.assemble())
+    status, value, err = run("--bin", image, "--max-cycles", 1000)
+    assert (status, value["status"]) == (4, "hang")
+    (line,) = [line for line in err.splitlines() if "warp 0:" in line]
+    assert line.endswith("barrier")
+    assert value["hang"][0] in line
 
 
 @pytest.fixture(scope="module")
