@@ -21,11 +21,12 @@ READ_ONLY = 0b11
 class CsrUnit(wiring.Component):
     """All CSRs of isa.md.
 
-    In stage X: ``value`` (the lane number added where ``add_lane``) and ``unknown``, combinational; the write takes effect
-    at the end of the cycle. ``immediate`` is the decoder's: the number in 11..0, the rs1 field in 16..12; ``rs1`` is lane
-    0's. ``unknown``: the number does not exist, or it is read-only and the instruction writes it; then nothing changes.
-    ``retired`` thread-instructions are added to minstret. ``start`` (launch) sets mscratch to ``argument`` and clears
-    mcycle and minstret; fcsr and mregion are cleared by reset. ``region`` is bit 0 of mregion.
+    In stage X: ``value`` (the lane number added where ``add_lane``) and ``unknown``, combinational; the write takes
+    effect at the end of the cycle. ``immediate`` is the decoder's: the number in 11..0, the rs1 field in 16..12;
+    ``rs1`` is lane 0's. ``unknown``: the number does not exist, or it is read-only and the instruction writes it;
+    then nothing changes. ``retired`` thread-instructions are added to minstret. ``start`` (launch) sets mscratch to
+    ``argument`` and clears mcycle and minstret; fcsr and mregion are cleared by reset. ``region`` is bit 0 of
+    mregion.
     """
 
     def __init__(self, config: SmConfig) -> None:

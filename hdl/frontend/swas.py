@@ -1,5 +1,7 @@
 """The synchronised front end (SWaS): one scheduler selects the warp that issues and fetches in the same cycle."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Array, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -121,7 +123,7 @@ class SwasFrontEnd(wiring.Component):
             stages[0].slot.eq(buffers.pop_slot),
             stages[0].pc.eq(warps.selected_pc),
         ]
-        for number, (stage, following) in enumerate(zip(stages, stages[1:], strict=False)):
+        for number, (stage, following) in enumerate(pairwise(stages)):
             flushed = Array(warps.redirected)[stage.warp]
             missed = stage.valid & ~stage.nop & ~store.hit if number == 0 else 0
             m.d.sync += [following.eq(stage), following.nop.eq(stage.nop | flushed | missed)]
