@@ -99,6 +99,18 @@ def unplaced_modules(graph: Graph) -> list[str]:
     return sorted(module for module in graph if inside(module, "hdl") and module != "hdl" and layer(module) is None)
 
 
+def reached(graph: Graph, package: str) -> set[str]:
+    """The modules of ``package`` and everything of ours that they import, directly or not."""
+    found: set[str] = set()
+    waiting = [module for module in graph if inside(module, package)]
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting += graph.get(module, ())
+    return found
+
+
 def import_cycle(graph: Graph) -> list[str]:
     """One cycle of imports, its first module repeated at the end; empty if there is none."""
     done: set[str] = set()
@@ -166,6 +178,10 @@ def test_imports_follow_the_direction():
     assert direction_violations(our_graph()) == []
 
 
+def test_the_golden_model_knows_nothing_of_the_hardware_but_its_sizes():
+    assert {module for module in reached(our_graph(), "sim.iss") if inside(module, "hdl")} == {"hdl.config"}
+
+
 def test_every_hdl_module_has_a_layer():
     assert unplaced_modules(our_graph()) == []
 
@@ -218,6 +234,12 @@ def test_a_wrong_import_is_reported(tmp_path, module, line):
     found = direction_violations(import_graph(write_tree(tmp_path / "bad", files)))
     assert len(found) == 1
     assert found[0].startswith(module.removesuffix(".py").replace("/", ".") + " imports ")
+
+
+def test_what_is_reached_through_others_is_found(tmp_path):
+    files = {"sim/iss/a.py": "from ..memory import b", "sim/memory/b.py": "import hdl.sm", "hdl/sm.py": "", "sim/c.py": ""}
+    graph = import_graph(write_tree(tmp_path, files))
+    assert reached(graph, "sim.iss") == {"sim.iss.a", "sim.memory.b", "hdl.sm"}
 
 
 def test_an_unplaced_module_is_reported(tmp_path):
