@@ -112,9 +112,8 @@ class SimtControl(wiring.Component):
 
     def _join(self, m: Module, stack: DivergenceStack, mask: Signal) -> None:
         """Equal pointers: the split did not diverge. First visit: the other side runs; second: the union goes on."""
-        bits = self._config.stack_pointer_bits
-        with m.If(self.leader_rs1[:bits] != stack.pointer):
-            with m.If((stack.pointer == 0) | (self.leader_rs1[:bits] > stack.pointer)):
+        with m.If(self.leader_rs1 != stack.pointer):
+            with m.If((stack.pointer == 0) | (self.leader_rs1 > stack.pointer)):
                 m.d.comb += [self.fault.eq(1), self.cause.eq(FaultCause.STACK_UNDERFLOW)]
             with m.Elif(stack.top.visited):
                 m.d.comb += [mask.eq(stack.top.union), stack.pop.eq(1)]
