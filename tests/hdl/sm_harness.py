@@ -1,0 +1,310 @@
+"""A whole SM in Amaranth's simulator: runs a program and records every cycle."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.lib import data
+from amaranth.sim import Simulator
+
+from hdl.config import FaultCause, SmConfig
+from hdl.layouts.memory import memory_response_layout
+from hdl.layouts.probe import ASSERTIONS, StallReason, probe_layout
+from hdl.sm import Sm
+from sim.asm import Program
+from sim.memory.store import AccessError, SparseMemory
+
+__all__ = ["START", "USER", "Cycle", "Fault", "Issued", "Request", "Run", "run_program"]
+
+START = 0x8000_0000
+USER = 0x0001_0000
+LINE = 64
+
+#: Cycles that are recorded after ``busy`` has fallen: nothing may happen in them.
+TAIL = 6
+
+
+@dataclass(frozen=True)
+class Request:
+    """A line request that memory has taken, as the latency callable sees it."""
+
+    cycle: int
+    number: int
+    line: int
+    write: bool
+
+
+@dataclass(frozen=True)
+class Fault:
+    cause: FaultCause
+    warp: int
+    pc: int
+    address: int
+
+
+@dataclass(frozen=True)
+class Issued:
+    """An instruction in stage X."""
+
+    warp: int
+    pc: int
+    instruction: int
+    mask: int
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle of the probe (hdl.layouts.probe); vectors of warps are ints. ``None``: not in this cycle."""
+
+    number: int
+    select: int | None
+    nop: bool
+    stall: int
+    miss: int | None
+    refill: int | None
+    resolve: int | None
+    redirect: bool
+    eligible: int
+    active: int
+    activate: int
+    issue: Issued | None
+    #: The register write of this cycle: warp, rd, {lane: value}.
+    write: tuple[int, int, dict[int, int]] | None
+    #: The store that the LSU takes up: warp, pc, {lane: (address, data)}.
+    store: tuple[int, int, dict[int, tuple[int, int]]] | None
+    reasons: tuple[int, ...]
+    busy: bool
+    fault: bool
+
+
+@dataclass
+class Run:
+    """What :func:`run_program` saw. Cycle 0 is the one with ``start``."""
+
+    config: SmConfig
+    cycles: list[Cycle]
+    counters: dict[str, Any]
+    memory: SparseMemory
+    fault: Fault | None
+    ended: bool
+    requests: list[Request] = field(default_factory=list)
+
+    def selections(self, warp: int) -> list[tuple[int, int | None]]:
+        """(cycle, pc) of every selection of ``warp``; pc None for a NOP. The pc is stage X's, two cycles later."""
+        found: list[tuple[int, int | None]] = []
+        for cycle in self.cycles:
+            if cycle.select == warp:
+                x = self.cycles[cycle.number + 2].issue
+                assert cycle.nop == (x is None), f"cycle {cycle.number}: nop={cycle.nop}, two cycles later {x}"
+                assert x is None or x.warp == warp
+                found.append((cycle.number, None if x is None else x.pc))
+        return found
+
+    def issues(self, warp: int) -> list[tuple[int, int]]:
+        """(cycle of the selection, pc) of every instruction of ``warp``, without the NOPs."""
+        return [(cycle, pc) for cycle, pc in self.selections(warp) if pc is not None]
+
+    def issued_at(self, pc: int, warp: int = 0) -> int:
+        """The one cycle in which ``warp`` was selected for the instruction at ``pc``."""
+        (cycle,) = (cycle for cycle, at in self.issues(warp) if at == pc)
+        return cycle
+
+    def nops_before(self, pc: int, warp: int = 0) -> int:
+        """NOPs of ``warp`` between the instruction before the one at ``pc`` (or the activation) and that one."""
+        nops = 0
+        for _, at in self.selections(warp):
+            if at == pc:
+                return nops
+            nops = nops + 1 if at is None else 0
+        raise AssertionError(f"{pc:#x} was never issued")
+
+    def writes(self, rd: int, warp: int = 0) -> list[tuple[int, dict[int, int]]]:
+        """(cycle, {lane: value}) of every write of ``warp`` to register ``rd``."""
+        return [(c.number, c.write[2]) for c in self.cycles if c.write and c.write[:2] == (warp, rd)]
+
+    def register(self, rd: int, warp: int = 0) -> dict[int, int]:
+        """The lanes of the last write to ``rd``."""
+        return self.writes(rd, warp)[-1][1]
+
+    def misses(self, warp: int | None = None) -> list[int]:
+        """The cycles in which a fetch of ``warp`` (None: any) missed."""
+        return [c.number for c in self.cycles if c.miss is not None and warp in (None, c.miss)]
+
+    def masks(self, warp: int = 0) -> list[tuple[int, int]]:
+        """(pc, thread mask) of every instruction of ``warp``."""
+        return [(c.issue.pc, c.issue.mask) for c in self.cycles if c.issue and c.issue.warp == warp]
+
+
+Latency = int | Callable[[Request], int]
+
+
+class _Memory:
+    """Answers requests after their latency, one a cycle, the one due first first."""
+
+    def __init__(self, latency: Latency, store: SparseMemory) -> None:
+        self._latency = latency
+        self._store = store
+        self._pending: list[tuple[int, int, Any]] = []
+        self.requests: list[Request] = []
+
+    def take(self, cycle: int, payload: Any) -> None:
+        request = Request(cycle, len(self.requests), payload.line * LINE, bool(payload.write))
+        self.requests.append(request)
+        latency = self._latency if isinstance(self._latency, int) else self._latency(request)
+        assert latency >= 1
+        self._pending.append((cycle + latency, request.number, payload))
+
+    def answer(self, cycle: int) -> dict[str, int] | None:
+        """The response of ``cycle``."""
+        due = min((p for p in self._pending if p[0] <= cycle), default=None, key=lambda p: p[:2])
+        if due is None:
+            return None
+        self._pending.remove(due)
+        payload = due[2]
+        address = payload.line * LINE
+        try:
+            if payload.write:
+                self._store.write_line(address, payload.data.to_bytes(LINE, "little"), payload.byte_mask)
+                return {"tag": payload.tag, "error": 0, "data": 0}
+            line = int.from_bytes(self._store.read_line(address), "little")
+            return {"tag": payload.tag, "error": 0, "data": line}
+        except AccessError:
+            return {"tag": payload.tag, "error": 1, "data": 0}
+
+
+class _Harness:
+    """One elaborated SM; it is reset between programs."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        self._sm = Sm(config)
+        self._probe = _extractor(probe_layout(config))
+        self._answer = memory_response_layout(config)
+        self._sim = Simulator(self._sm)
+        self._sim.add_clock(1e-6)
+        self._sim.add_testbench(self._testbench)
+        self._used = False
+
+    def run(self, memory: _Memory, store: SparseMemory, max_cycles: int, policy: int, argument: int) -> Run:
+        if self._used:
+            self._sim.reset()
+        self._used = True
+        self._job = (memory, max_cycles, policy, argument)
+        self._result = Run(self._config, [], {}, store, None, False, memory.requests)
+        self._sim.run()
+        return self._result
+
+    async def _testbench(self, ctx: Any) -> None:
+        sm, run = self._sm, self._result
+        memory, max_cycles, policy, argument = self._job
+        await ctx.tick()
+        ctx.set(sm.start_pc, START)
+        ctx.set(sm.arg, argument)
+        if len(self._config.policies) > 1:
+            ctx.set(sm.policy, policy)
+        ctx.set(sm.mem.req.ready, 1)
+        tail = TAIL
+        for number in range(max_cycles):
+            ctx.set(sm.start, number == 0)
+            answer = memory.answer(number)
+            ctx.set(sm.mem.resp.valid, answer is not None)
+            if answer is not None:
+                ctx.set(sm.mem.resp.payload, self._answer.const(answer))
+            if ctx.get(sm.mem.req.valid):
+                memory.take(number, ctx.get(sm.mem.req.payload))
+            cycle = self._record(ctx, number)
+            run.cycles.append(cycle)
+            if number > 0 and not cycle.busy:
+                tail -= 1
+                if tail == 0:
+                    run.ended = True
+                    break
+            await ctx.tick()
+        self._finish(ctx)
+
+    def _record(self, ctx: Any, number: int) -> Cycle:
+        sm, config = self._sm, self._config
+        p = self._probe(ctx.get(sm.probe.as_value()))
+        hang = ctx.get(sm.hang.as_value())
+        lanes = range(config.threads)
+        return Cycle(
+            number=number,
+            select=p("front.select_warp") if p("front.select") else None,
+            nop=bool(p("front.select") and p("front.select_nop")),
+            stall=p("front.stall"),
+            miss=p("front.miss_warp") if p("front.miss") else None,
+            refill=p("front.refill_line") * LINE if p("front.refill") else None,
+            resolve=p("front.resolve_warp") if p("front.resolve") else None,
+            redirect=bool(p("front.resolve") and p("front.redirect")),
+            eligible=p("front.eligible"),
+            active=p("front.active"),
+            activate=p("front.activate"),
+            issue=Issued(p("issue.warp"), p("issue.pc"), p("issue.instruction"), p("issue.mask"))
+            if p("issue.valid") else None,
+            write=(p("wb.value.warp"), p("wb.value.rd"),
+                   {i: p(f"wb.value.data.{i}") for i in lanes if p("wb.value.mask") >> i & 1})
+            if p("wb.valid") else None,
+            store=(p("store.warp"), p("store.pc"),
+                   {i: (p(f"store.address.{i}"), p(f"store.data.{i}")) for i in lanes if p("store.mask") >> i & 1})
+            if p("store.valid") else None,
+            reasons=tuple(hang >> (4 * w) & 15 for w in range(config.warps)),
+            busy=bool(ctx.get(sm.busy)),
+            fault=bool(ctx.get(sm.fault_valid)),
+        )
+
+    def _finish(self, ctx: Any) -> None:
+        sm, run = self._sm, self._result
+        raised = ctx.get(sm.assertions)
+        assert raised == 0, [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
+        counters = ctx.get(sm.counters)
+        run.counters = {name: counters[name] for name, _ in counters.shape() if name != "stalls"}
+        run.counters["stalls"] = {reason: counters.stalls[reason] for reason in StallReason}
+        if ctx.get(sm.fault_valid):
+            fault = ctx.get(sm.fault)
+            run.fault = Fault(FaultCause(fault.cause), fault.warp, fault.pc, fault.address)
+
+
+def _extractor(layout: data.Layout) -> Callable[[int], Callable[[str], int]]:
+    """Fields of a packed record by their dotted path: much faster than a constant view in every cycle."""
+    places: dict[str, tuple[int, int]] = {}
+
+    def walk(shape: Any, offset: int, path: str) -> None:
+        if isinstance(shape, data.Layout):
+            for key, part in shape:
+                walk(part.shape, offset + part.offset, f"{path}.{key}" if path else str(key))
+        else:
+            places[path] = (offset, (1 << data.Field(shape, 0).width) - 1)
+
+    walk(layout, 0, "")
+
+    def extract(value: int) -> Callable[[str], int]:
+        def get(path: str) -> int:
+            offset, mask = places[path]
+            return value >> offset & mask
+
+        return get
+
+    return extract
+
+
+@functools.lru_cache(maxsize=8)
+def _harness(config: SmConfig) -> _Harness:
+    return _Harness(config)
+
+
+def run_program(config: SmConfig, program: Program, *, latency: Latency = 4, max_cycles: int = 2000,
+                policy: str = "lrr", memory: SparseMemory | None = None, argument: int = USER,
+                may_hang: bool = False) -> Run:
+    """Runs ``program`` from :data:`START` on an SM fresh from reset, and checks the hardware assertions.
+
+    ``latency`` (cycles from a request to its response, at least 1) may depend on the request. Fails if the program has
+    not ended after ``max_cycles``, unless ``may_hang``.
+    """
+    store = SparseMemory() if memory is None else memory
+    store.write(START, program.assemble())
+    run = _harness(config).run(_Memory(latency, store), store, max_cycles, config.policies.index(policy), argument)
+    assert run.ended or may_hang, f"still busy after {max_cycles} cycles; reasons {run.cycles[-1].reasons}"
+    return run
