@@ -237,8 +237,8 @@ def test_a_wrong_import_is_reported(tmp_path, module, line):
 
 
 def test_what_is_reached_through_others_is_found(tmp_path):
-    files = {"sim/iss/a.py": "from ..memory import b", "sim/memory/b.py": "import hdl.sm", "hdl/sm.py": "", "sim/c.py": ""}
-    graph = import_graph(write_tree(tmp_path, files))
+    files = {"sim/iss/a.py": "from ..memory import b", "sim/memory/b.py": "import hdl.sm", "hdl/sm.py": ""}
+    graph = import_graph(write_tree(tmp_path, {**files, "sim/c.py": "import sim.iss.a"}))
     assert reached(graph, "sim.iss") == {"sim.iss.a", "sim.memory.b", "hdl.sm"}
 
 
