@@ -55,7 +55,7 @@ class Lsu(wiring.Component):
     ``writes_rd`` clear access memory and come here not at all.
     ``fault_valid``, ``fault``: one-cycle pulse, registered. A misaligned instruction does nothing else (no access, no
     writeback). A line that memory answers with an error faults at its lowest lane; a load then has a part with mask 0.
-    ``stores_pending``: per warp, from the cycle after the take of a store to the cycle after its completion in memory.
+    ``stores_pending``: per warp, from the cycle after the take of a store to the cycle of memory's last answer for it.
     ``idle``: nothing is in the unit, from the cycle after a take on.
     ``store_event``: one-cycle pulse for each store, misaligned ones excepted, in the order of processing, two cycles
     after the request at the earliest; ``data`` as in the request: its low 1 << size bytes count. Always 0 when
@@ -85,6 +85,8 @@ class Lsu(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
+        #: A store was taken up in the cycle before (kept without a probe too, so that ``idle`` does not depend on it).
+        self._stored = Signal()
         m.submodules.entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.pending = pending = PendingTable(config)
@@ -97,7 +99,7 @@ class Lsu(wiring.Component):
             coalescer.head_valid.eq(entrance.head_valid),
             coalescer.head.eq(entrance.head),
             entrance.pop.eq(coalescer.pop),
-            self.idle.eq(~(entrance.busy | pending.busy | responses.busy | self.fault_valid)),
+            self.idle.eq(~(entrance.busy | pending.busy | responses.busy | self.fault_valid | self._stored)),
         ]
         wiring.connect(m, wiring.flipped(self.wb), responses.wb)
         self._lines(m, entrance.head, coalescer, pending)
@@ -105,8 +107,7 @@ class Lsu(wiring.Component):
         self._responses(m, entrance.head, coalescer, pending, responses)
         self._faults(m, entrance.head, coalescer, responses)
         self._stores(m, entrance, coalescer, pending)
-        if config.probe:
-            self._store_event(m, entrance.head, coalescer)
+        self._store_event(m, entrance.head, coalescer)
         return m
 
     def _lines(self, m: Module, head: Signal, coalescer: Coalescer, pending: PendingTable) -> None:
@@ -212,10 +213,12 @@ class Lsu(wiring.Component):
         ]
 
     def _store_event(self, m: Module, head: Signal, coalescer: Coalescer) -> None:
-        record, valid = Signal(entry_layout(self.config)), Signal()
-        m.d.sync += valid.eq(coalescer.first & coalescer.store)
+        m.d.sync += self._stored.eq(coalescer.first & coalescer.store)
+        if not self.config.probe:
+            return
+        record = Signal(entry_layout(self.config))
         with m.If(coalescer.first & coalescer.store):
             m.d.sync += record.eq(head)
         event = self.store_event
         m.d.comb += [event[name].eq(record[name]) for name in ("warp", "pc", "mask", "address", "data")]
-        m.d.comb += [event.valid.eq(valid), event.size.eq(record.op[:2])]
+        m.d.comb += [event.valid.eq(self._stored), event.size.eq(record.op[:2])]

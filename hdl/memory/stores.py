@@ -18,7 +18,7 @@ class StoreTracker(wiring.Component):
 
     A store counts from ``taken`` to ``finished`` (its last lane was served) or ``cancelled``, and each line that it
     writes from ``line`` to ``completed``. Every event has a warp number ``<event>_warp``; all may come in one cycle.
-    ``pending`` is registered: a bit is set from the cycle after the take until the cycle after the last completion.
+    ``pending`` is registered: a bit is set from the cycle after the take to the cycle of the last completion.
 
     Parameters
     ----------

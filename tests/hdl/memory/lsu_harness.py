@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from amaranth.sim import Simulator, SimulatorContext
 
-from hdl.config import SmConfig
+from hdl.config import FaultCause, SmConfig
 from hdl.isa.ops import LsuOp
 from hdl.memory.lsu import Lsu
 
@@ -133,6 +133,7 @@ class Traffic:
 
 @dataclass
 class _Outstanding:
+    number: int
     tag: int
     request: LineRequest
     due: int
@@ -143,7 +144,8 @@ class LsuBench:
     """Drives an :class:`Lsu` with a program and checks all that it does against :class:`Reference`.
 
     After :meth:`run`: ``takes`` and ``requests`` are cycles by access and by line request, ``wb`` the writebacks as
-    (cycle, warp, rd, {lane: value}, last), ``faults`` the faults as (cycle, cause, warp, pc, address).
+    (cycle, warp, rd, {lane: value}, last), ``faults`` the faults as (cycle, cause, warp, pc, address), ``answers`` the
+    cycle of the answer to each line request and ``pending`` the unit's ``stores_pending`` of each cycle.
     """
 
     def __init__(self, config: SmConfig, *, seed: int = 0, traffic: Traffic | None = None) -> None:
@@ -160,6 +162,7 @@ class LsuBench:
         self.cycle = 0
         self.takes: dict[int, int] = {}
         self.requests: list[int] = []
+        self.answers: dict[int, int] = {}
         self.wb: list[tuple[int, int, int, dict[int, int], bool]] = []
         self.faults: list[tuple[int, int, int, int, int]] = []
         self.store_events: list[tuple[int, int, int, int, tuple[tuple[int, int], ...]]] = []
@@ -169,7 +172,7 @@ class LsuBench:
         self._loads: dict[tuple[int, int], int] = {}
         self._lines_left: dict[int, int] = {}
         self._later: list[int | None] = [None, None]
-        self._max_flying = 0
+        self.pending: list[int] = []
 
     def fail(self, text: str) -> None:
         raise AssertionError(f"seed {self.seed}, cycle {self.cycle}: {text}")
@@ -178,9 +181,9 @@ class LsuBench:
         if not condition:
             self.fail(text)
 
-    def simulate(self, testbench: Callable) -> None:
-        """Run ``testbench(ctx)`` against the unit."""
-        sim = Simulator(self.dut)
+    def simulate(self, testbench: Callable, top: object = None) -> None:
+        """Run ``testbench(ctx)`` against the unit, or against ``top`` that contains it."""
+        sim = Simulator(self.dut if top is None else top)
         sim.add_clock(1e-6)
         sim.add_testbench(testbench)
         sim.run()
@@ -297,6 +300,7 @@ class LsuBench:
     def _observe_stores(self, ctx: SimulatorContext, program: Sequence[Access]) -> None:
         """A store that memory has not completed must be seen from the cycle after its take on."""
         pending = ctx.get(self.dut.stores_pending)
+        self.pending.append(pending)
         for index, cycle in self.takes.items():
             access = program[index]
             if access.store and self._lines_left.get(index) and cycle < self.cycle:
@@ -319,12 +323,12 @@ class LsuBench:
         self.check(all(entry.tag != payload.tag for entry in self._flying), f"tag {payload.tag} used twice")
         latency = self.traffic.latency(self.rng, expected.write)
         early = None if expected.write or self.rng.random() < 0.5 else self._read(expected.line)
-        self._flying.append(_Outstanding(payload.tag, expected, self.cycle + latency, early))
-        self._max_flying = max(self._max_flying, len(self._flying))
+        self._flying.append(_Outstanding(number, payload.tag, expected, self.cycle + latency, early))
 
     def _complete(self) -> None:
         answer, self._answer = self._answer, None
         self._flying.remove(answer)
+        self.answers[answer.number] = self.cycle
         request = answer.request
         self._lines_left[request.access] -= 1
         if request.write and not self.traffic.bad(request.line):
@@ -363,4 +367,20 @@ class LsuBench:
             lanes = tuple((access.address[lane], access.data[lane]) for lane in access.lanes)
             events.append((access.warp, access.pc, access.size.bit_length() - 1, access.mask, lanes))
         self.check(self.store_events == events, "store events differ")
+        self._check_faults(program)
         self.check(bool(ctx.get(self.dut.idle)), "not idle at the end")
+
+    def _check_faults(self, program: Sequence[Access]) -> None:
+        """One fault for each misaligned access and each line that memory answers with an error, and no other."""
+        expected = []
+        for access in program:
+            if access.misaligned and not access.cancel:
+                cause = FaultCause.STORE_MISALIGNED if access.store else FaultCause.LOAD_MISALIGNED
+                expected.append((cause, access.warp, access.pc, access.address[access.misaligned[0]]))
+        for request in self._expected:
+            if self.traffic.bad(request.line):
+                access = program[request.access]
+                cause = FaultCause.STORE_ACCESS if access.store else FaultCause.LOAD_ACCESS
+                expected.append((cause, access.warp, access.pc, access.address[request.lanes[0]]))
+        got = [fault[1:] for fault in self.faults]
+        self.check(sorted(got) == sorted(expected), f"faults {got} instead of {expected}")

@@ -1,17 +1,25 @@
-"""The load/store unit: random programs against sequential execution, and exact cycle counts."""
+"""The load/store unit: random programs against sequential execution, order, faults, fences, reset."""
 
 from __future__ import annotations
 
+import gc
 import random
 
 import pytest
-from lsu_harness import Access, LsuBench, Traffic
+from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.sim import SimulatorContext
+from lsu_harness import Access, LsuBench, Reference, Traffic
 
-from hdl.config import SmConfig
+from hdl.config import FaultCause, MemoryMap, SmConfig
 from hdl.isa.ops import LsuOp
+from hdl.memory.entrance import Entrance
+from hdl.memory.lsu import Lsu
+from hdl.memory.scratchpad import Scratchpad
 
 LOADS = (LsuOp.LB, LsuOp.LH, LsuOp.LW, LsuOp.LBU, LsuOp.LHU)
 STORES = (LsuOp.SB, LsuOp.SH, LsuOp.SW)
+USER = 0x1_0000
+LOCAL = 0xFFFF_0000
 
 
 def small(threads: int, warps: int = 4, **changes: object) -> SmConfig:
@@ -22,24 +30,29 @@ def random_access(rng: random.Random, config: SmConfig) -> Access:
     """An access to few lines and few local words, so that bytes overlap; sometimes coalesced, sometimes scattered."""
     op = rng.choice(LOADS + STORES)
     size = 1 << (op.value & 3)
-    local = config.memory_map.local
     pattern = rng.random()
     address = []
     for lane in range(config.threads):
         if pattern < 0.3:
-            place = 0x1_0000 + 64 * rng.randrange(4) * (pattern < 0.1) + lane * size
+            place = USER + 64 * rng.randrange(4) * (pattern < 0.1) + lane * size
         elif pattern < 0.5:
-            place = local + rng.randrange(16 * config.threads)
+            place = LOCAL + rng.randrange(16 * config.threads)
         elif pattern < 0.8:
-            place = 0x1_0000 + rng.randrange(6 * 64)
+            place = USER + rng.randrange(6 * 64)
         else:
-            place = rng.choice((local, 0x1_0000)) + rng.randrange(160)
+            place = rng.choice((LOCAL, USER)) + rng.randrange(rng.choice((8, 160)))
         address.append(place // size * size)
+    if size > 1 and rng.random() < 0.03:
+        address[rng.randrange(config.threads)] += rng.randrange(1, size)
     return Access(
         warp=rng.randrange(config.warps), op=op, address=address, mask=rng.randrange(1, 1 << config.threads),
         rd=rng.randrange(64), writes_rd=rng.random() < 0.9, data=[rng.getrandbits(32) for _ in address],
         offset=rng.randrange(-2048, 2048), pc=4 * rng.getrandbits(30), cancel=rng.random() < 0.05,
     )
+
+
+def random_program(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
+    return [random_access(rng, config) for _ in range(length)]
 
 
 def random_traffic(rng: random.Random) -> Traffic:
@@ -57,4 +70,168 @@ def test_random_program_equals_sequential_execution(threads: int, seed: int) -> 
     rng = random.Random(100 * threads + seed)
     config = small(threads)
     bench = LsuBench(config, seed=seed, traffic=random_traffic(rng))
-    bench.run([random_access(rng, config) for _ in range(150)])
+    bench.run(random_program(rng, config, 120))
+
+
+def test_random_program_with_errors_from_memory() -> None:
+    """A bad line faults once an access, its lanes get nothing, and everything else goes on."""
+    rng = random.Random(77)
+    config = small(4)
+    traffic = random_traffic(rng)
+    traffic.bad = lambda line: line % 3 == 1
+    bench = LsuBench(config, seed=77, traffic=traffic)
+    bench.run(random_program(rng, config, 120))
+    causes = {fault[1] for fault in bench.faults}
+    assert {FaultCause.LOAD_ACCESS, FaultCause.STORE_ACCESS} <= causes
+
+
+def test_thirty_two_lanes() -> None:
+    rng = random.Random(5)
+    config = SmConfig(threads=32, warps=32)
+    bench = LsuBench(config, seed=5, traffic=random_traffic(rng))
+    bench.run(random_program(rng, config, 12))
+
+
+@pytest.mark.parametrize(("first", "second", "waits"), [
+    (LsuOp.SW, LsuOp.LW, True), (LsuOp.LW, LsuOp.SW, True), (LsuOp.SW, LsuOp.SW, True), (LsuOp.LW, LsuOp.LW, False),
+])
+def test_order_of_two_accesses_to_one_line(first: LsuOp, second: LsuOp, waits: bool) -> None:
+    """The second of two warps waits for the first one's answer (slow memory) unless both only read."""
+    bench = LsuBench(small(2), traffic=Traffic(latency=lambda rng, write: 25))
+    bench.run([
+        Access(warp=0, op=first, address=[USER, USER + 4], mask=3, data=[0x1111_1111, 0x2222_2222], rd=1),
+        Access(warp=1, op=second, address=[USER + 4, USER], mask=3, data=[0x3333_3333, 0x4444_4444], rd=2),
+    ])
+    assert (bench.requests[1] > bench.answers[0]) == waits
+
+
+def test_other_lines_do_not_wait_for_a_store() -> None:
+    bench = LsuBench(small(2), traffic=Traffic(latency=lambda rng, write: 25))
+    bench.run([
+        Access(warp=0, op=LsuOp.SW, address=[USER, USER + 4], mask=3, data=[1, 2]),
+        Access(warp=1, op=LsuOp.LW, address=[USER + 64, USER + 68], mask=3),
+    ])
+    assert bench.requests[1] == bench.requests[0] + 1
+
+
+def test_stores_pending_from_take_to_answer() -> None:
+    """The exact cycles of the bit of the storing warp, for a store of two lines; no other bit is ever set."""
+    bench = LsuBench(small(2), traffic=Traffic(latency=lambda rng, write: 9))
+    bench.run([
+        Access(warp=1, op=LsuOp.LW, address=[USER, USER], mask=3),
+        Access(warp=2, op=LsuOp.SW, address=[USER + 64, USER + 128], mask=3, data=[1, 2]),
+    ])
+    assert len(bench.requests) == 3
+    expected = [4 if bench.takes[1] < cycle <= bench.answers[2] else 0 for cycle in range(len(bench.pending))]
+    assert bench.pending == expected
+
+
+@pytest.mark.parametrize("kind", ["cancel", "misaligned", "local"])
+def test_stores_pending_without_memory(kind: str) -> None:
+    """A store that never reaches memory stops counting when it leaves the unit."""
+    address = {"cancel": USER, "misaligned": USER + 1, "local": LOCAL}[kind]
+    bench = LsuBench(small(2))
+    bench.run([Access(warp=3, op=LsuOp.SW, address=[address, 0], mask=1, data=[7, 7], cancel=kind == "cancel")])
+    assert bench.takes == {0: 0}
+    last = 2 if kind == "cancel" else 3
+    assert bench.pending[: last + 1] == [0] + [8] * last
+    assert not any(bench.pending[last + 1 :])
+
+
+@pytest.mark.parametrize(("op", "cause"), [
+    (LsuOp.LH, FaultCause.LOAD_MISALIGNED), (LsuOp.LW, FaultCause.LOAD_MISALIGNED),
+    (LsuOp.SH, FaultCause.STORE_MISALIGNED), (LsuOp.SW, FaultCause.STORE_MISALIGNED),
+])
+def test_misaligned_faults_at_the_lowest_active_lane_and_does_nothing(op: LsuOp, cause: FaultCause) -> None:
+    bench = LsuBench(small(4))
+    bench.run([Access(warp=2, op=op, address=[USER + 1, USER + 8, USER + 17, USER + 33], mask=0b1110, pc=0x8000_0010,
+                      data=[1, 2, 3, 4])])
+    assert [fault[1:] for fault in bench.faults] == [(cause, 2, 0x8000_0010, USER + 17)]
+    assert not bench.requests and not bench.wb and not bench.store_events
+
+
+def test_misaligned_lanes_that_are_off_do_not_fault() -> None:
+    bench = LsuBench(small(4))
+    bench.run([Access(warp=2, op=LsuOp.LW, address=[USER + 1, USER + 8, USER + 16, USER + 3], mask=0b0110)])
+    assert not bench.faults and len(bench.requests) == 1
+
+
+def test_access_fault_ends_the_load() -> None:
+    """One of two lines is bad: its part has mask 0, the good lanes come, the final part is marked."""
+    bench = LsuBench(small(4), traffic=Traffic(bad=lambda line: line == USER // 64 + 1))
+    bench.run([Access(warp=1, op=LsuOp.LW, rd=9, address=[USER, USER + 72, USER + 68, USER + 4], mask=0b1111, pc=0x40)])
+    assert [fault[1:] for fault in bench.faults] == [(FaultCause.LOAD_ACCESS, 1, 0x40, USER + 72)]
+    assert [(part[1:3], sorted(part[3]), part[4]) for part in bench.wb] == [((1, 9), [0, 3], False), ((1, 9), [], True)]
+
+
+def test_two_faults_in_one_cycle_are_both_reported() -> None:
+    """Over all distances of a misaligned store behind a load that memory refuses."""
+    together = 0
+    for gap in range(8):
+        bench = LsuBench(small(1), traffic=Traffic(bad=lambda line: line == 4))
+        filler = [Access(warp=2, op=LsuOp.LW, address=[LOCAL], mask=1, rd=number) for number in range(gap)]
+        bench.run([Access(warp=0, op=LsuOp.LW, address=[256], mask=1), *filler,
+                   Access(warp=1, op=LsuOp.SW, address=[USER + 2], mask=1, data=[0])])
+        assert len(bench.faults) == 2, f"gap {gap}"
+        cycles = [fault[0] for fault in bench.faults]
+        together += cycles[1] == cycles[0] + 1 and bench.faults[0][1] == FaultCause.LOAD_ACCESS
+    assert together >= 1
+
+
+def test_overflow_is_raised_by_a_request_without_take() -> None:
+    bench = LsuBench(small(2))
+    dut, seen = bench.dut, []
+
+    async def testbench(ctx: SimulatorContext) -> None:
+        for cycle in range(6):
+            ctx.set(dut.take, cycle == 0)
+            ctx.set(dut.request_valid, cycle in (2, 4))
+            seen.append(ctx.get(dut.overflow))
+            await ctx.tick()
+
+    bench.simulate(testbench)
+    assert seen == [0, 0, 0, 0, 1, 0]
+
+
+def test_reset_empties_the_unit_and_keeps_local_memory() -> None:
+    config = small(2)
+    bench = LsuBench(config, traffic=Traffic(latency=lambda rng, write: 1_000_000))
+    dut, reset = bench.dut, Signal()
+    top = Module()
+    top.submodules.dut = ResetInserter(reset)(dut)
+
+    async def testbench(ctx: SimulatorContext) -> None:
+        reference = Reference(config)
+        await bench.play(ctx, [
+            Access(warp=0, op=LsuOp.SW, address=[LOCAL, LOCAL + 4], mask=3, data=[11, 22]),
+        ], reference)
+        # Now leave it full of work that memory does not answer, and reset.
+        address = [USER, USER + 64]
+        stuck = [Access(warp=1, op=LsuOp.SW, address=address, mask=3, data=[1, 2]) for _ in range(6)]
+        with pytest.raises(AssertionError, match="does not end; 6 of 6 taken"):
+            await bench.play(ctx, stuck, Reference(config), limit=30)
+        assert not ctx.get(dut.idle) and ctx.get(dut.stores_pending) == 2
+        for signal in (dut.take, dut.request_valid, dut.mem.response.valid):
+            ctx.set(signal, 0)
+        ctx.set(reset, 1)
+        await ctx.tick()
+        ctx.set(reset, 0)
+        assert ctx.get(dut.idle) and ctx.get(dut.ready) and not ctx.get(dut.stores_pending)
+        assert not ctx.get(dut.mem.request.valid) and not ctx.get(dut.wb.valid)
+        bench.traffic = Traffic()
+        await bench.play(ctx, [Access(warp=3, op=LsuOp.LW, address=[LOCAL + 4, LOCAL], mask=3)], reference)
+        assert bench.results == {0: {0: 22, 1: 11}}
+
+    bench.simulate(testbench, top)
+
+
+def test_bad_parameters_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Amaranth reports a component that was made and not used, even one whose making failed.
+    monkeypatch.setattr("amaranth._unused.MustUse._MustUse__silence", True)
+    with pytest.raises(ValueError, match=r"local must be a multiple of local_bytes \(0x400\), not 0xffff0200"):
+        Lsu(small(2, memory_map=MemoryMap(local=0xFFFF_0200)))
+    with pytest.raises(ValueError, match="depth must be at least 3, not 2"):
+        Entrance(small(2), depth=2)
+    with pytest.raises(ValueError, match="words must be a multiple of 4, not 6"):
+        Scratchpad(threads=4, words=6)
+    gc.collect()

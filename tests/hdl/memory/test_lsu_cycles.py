@@ -1,0 +1,121 @@
+"""The load/store unit's exact cycle counts: coalescing, bank conflicts, latency, throughput."""
+
+from __future__ import annotations
+
+import pytest
+from lsu_harness import Access, LsuBench, Traffic
+
+from hdl.config import SmConfig
+from hdl.isa.ops import LsuOp
+
+USER = 0x1_0000
+LOCAL = 0xFFFF_0000
+
+
+def config_for(threads: int) -> SmConfig:
+    return SmConfig(threads=threads, warps=4, local_bytes=16 * 1024, lsu_tags=16)
+
+
+def local_cost(threads: int, op: LsuOp, address: list[int]) -> int:
+    """Cycles between a local access and the same access again: what the first one costs."""
+    data = list(range(threads))
+    access = [Access(warp=warp, op=op, address=address, mask=(1 << threads) - 1, data=data) for warp in range(2)]
+    probe = [Access(warp=warp, op=LsuOp.LW, address=[LOCAL] * threads, mask=1) for warp in (2, 3)]
+    bench = LsuBench(config_for(threads))
+    bench.run([probe[0], *access, probe[1]])
+    before, after = (next(part[0] for part in bench.wb if part[1] == warp) for warp in (2, 3))
+    # The second probe comes behind both accesses.
+    total = after - before - 1
+    assert total % 2 == 0, f"the two accesses cost {total} cycles"
+    return total // 2
+
+
+@pytest.mark.parametrize(("threads", "stride", "lines"), [
+    (4, 0, 1), (4, 4, 1), (4, 8, 1), (4, 16, 1), (4, 32, 2), (4, 64, 4), (4, 68, 4), (4, 128, 4),
+    (2, 4, 1), (2, 60, 1), (2, 64, 2), (1, 64, 1),
+])
+@pytest.mark.parametrize("op", [LsuOp.LW, LsuOp.SW])
+def test_lines_of_a_stride(threads: int, stride: int, lines: int, op: LsuOp) -> None:
+    """One request a line, in consecutive cycles, the first of them two cycles after stage X."""
+    bench = LsuBench(config_for(threads))
+    bench.run([Access(warp=0, op=op, address=[USER + stride * lane for lane in range(threads)],
+                      mask=(1 << threads) - 1, data=list(range(threads)))])
+    stage_x = bench.takes[0] + 2
+    assert bench.requests == [stage_x + 2 + number for number in range(lines)]
+
+
+def test_lanes_of_alternating_lines_join_the_lowest() -> None:
+    bench = LsuBench(config_for(4))
+    bench.run([Access(warp=0, op=LsuOp.LW, address=[USER + 64, USER, USER + 68, USER + 4], mask=0b1111)])
+    assert [sorted(part[3]) for part in bench.wb] == [[0, 2], [1, 3]]
+    assert [part[4] for part in bench.wb] == [False, True]
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_bank_conflict_table(threads: int) -> None:
+    """A stride of s words puts the lanes into threads / gcd(s, threads) banks; strides are powers of two here."""
+    stride = 1
+    while stride <= threads:
+        address = [LOCAL + 4 * stride * lane for lane in range(threads)]
+        assert local_cost(threads, LsuOp.LW, address) == stride, f"load, stride {stride}"
+        assert local_cost(threads, LsuOp.SW, address) == stride, f"store, stride {stride}"
+        stride *= 2
+
+
+def test_loads_of_one_word_broadcast_and_stores_do_not() -> None:
+    same = [LOCAL + 8] * 4
+    assert local_cost(4, LsuOp.LW, same) == 1
+    assert local_cost(4, LsuOp.SW, same) == 4
+    # Two words of one bank, two lanes each; bytes of one word are one word.
+    assert local_cost(4, LsuOp.LW, [LOCAL, LOCAL + 16, LOCAL, LOCAL + 16]) == 2
+    assert local_cost(4, LsuOp.LBU, [LOCAL, LOCAL + 1, LOCAL + 2, LOCAL + 3]) == 1
+    assert local_cost(4, LsuOp.SB, [LOCAL, LOCAL + 1, LOCAL + 2, LOCAL + 3]) == 4
+
+
+@pytest.mark.parametrize("latency", [1, 5])
+def test_latency_of_a_global_load(latency: int) -> None:
+    """From stage X to wb: 4 cycles and memory's own."""
+    bench = LsuBench(config_for(4), traffic=Traffic(latency=lambda rng, write: latency))
+    bench.run([Access(warp=0, op=LsuOp.LW, address=[USER + 4 * lane for lane in range(4)], mask=15)])
+    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + 4 + latency]
+
+
+def test_latency_of_a_local_load() -> None:
+    bench = LsuBench(config_for(4))
+    bench.run([Access(warp=0, op=LsuOp.LW, address=[LOCAL + 4 * lane for lane in range(4)], mask=15)])
+    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + 3]
+
+
+@pytest.mark.parametrize("base", [USER, LOCAL])
+def test_one_load_a_cycle(base: int) -> None:
+    """32 independent coalesced loads: taken, requested and written back in 32 consecutive cycles each."""
+    bench = LsuBench(config_for(4))
+    bench.run([
+        Access(warp=number % 4, op=LsuOp.LW, rd=1 + number // 4, mask=15,
+               address=[base + 16 * number + 4 * lane for lane in range(4)])
+        for number in range(32)
+    ])
+    first = bench.takes[0]
+    assert list(bench.takes.values()) == list(range(first, first + 32))
+    if base == USER:
+        assert bench.requests == list(range(bench.requests[0], bench.requests[0] + 32))
+    written = [part[0] for part in bench.wb]
+    assert written == list(range(written[0], written[0] + 32))
+
+
+def test_one_store_a_cycle_to_different_lines() -> None:
+    bench = LsuBench(config_for(2))
+    bench.run([
+        Access(warp=number % 4, op=LsuOp.SW, address=[USER + 64 * number, USER + 64 * number + 4], mask=3, data=[1, 2])
+        for number in range(24)
+    ])
+    assert bench.requests == list(range(bench.requests[0], bench.requests[0] + 24))
+
+
+def test_all_tags_are_used() -> None:
+    """With a slow memory, as many lines as there are tags are outstanding, then the requests stop."""
+    bench = LsuBench(config_for(1), traffic=Traffic(latency=lambda rng, write: 60))
+    bench.run([Access(warp=number % 4, op=LsuOp.LW, rd=1 + number // 4, address=[USER + 64 * number], mask=1)
+               for number in range(20)])
+    assert bench.requests[15] == bench.requests[0] + 15
+    assert bench.requests[16] > bench.answers[0]
