@@ -1,0 +1,39 @@
+"""The LRU matrix against a list in order of use."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal
+
+from hdl.lib.lru import lru_bits, lru_touch, lru_victim
+from tests.hdl.lib.simulate import evaluate
+
+
+@pytest.mark.parametrize(("ways", "bits"), [(1, 1), (2, 1), (4, 6), (8, 28)])
+def test_bits(ways, bits):
+    assert lru_bits(ways) == bits
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_order_of_use(ways, seed):
+    """From any state, once every way has been used, the victim is the one used longest ago."""
+    rng = random.Random(1000 * seed + ways)
+    m = Module()
+    state, way = Signal(lru_bits(ways)), Signal(range(max(2, ways)))
+    following, victim = Signal(lru_bits(ways)), Signal(ways)
+    m.d.comb += [following.eq(lru_touch(state, way, ways)), victim.eq(lru_victim(state, ways))]
+
+    async def testbench(ctx):
+        ctx.set(state, rng.getrandbits(lru_bits(ways)))
+        order: list[int] = []
+        for used in [*rng.sample(range(ways), ways), *(rng.randrange(ways) for _ in range(200))]:
+            ctx.set(way, used)
+            ctx.set(state, ctx.get(following))
+            order = [other for other in order if other != used] + [used]
+            if len(order) == ways:
+                assert ctx.get(victim) == 1 << order[0], f"seed {seed}: order {order}"
+
+    evaluate(m, testbench)
