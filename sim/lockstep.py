@@ -1,9 +1,8 @@
-"""The golden model in lock step with the SM: every instruction, register write and store, as the probe port tells them."""
+"""The golden model in lock step with the SM: every instruction, register write and store, as the probe tells them."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,16 +34,10 @@ class LockStep:
     """Compares one program after another; registers and local memory live on between them, as in the SM.
 
     After a mismatch or a fault the two are no longer in the same state: the checker cannot be used again.
-
-    Parameters
-    ----------
-    source
-        pc -> the source line, or None; for the report.
     """
 
-    def __init__(self, config: SmConfig, source: Callable[[int], str | None] = lambda pc: None) -> None:
+    def __init__(self, config: SmConfig) -> None:
         self.config = config
-        self._source = source
         self._iss = Iss(config, SparseMemory(config.memory_map))
         self._lanes = np.arange(config.threads, dtype=np.uint32)
         self.launch(self._iss.memory, config.memory_map.start, 0)
@@ -71,17 +64,19 @@ class LockStep:
             At the first difference.
         """
         issue, wb, store = records["issue"], records["wb"], records["store"]
-        columns = zip(
-            records["cycle"].tolist(), wb["valid"].tolist(), issue["valid"].tolist(), store["valid"].tolist(), strict=True
-        )
-        issues = list(zip(*(issue[name].tolist() for name in ("warp", "pc", "instruction", "mask")), strict=True))
+        valid = (wb["valid"].tolist(), issue["valid"].tolist(), store["valid"].tolist())
+        issues = _rows(issue, ("warp", "pc", "instruction", "mask"))
+        writes = _rows(wb["value"], ("warp", "rd", "mask", "last"))
+        stores = _rows(store, ("warp", "pc", "size", "mask"))
+        write_data = wb["value"]["data"]
+        columns = zip(records["cycle"].tolist(), *valid, strict=True)
         for index, (cycle, has_wb, has_issue, has_store) in enumerate(columns):
             if has_wb:
-                self._writeback(cycle, wb["value"][index])
+                self._writeback(cycle, writes[index], write_data[index])
             if has_issue:
-                self._issue(cycle, *issues[index])
+                self._issue(cycle, issues[index])
             if has_store:
-                self._store(cycle, store[index])
+                self._store(cycle, stores[index], store["address"][index], store["data"][index])
 
     def finish(self, memory: SparseMemory, fault: Fault | None, ended: bool) -> None:
         """Compare the ends; ``memory`` is the SM's, ``ended`` false when the program was cut off.
@@ -103,25 +98,27 @@ class LockStep:
         if not ended:
             return
         for write in self._writes.values():
-            raise self._mismatch(None, write.commit.warp, "the end", f"a write of {_register(write.commit.rd)}", "none",
-                                 write.commit)
+            commit = write.commit
+            raise self._mismatch(None, commit.warp, "the end", f"a write of {_register(commit.rd)}", "none", commit)
         for warp, stores in enumerate(self._stores):
             if stores:
                 raise self._mismatch(None, warp, "the end", "a store", "none", stores[0])
         if not self._iss.ended:
             warp = self._iss.active.index(True)
             raise self._mismatch(None, warp, "the end", f"warp {warp} active at pc {self._iss.pc[warp]:#010x}", "ended")
-        for address, expected, got in self._iss.memory.differences(memory, 1):
-            raise Mismatch(f"lock step: memory differs at the end: byte {address:#010x}: expected {expected:#04x}, "
-                           f"got {got:#04x}")
+        for address, mine, theirs in self._iss.memory.differences(memory, 1):
+            place = f"memory at the end, byte {address:#010x}"
+            raise Mismatch(f"lock step: {place}: expected {mine:#04x}, got {theirs:#04x}")
 
-    def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
+    def _issue(self, cycle: int, fields: tuple[int, ...]) -> None:
+        warp, pc, instruction, mask = fields
         if warp in self._faults:
             return  # what a warp issues behind its fault has no effect that software can see
         try:
             commit = self._iss.step(warp)
         except IssError as error:
-            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", f"pc {pc:#010x} {instruction:08x}") from None
+            got = f"pc {pc:#010x} {instruction:08x}"
+            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", got) from None
         self._history[warp].append((cycle, commit))
         self.instructions += 1
         if commit.pc != pc:
@@ -136,59 +133,62 @@ class LockStep:
         if commit.rd is not None:
             owed = self._writes.get((warp, commit.rd))
             if owed is not None:
-                raise self._mismatch(cycle, warp, "issue", f"the write of {_register(commit.rd)} by pc "
-                                     f"{owed.commit.pc:#010x} first", "issued before it")
+                expected = f"the write of {_register(commit.rd)} by pc {owed.commit.pc:#010x} first"
+                raise self._mismatch(cycle, warp, "issue", expected, "issued before it")
             self._writes[warp, commit.rd] = _Write(commit, mask)
         if commit.store is not None:
             self._stores[warp].append(commit)
 
-    def _writeback(self, cycle: int, value: np.void) -> None:
-        warp, rd, mask, last = (int(value[name]) for name in ("warp", "rd", "mask", "last"))
+    def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:
+        warp, rd, mask, last = fields
         owed = self._writes.get((warp, rd))
         if owed is None:
             if warp in self._faults:
                 return
             raise self._mismatch(cycle, warp, "writeback", "none", f"{_register(rd)} written")
-        commit, data = owed.commit, value["data"]
+        commit = owed.commit
         if mask & ~owed.missing:
-            raise self._mismatch(cycle, warp, f"lanes of {_register(rd)}", f"of {owed.missing:#x}", f"{mask:#x}", commit)
+            what = f"lanes of {_register(rd)}"
+            raise self._mismatch(cycle, warp, what, f"of {owed.missing:#x}", f"{mask:#x}", commit)
         if commit.volatile:
             self._iss.poke(warp, rd, mask, data)
         else:
-            wrong = (commit.values != data) & (mask >> self._lanes & 1).astype(bool)
-            if wrong.any():
-                lane = int(wrong.argmax())
-                raise self._mismatch(cycle, warp, f"{_register(rd)} lane {lane}", f"{commit.values[lane]:#010x}",
-                                     f"{data[lane]:#010x}", commit)
+            self._compare(cycle, commit, _register(rd), mask, commit.values, data)
         owed.missing &= ~mask
-        if bool(last) != (owed.missing == 0):
-            raise self._mismatch(cycle, warp, f"last write of {_register(rd)}", f"last {owed.missing == 0:d}",
-                                 f"last {last}, lanes {owed.missing:#x} missing", commit)
+        if last != (owed.missing == 0):
+            what, got = f"last write of {_register(rd)}", f"last {last}, lanes {owed.missing:#x} missing"
+            raise self._mismatch(cycle, warp, what, f"last {owed.missing == 0:d}", got, commit)
         if last:
             del self._writes[warp, rd]
 
-    def _store(self, cycle: int, store: np.void) -> None:
-        warp = int(store["warp"])
+    def _store(self, cycle: int, fields: tuple[int, ...], addresses: np.ndarray, data: np.ndarray) -> None:
+        warp, pc, log_size, mask = fields
         if not self._stores[warp]:
             if warp in self._faults:
                 return
-            raise self._mismatch(cycle, warp, "store", "none", f"a store at pc {int(store['pc']):#010x}")
+            raise self._mismatch(cycle, warp, "store", "none", f"a store at pc {pc:#010x}")
         commit = self._stores[warp].popleft()
-        addresses, data, size, mask = commit.store
-        got = (int(store["pc"]), 1 << int(store["size"]), int(store["mask"]))
-        if got != (commit.pc, size, mask):
-            raise self._mismatch(cycle, warp, "store (pc, bytes, mask)", f"({commit.pc:#010x}, {size}, {mask:#x})",
-                                 f"({got[0]:#010x}, {got[1]}, {got[2]:#x})", commit)
-        active = (mask >> self._lanes & 1).astype(bool)
-        kept = np.uint32(_ALL_BITS >> 32 - 8 * size)
-        for what, expected, values in (
-            ("address", addresses, store["address"]), ("data", data, store["data"] & kept),
-        ):
-            wrong = (expected != values) & active
+        assert commit.store is not None
+        expected_addresses, expected_data, expected_size, expected_mask = commit.store
+        expected, got = (commit.pc, expected_size, expected_mask), (pc, 1 << log_size, mask)
+        if got != expected:
+            raise self._mismatch(cycle, warp, "store", _describe_store(*expected), _describe_store(*got), commit)
+        self._compare(cycle, commit, "store address", mask, expected_addresses, addresses)
+        kept = np.uint32(_ALL_BITS >> 32 - 8 * expected_size)
+        self._compare(cycle, commit, "store data", mask, expected_data, data & kept)
+
+    def _compare(
+        self, cycle: int, commit: Commit, what: str, mask: int, expected: np.ndarray | None, got: np.ndarray
+    ) -> None:
+        """Lane values (threads,) in the lanes of ``mask``."""
+        assert expected is not None
+        wrong = expected != got
+        if wrong.any():
+            wrong &= (mask >> self._lanes & 1).astype(bool)
             if wrong.any():
                 lane = int(wrong.argmax())
-                raise self._mismatch(cycle, warp, f"store {what} of lane {lane}", f"{expected[lane]:#010x}",
-                                     f"{values[lane]:#010x}", commit)
+                what = f"{what}, lane {lane}"
+                raise self._mismatch(cycle, commit.warp, what, f"{expected[lane]:#010x}", f"{got[lane]:#010x}", commit)
 
     def _mismatch(
         self, cycle: int | None, warp: int, what: str, expected: str, got: str, commit: Commit | None = None
@@ -202,22 +202,29 @@ class LockStep:
         if commit is None:
             lines.append(f"  {where}, warp {warp}")
         else:
-            source = self._source(commit.pc)
-            place = f" ({source})" if source else ""
-            lines.append(f"  {where}, warp {warp}, pc {commit.pc:#010x}, instruction {commit.instr:08x}{place}")
+            lines.append(f"  {where}, warp {warp}, pc {commit.pc:#010x}, instruction {commit.instr:08x}")
         lines.append(f"  the last {len(history)} instructions of warp {warp}:")
         lines += [f"    cycle {then}: {_describe(old)}" for then, old in history]
         return Mismatch("\n".join(lines))
+
+
+def _rows(values: np.ndarray, names: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """The named fields of each record as plain integers."""
+    return list(zip(*(values[name].tolist() for name in names), strict=True))
 
 
 def _register(rd: int | None) -> str:
     return "nothing" if rd is None else f"x{rd}" if rd < 32 else f"f{rd - 32}"
 
 
+def _describe_store(pc: int, size: int, mask: int) -> str:
+    return f"pc {pc:#010x}, {size} bytes, mask {mask:#x}"
+
+
 def _describe(commit: Commit) -> str:
     text = f"pc {commit.pc:#010x} {commit.instr:08x} mask {commit.mask:#x}"
     if commit.fault is not None:
         return f"{text} fault {commit.fault.cause.name.lower()}"
-    if commit.rd is not None:
+    if commit.values is not None:
         text += f" {_register(commit.rd)} = [{' '.join(f'{value:x}' for value in commit.values.tolist())}]"
     return text

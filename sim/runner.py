@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,22 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
     )
 
 
-def _result(config: SmConfig, fields: dict[str, Any], console: list[str], built: Build) -> RunResult:
+def _with_source(report: str, source: Callable[[int], str | None]) -> str:
+    """The lock-step report with the source line behind each pc that has one."""
+
+    def place(match: re.Match[str]) -> str:
+        line = source(int(match[1], 16))
+        return match[0] if line is None else f"{match[0]} ({line})"
+
+    return re.sub(r"\bpc (0x[0-9a-f]{8})\b", place, report)
+
+
+def _result(
+    config: SmConfig, request: RunRequest, fields: dict[str, Any], console: list[str], built: Build
+) -> RunResult:
     memory = unpack_memory(config, fields.pop("pages"))
+    source = request.launch.image.source_line if isinstance(request.launch, Launch) else lambda pc: None
+    fields["mismatches"] = [_with_source(text, source) for text in fields["mismatches"]]
     return RunResult(
         memory=memory, console="".join(console), build_seconds=built.build_seconds,
         elaborate_seconds=built.elaborate_seconds, **fields,
@@ -108,39 +123,26 @@ def run_many(
     if progress is not None:
         progress("simulate")
     results: dict[int, RunResult] = {}
-
-    def emit(position: int, result: RunResult) -> None:
-        results[position] = result
-        if on_result is not None:
-            on_result(position, result)
-
     for check in (False, True):
         waiting = [position for position, job in enumerate(jobs) if job.check == check]
         while waiting:
-            before = len(waiting)
-            for position, result in _one_process(
-                built, [(position, jobs[position]) for position in waiting], on_console, Path(waves) if waves else None
-            ):
-                emit(position, result)
-                waiting.remove(position)
-                built = Build(built.executable)  # the seconds count once
-            if len(waiting) == before:
+            ended = 0
+            lines: list[str] = []
+            batch = [jobs[position] for position in waiting]
+            for kind, index, content in messages(built.executable, batch, Path(waves) if waves else None):
+                position = waiting[index]
+                if kind == "console":
+                    lines.append(content)
+                    if on_console is not None:
+                        on_console(position, content)
+                    continue
+                results[position] = _result(config, requests[position], content, lines, built)
+                lines = []
+                built = Build(built.executable)  # its seconds count once
+                ended = index + 1
+                if on_result is not None:
+                    on_result(position, results[position])
+            if ended == 0:
                 raise SimulationError("the simulation process ended without a result")
+            waiting = waiting[ended:]
     return [results[position] for position in range(len(jobs))]
-
-
-def _one_process(
-    built: Build, jobs: list[tuple[int, Job]], on_console: ConsoleCallback | None, waves: Path | None
-) -> Any:
-    """(position, result) of each job that one process got to."""
-    lines: list[str] = []
-    for kind, index, content in messages(built.executable, [job for _, job in jobs], waves):
-        position, job = jobs[index]
-        if kind == "console":
-            lines.append(content)
-            if on_console is not None:
-                on_console(position, content)
-        else:
-            yield position, _result(job.config, content, lines, built)
-            lines = []
-            built = Build(built.executable)

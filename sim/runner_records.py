@@ -116,10 +116,11 @@ def decode_records(config: SmConfig, words: np.ndarray) -> np.ndarray:
     """
     probe = probe_layout(config)
     types = layout_dtype(probe)
-    fields: list = [("cycle", np.uint64), *((name, types[name]) for name in types.names)]
+    names = [name for name, _ in probe]
+    fields: list = [("cycle", np.uint64), *((name, types[name]) for name in names)]
     out = np.zeros(len(words), fields)
     out["cycle"] = words[:, 0] | words[:, 1].astype(np.uint64) << np.uint64(32)
     decoded = decode_words(words[:, _CYCLE_WORDS:], probe)
-    for name in types.names:
+    for name in names:
         out[name] = decoded[name]
     return out

@@ -15,7 +15,7 @@ from .iss import Fault
 from .memory.store import PAGE_BYTES, SparseMemory
 
 __all__ = [
-    "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "pack_memory",
+    "Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "pack_memory",
     "unpack_memory",
 ]
 
@@ -45,8 +45,8 @@ class Program(Protocol):
 class RunRequest:
     """One program and the way to run it.
 
-    ``latency`` (cycles) and ``seed`` are the memory model's (:func:`sim.memory.models.create_model`). ``check`` runs the
-    golden model in lock step. ``trace`` keeps a record of every cycle in :attr:`RunResult.events`.
+    ``latency`` (cycles) and ``seed`` are the memory model's (:func:`sim.memory.models.create_model`). ``check`` runs
+    the golden model in lock step. ``trace`` keeps a record of every cycle in :attr:`RunResult.events`.
     """
 
     launch: Program

@@ -1,8 +1,9 @@
 """The kernel testbench: runs a list of programs on the simulated SM and reports each as it ends.
 
-Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of :class:`sim.runner_types.Job`;
-messages go, pickled one after the other, to the file descriptor ``METRONOME_RESULTS_FD``: ("console", job, text),
-("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a program that did not end by itself.
+Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of
+:class:`sim.runner_types.Job`; messages go, pickled one after the other, to the file descriptor
+``METRONOME_RESULTS_FD``: ("console", job, text), ("result", job, fields), ("error", traceback) and, as the last one,
+("done",). It stops after a program that did not end by itself.
 """
 
 import os

@@ -20,14 +20,14 @@ _NEVER = (1 << 63) - 1
 _REQUEST = struct.Struct("<QQIIII64s")
 #: Due cycle, tag, error, data.
 _RESPONSE = struct.Struct("<QII64s")
-#: The size of the record buffer: large enough that a wake-up costs nothing beside the records, small enough for a cache.
+#: The size of the record buffer: a wake-up costs nothing beside so many records, and they fit into the cache.
 MAX_RECORD_BYTES = 1 << 20
 
 
 class _Fields(ctypes.Structure):
     """``struct Mailbox`` of tb/mailbox.cpp, which says what each field means."""
 
-    _fields_ = [  # noqa: RUF012 (ctypes wants a list here)
+    _fields_ = [
         *((name, ctypes.c_uint64) for name in (
             "launch", "start_pc", "arg", "policy", "max_cycles", "record_level", "lookahead", "wake_cycle",
             "ready_from", "records", "record_capacity", "record_words", "request_taken", "response_given",

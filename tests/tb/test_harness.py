@@ -1,0 +1,159 @@
+"""The harness end to end, Verilator and cocotb included, with a scripted stub in place of the SM."""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stub_sm import ASSERTS, ENDS, FAULTS, HANGS, stub_verilog
+
+from hdl.config import FaultCause
+from hdl.layouts.probe import ASSERTIONS, StallReason
+from hdl.presets import TINY
+from sim.build import build
+from sim.iss import Fault
+from sim.runner import RunRequest, SimulationError, run, run_many
+from sim.runner_process import messages
+from sim.runner_types import Job
+
+pytestmark = pytest.mark.xdist_group("harness")
+VERILOG = stub_verilog(TINY)
+
+
+class Script:
+    """A program for the stub."""
+
+    entry = 0x8000_0000
+    argument_address = 0x0001_0000
+
+    def __init__(self, *, reads=0, exit_code=0, end=ENDS, records=0, prints=0):
+        self.words = [reads, exit_code, end, records, prints]
+
+    def load_into(self, memory):
+        memory.write(self.entry, struct.pack("<5I", *self.words))
+        memory.write(self.argument_address + 0x5000, b"untouched")
+
+
+def request(script, **values):
+    return RunRequest(**{"launch": script, "policy": "lrr", "latency": 3, "max_cycles": 5000} | values)
+
+
+def run_stub(script, **values):
+    return run(TINY, request(script, **values), verilog=VERILOG)
+
+
+def test_end():
+    result = run_stub(Script(exit_code=77, prints=3))
+    assert (result.status, result.exit_code, result.console) == ("ended", 77, "hi\n")
+    assert result.total_cycles == result.counters["total_cycles"] + 1
+    assert set(result.counters["stalls"]) == {reason.name.lower() for reason in StallReason}
+    assert result.memory.read_word(0x88) == 77
+    assert result.memory.read(0x0001_5000, 9) == b"untouched"
+    assert result.fault is None
+    assert result.hang == result.mismatches == result.assertions == []
+    assert result.cycles_per_second > 0
+
+
+@pytest.mark.parametrize("latency", [1, 2, 7, 100])
+def test_memory_latency_in_cycles(latency):
+    """A read of the stub: two cycles of its own and the latency, exactly."""
+    short, long = (run_stub(Script(reads=reads), latency=latency).total_cycles for reads in (10, 35))
+    assert long - short == 25 * (latency + 2)
+
+
+def test_random_memory_depends_on_its_seed():
+    cycles = [run_stub(Script(reads=50), memory="random", latency=30, seed=seed).total_cycles for seed in (1, 1, 2)]
+    assert cycles[0] == cycles[1] != cycles[2]
+    assert cycles[0] > run_stub(Script(reads=50), latency=1).total_cycles
+
+
+def test_fault():
+    result = run_stub(Script(end=FAULTS))
+    assert result.status == "fault"
+    assert result.fault == Fault(FaultCause.ILLEGAL_INSTRUCTION, 1, 0x8000_0000, 0x0001_0000)
+
+
+def test_assertion():
+    result = run_stub(Script(end=ASSERTS))
+    assert (result.status, result.assertions) == ("assertion", [ASSERTIONS[1]])
+
+
+def test_hang():
+    result = run_stub(Script(end=HANGS), max_cycles=321)
+    assert (result.status, result.total_cycles) == ("hang", 321)
+    assert [str(warp) for warp in result.hang] == ["warp 0: not active", "warp 1: pc 0x80000000, barrier"]
+
+
+def test_many_programs_in_order_across_processes():
+    """A process goes on after a clean end only; results come as they are made, and in the order of the requests."""
+    ends = [ENDS, FAULTS, ENDS, HANGS, ASSERTS, ENDS, ENDS]
+    requests = [request(Script(exit_code=number, end=end, prints=number % 2)) for number, end in enumerate(ends)]
+    seen, printed = [], []
+    results = run_many(
+        TINY, requests, verilog=VERILOG, on_result=lambda position, result: seen.append((position, result.exit_code)),
+        on_console=lambda position, line: printed.append((position, line)),
+    )
+    assert [result.status for result in results] == ["ended", "fault", "ended", "hang", "assertion", "ended", "ended"]
+    assert [result.exit_code for result in results] == list(range(7))
+    assert seen == [(number, number) for number in range(7)]
+    assert printed == [(1, "\n"), (3, "\n"), (5, "\n")]
+
+
+def test_reset_between_programs():
+    results = run_many(TINY, [request(Script(reads=20))] * 5, verilog=VERILOG)
+    assert len({result.total_cycles for result in results}) == 1
+
+
+def test_trace_has_every_cycle():
+    result = run_stub(Script(records=9000), trace=True, max_cycles=20_000)
+    events = result.events
+    assert events["cycle"].tolist() == list(range(result.total_cycles + 1))
+    issued = events["issue"][events["issue"]["valid"] == 1]
+    assert issued["pc"].tolist() == list(range(0, 36_000, 4))
+    assert np.flatnonzero(events["issue"]["valid"])[0] > 0
+
+
+def test_lock_step_stops_a_wrong_program():
+    result = run_stub(Script(records=3), check=True)
+    assert result.status == "mismatch"
+    assert result.checked
+    assert result.mismatches[0].startswith("lock step: pc: expected 0x80000000, got 0x00000000\n")
+
+
+@pytest.mark.parametrize("values, text", [
+    ({"policy": "round"}, "policy must be one of lrr, gtlrr, gtlo, not 'round'"),
+    ({"memory": "dram"}, "memory must be one of fixed, random, not 'dram'"),
+    ({"latency": 0}, "latency must be at least 1, not 0"),
+    ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
+])
+def test_bad_request(values, text):
+    with pytest.raises(ValueError, match=text):
+        run_stub(Script(), **values)
+
+
+def job(**values):
+    return Job(**{
+        "config": TINY, "pages": {}, "start_pc": 0x8000_0000, "arg": 0, "policy": 0, "memory": "fixed", "latency": 1,
+        "seed": 1, "check": False, "trace": False, "max_cycles": 100,
+    } | values)
+
+
+def test_crash_of_the_process(tmp_path):
+    crash = tmp_path / "crash"
+    crash.write_text("#!/bin/sh\necho the last words\nexit 3\n")
+    crash.chmod(0o755)
+    with pytest.raises(SimulationError, match=r"(?s)died with status 3:\nthe last words"):
+        list(messages(crash, [job()], None))
+
+
+def test_exception_in_the_testbench():
+    executable = build(TINY, verilog=VERILOG).executable
+    with pytest.raises(SimulationError, match=r"(?s)testbench failed:\nTraceback.*memory must be one of .* 'none'"):
+        list(messages(executable, [job(memory="none")], None))
+
+
+def test_waves(tmp_path, monkeypatch):
+    dump = Path(tmp_path / "dump.vcd")
+    monkeypatch.setenv("METRONOME_WAVES", str(dump))
+    assert run_stub(Script(exit_code=4)).exit_code == 4
+    assert "$enddefinitions" in dump.read_text()
