@@ -52,7 +52,7 @@ def simulate(dut: MemoryArbiter, testbench: object) -> None:
 
 
 class Traffic:
-    """Random traffic through the arbiter, each cycle checked; ``counts``: the requests of each source that went through."""
+    """Random traffic through the arbiter, each cycle checked; ``counts``: the requests of each source."""
 
     def __init__(self, config: SmConfig, seed: int) -> None:
         self.config, self.seed = config, seed

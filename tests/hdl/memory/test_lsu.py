@@ -55,6 +55,22 @@ def random_program(rng: random.Random, config: SmConfig, length: int) -> list[Ac
     return [random_access(rng, config) for _ in range(length)]
 
 
+def overlapping_stores(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
+    """Stores of all lanes into eight bytes, each followed by a load of them."""
+    program = []
+    for number in range(length):
+        op, base = rng.choice(STORES), rng.choice((LOCAL, USER))
+        size = 1 << (op.value & 3)
+        lanes, everyone = range(config.threads), (1 << config.threads) - 1
+        program += [
+            Access(warp=0, op=op, address=[base + rng.randrange(8 // size) * size for _ in lanes], mask=everyone,
+                   data=[rng.getrandbits(32) for _ in lanes]),
+            Access(warp=1, op=LsuOp.LW, rd=number % 64, mask=everyone,
+                   address=[base + 4 * (lane % 2) for lane in lanes]),
+        ]
+    return program
+
+
 def random_traffic(rng: random.Random) -> Traffic:
     longest = rng.choice((1, 3, 30))
     return Traffic(
@@ -71,6 +87,11 @@ def test_random_program_equals_sequential_execution(threads: int, seed: int) -> 
     config = small(threads)
     bench = LsuBench(config, seed=seed, traffic=random_traffic(rng))
     bench.run(random_program(rng, config, 120))
+
+
+def test_highest_lane_wins_a_byte() -> None:
+    config = small(4)
+    LsuBench(config, seed=3).run(overlapping_stores(random.Random(3), config, 30))
 
 
 def test_random_program_with_errors_from_memory() -> None:
