@@ -14,10 +14,10 @@ from hdl.config import FaultCause, SmConfig
 from hdl.layouts.memory import memory_response_layout
 from hdl.layouts.probe import ASSERTIONS, StallReason, probe_layout
 from hdl.sm import Sm
-from sim.asm import Program
+from sim.asm import Program, tmc, wspawn
 from sim.memory.store import AccessError, SparseMemory
 
-__all__ = ["START", "USER", "Cycle", "Fault", "Issued", "Request", "Run", "run_program"]
+__all__ = ["START", "USER", "Cycle", "Fault", "Issued", "Request", "Run", "finish", "run_program", "spawn"]
 
 START = 0x8000_0000
 USER = 0x0001_0000
@@ -75,7 +75,9 @@ class Cycle:
     write: tuple[int, int, dict[int, int]] | None
     #: The store that the LSU takes up: warp, pc, {lane: (address, data)}.
     store: tuple[int, int, dict[int, tuple[int, int]]] | None
+    #: Each warp's stall reason and fetch pc.
     reasons: tuple[int, ...]
+    pcs: tuple[int, ...]
     busy: bool
     fault: bool
 
@@ -88,6 +90,7 @@ class Run:
     cycles: list[Cycle]
     counters: dict[str, Any]
     memory: SparseMemory
+    policy: str
     fault: Fault | None
     ended: bool
     requests: list[Request] = field(default_factory=list)
@@ -193,7 +196,7 @@ class _Harness:
             self._sim.reset()
         self._used = True
         self._job = (memory, max_cycles, policy, argument)
-        self._result = Run(self._config, [], {}, store, None, False, memory.requests)
+        self._result = Run(self._config, [], {}, store, self._config.policies[policy], None, False, memory.requests)
         self._sim.run()
         return self._result
 
@@ -229,6 +232,7 @@ class _Harness:
         sm, config = self._sm, self._config
         p = self._probe(ctx.get(sm.probe.as_value()))
         hang = ctx.get(sm.hang.as_value())
+        pcs = ctx.get(sm.hang_pc.as_value())
         lanes = range(config.threads)
         return Cycle(
             number=number,
@@ -251,6 +255,7 @@ class _Harness:
                    {i: (p(f"store.address.{i}"), p(f"store.data.{i}")) for i in lanes if p("store.mask") >> i & 1})
             if p("store.valid") else None,
             reasons=tuple(hang >> (4 * w) & 15 for w in range(config.warps)),
+            pcs=tuple(pcs >> (32 * w) & 0xFFFF_FFFF for w in range(config.warps)),
             busy=bool(ctx.get(sm.busy)),
             fault=bool(ctx.get(sm.fault_valid)),
         )
@@ -308,3 +313,16 @@ def run_program(config: SmConfig, program: Program, *, latency: Latency = 4, max
     run = _harness(config).run(_Memory(latency, store), store, max_cycles, config.policies.index(policy), argument)
     assert run.ended or may_hang, f"still busy after {max_cycles} cycles; reasons {run.cycles[-1].reasons}"
     return run
+
+
+def finish(program: Program) -> None:
+    """Ends the warp: li x31, 0; tmc x31."""
+    program.li(31, 0)
+    program.add(tmc(31))
+
+
+def spawn(program: Program, warps: int, label: str) -> None:
+    """Starts warps 1..warps-1 at ``label``; uses x29 and x30."""
+    program.li(29, warps)
+    program.la(30, label)
+    program.add(wspawn(29, 30))

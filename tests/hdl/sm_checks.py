@@ -1,0 +1,113 @@
+"""What must hold in every run, whatever the program: the front end's contract, recounted from the probe."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hdl.execute.control import RESOLVE
+from hdl.layouts.probe import StallReason
+from tests.hdl.sm_harness import LINE, Cycle, Run
+
+__all__ = ["check_front_end", "reference_pick"]
+
+#: d: instruction-buffer slots of a warp, and so the NOPs of an activation or a redirect.
+DEPTH = 4
+
+#: Opcodes of branches, jalr, jal, the SIMT extension and fence.i (with funct3 1).
+_CONTROL = {0x63, 0x67, 0x6F, 0x0B}
+
+
+def is_control(instruction: int) -> bool:
+    """Whether the warp is not eligible before the instruction has resolved."""
+    return instruction & 0x7F in _CONTROL or instruction & 0x707F == 0x100F
+
+
+def is_waiting(instruction: int) -> bool:
+    """bar or wspawn: may resolve later than R."""
+    return instruction & 0x7F == 0x0B and instruction >> 12 & 7 in (1, 4)
+
+
+def reference_pick(policy: str, last: int, eligible: int, warps: int) -> int:
+    """The selected warp (policies.md); ``eligible`` is not empty."""
+    if policy != "lrr" and eligible >> last & 1:
+        return last
+    first = 0 if policy == "gtlo" else last + 1
+    return next(w % warps for w in range(first, first + warps) if eligible >> (w % warps) & 1)
+
+
+def check_front_end(run: Run) -> None:
+    """Selection, NOPs, program order, resolution and suspension of every warp (design.md section 3, P1-P5 and P7)."""
+    last = run.config.warps - 1
+    for cycle in run.cycles:
+        expected = reference_pick(run.policy, last, cycle.eligible, run.config.warps) if cycle.eligible else None
+        assert cycle.select == expected, f"cycle {cycle.number}: {cycle.select}, {run.policy} picks {expected}"
+        assert cycle.eligible & ~cycle.active == 0, f"cycle {cycle.number}: an inactive warp is eligible"
+        last = last if expected is None else expected
+    for warp in range(run.config.warps):
+        _check_nops(run, warp)
+        _check_order(run, warp)
+        _check_resolution(run, warp)
+        _check_suspension(run, warp)
+
+
+def _redirects(run: Run, warp: int) -> list[int]:
+    return [c.number for c in run.cycles if c.resolve == warp and c.redirect]
+
+
+def _check_nops(run: Run, warp: int) -> None:
+    """A pop is the slot that the fetch of the d-th selection before filled: with a NOP if it missed or was squashed."""
+    missed = set(run.misses(warp))
+    redirects = _redirects(run, warp)
+    selections = run.selections(warp)
+    for index, (cycle, pc) in enumerate(selections):
+        if index < DEPTH:
+            expected = True
+        else:
+            fetched = selections[index - DEPTH][0]
+            expected = fetched + 1 in missed or any(fetched < redirect < cycle for redirect in redirects)
+        assert (pc is None) == expected, f"warp {warp}, cycle {cycle}: NOP is {pc is None}, expected {expected}"
+
+
+def _check_order(run: Run, warp: int) -> None:
+    """Between redirects and activations pcs follow one another; every fetch is of the pc that issues d pops later."""
+    breaks = sorted(_redirects(run, warp) + [c.number for c in run.cycles if c.activate >> warp & 1])
+    issues = run.issues(warp)
+    for (before, pc), (after, following) in pairwise(issues):
+        if not any(before < cycle < after for cycle in breaks):
+            assert following == pc + 4, f"warp {warp}, cycle {after}: {following:#x} after {pc:#x}"
+    selections = run.selections(warp)
+    for (fetched, _), (cycle, pc) in zip(selections, selections[DEPTH:], strict=False):
+        at = run.cycles[fetched].pcs[warp]
+        assert pc in (None, at), f"warp {warp}: cycle {fetched} fetched {at:#x}, cycle {cycle} issues {pc:#x}"
+
+
+def _check_resolution(run: Run, warp: int) -> None:
+    """A control instruction keeps its warp out in t+1..t+R; it resolves in t+R, only bar and wspawn may take longer."""
+    resolutions = {c.number for c in run.cycles if c.resolve == warp}
+    expected = set()
+    for t, _ in run.issues(warp):
+        issue = run.cycles[t + 2].issue
+        if is_control(issue.instruction):
+            out = [c.number for c in run.cycles[t + 1:t + RESOLVE + 1] if c.eligible >> warp & 1]
+            assert not out, f"warp {warp} has a control instruction from {t} and is eligible in {out}"
+            if not is_waiting(issue.instruction):
+                expected.add(t + RESOLVE)
+    faulted = run.fault is not None and run.fault.warp == warp
+    assert expected - resolutions == set() or faulted, f"warp {warp} did not resolve in {expected - resolutions}"
+
+
+def _check_suspension(run: Run, warp: int) -> None:
+    """After a miss the warp is out until its line is there, or its fetch was squashed, and no longer."""
+    redirects = set(_redirects(run, warp))
+    for miss in run.misses(warp):
+        line = run.cycles[miss + 1].pcs[warp] // LINE * LINE
+        for cycle in run.cycles[miss:]:
+            assert not cycle.eligible >> warp & 1, f"warp {warp} is eligible in {cycle.number}, missed in {miss}"
+            if cycle.refill == line or (cycle.number in redirects and cycle.number > miss):
+                _check_awake(run, run.cycles[cycle.number + 1], warp)
+                break
+
+
+def _check_awake(run: Run, cycle: Cycle, warp: int) -> None:
+    """In the cycle after the refill nothing of the miss is left (that cycle's own lookup cannot be this warp's)."""
+    assert cycle.reasons[warp] != StallReason.ICACHE, f"warp {warp} still waits for its line in {cycle.number}"

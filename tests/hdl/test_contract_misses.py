@@ -1,0 +1,178 @@
+"""I-cache misses: one NOP each, suspension to the refill, one request a line (design.md section 3)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hdl.presets import BASE, TINY
+from sim import asm
+from sim.asm import Program
+from tests.hdl.sm_checks import check_front_end
+from tests.hdl.sm_harness import START, Run, finish, run_program, spawn
+
+
+def _straight(words: int) -> Program:
+    """``words`` instructions in all, of which the last two end the warp."""
+    p = Program()
+    p.add(*[asm.addi(5 + i % 20, 0, i) for i in range(words - 2)])
+    finish(p)
+    return p
+
+
+def _to_next_line(p: Program) -> None:
+    """At least one NOP, so that twice leaves a line out."""
+    p.add(asm.nop())
+    while p.here % 64:
+        p.add(asm.nop())
+
+
+def _everywhere(warps: int, words: int, stagger: int = 0) -> Program:
+    """All warps run the same straight line; warp 0 reaches it ``stagger`` NOPs after it has spawned the others."""
+    p = Program()
+    spawn(p, warps, "line")
+    p.add(*[asm.nop()] * stagger)
+    p.jal(0, "line")
+    _to_next_line(p)
+    p.label("line")
+    p.add(*[asm.addi(5, 5, 1)] * words)
+    finish(p)
+    return p
+
+
+def _nops(run: Run, warp: int) -> int:
+    return sum(pc is None for _, pc in run.selections(warp))
+
+
+@pytest.mark.parametrize("latency", [1, 2, 7, 30])
+def test_a_line_costs_one_nop(latency):
+    """Four lines, four misses, d + 4 NOPs, each in front of the first instruction of its line."""
+    run = run_program(TINY, _straight(58), latency=latency)
+    check_front_end(run)
+    assert len(run.misses(0)) == 4
+    assert [run.nops_before(START + 64 * line) for line in range(4)] == [5, 1, 1, 1]
+    # The warp's end: nothing more is selected, so all NOPs are in front of an instruction.
+    assert _nops(run, 0) == 8
+    assert [pc for _, pc in run.issues(0)] == [START + 4 * i for i in range(58)]
+
+
+def test_hit_latency():
+    """Selection to poppable: t_F + 1 = 4. A warp alone, selected in every cycle, pops in t+4 what it fetched in t."""
+    run = run_program(TINY, _straight(14), latency=3)
+    check_front_end(run)
+    first = run.issued_at(START)
+    selected = [cycle for cycle, _ in run.selections(0)]
+    assert selected[1:18] == list(range(first - 4, first + 13))
+    # The fetch of START that hit was made by the first selection after the refill.
+    (refill,) = (c.number for c in run.cycles if c.refill == START)
+    assert selected[1] == refill + 1 == first - 4
+    assert run.cycles[first - 4].pcs[0] == START
+
+
+@pytest.mark.parametrize("latency", [1, 5, 12])
+def test_suspended_from_the_lookup_to_the_refill(latency):
+    """Selected in t, the miss is signalled in t+1 and the warp out already; the cycle after the refill it is back."""
+    run = run_program(TINY, _straight(40), latency=latency)
+    check_front_end(run)
+    assert len(run.misses(0)) == 3
+    for miss in run.misses(0):
+        assert run.cycles[miss - 1].select == 0
+        # Miss in t+1, requested in t+2.
+        refill = miss + 1 + latency
+        assert run.cycles[refill].refill is not None
+        assert not any(run.cycles[c].eligible & 1 for c in range(miss, refill + 1))
+        assert run.cycles[refill + 1].select == 0
+
+
+def test_other_warps_go_on_during_a_miss():
+    """Warp 1 spins in a line that is there; warp 0's miss takes 60 cycles."""
+    p = Program()
+    spawn(p, 2, "spin")
+    p.jal(0, "far")
+    p.label("spin")
+    p.li(5, 20)
+    p.label("again")
+    p.add(asm.addi(5, 5, -1))
+    p.branch(asm.bne, 5, 0, "again")
+    finish(p)
+    p.add(*[asm.nop()] * 40)
+    p.label("far")
+    finish(p)
+    run = run_program(TINY, p, latency=lambda request: 60 if request.number else 3)
+    check_front_end(run)
+    miss = run.misses(0)[-1]
+    between = [pc for cycle, pc in run.issues(1) if miss < cycle < miss + 60]
+    assert between.count(p.address("again")) >= 5
+
+
+@pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
+def test_misses_to_one_line_share_one_request(policy):
+    """Four warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
+    run = run_program(BASE, _everywhere(4, 40), latency=20, policy=policy)
+    check_front_end(run)
+    lines = [request.line for request in run.requests]
+    assert len(lines) == len(set(lines))
+    assert len(run.misses()) > len(lines)
+    for warp in range(4):
+        assert _nops(run, warp) == 4 + len(run.misses(warp)) + (4 if warp == 0 else 0)
+
+
+def test_two_warps_in_two_lines_wait_for_their_own():
+    """Warp 1's line comes long before warp 0's: it goes on at once."""
+    p = Program()
+    spawn(p, 2, "other")
+    p.jal(0, "mine")
+    _to_next_line(p)
+    _to_next_line(p)
+    p.label("mine")
+    finish(p)
+    _to_next_line(p)
+    p.label("other")
+    finish(p)
+    mine, other = p.address("mine") // 64 * 64, p.address("other") // 64 * 64
+    run = run_program(TINY, p, latency=lambda request: 80 if request.line == mine else 4)
+    check_front_end(run)
+    assert {mine, other} <= {request.line for request in run.requests}
+    assert run.issues(1)[-1][0] < run.issued_at(p.address("mine"), 0)
+    (refill,) = (c.number for c in run.cycles if c.refill == mine)
+    # The fetch made in the cycle after the refill issues four selections later.
+    assert run.issued_at(p.address("mine"), 0) == refill + 1 + 4
+
+
+def test_miss_whose_refill_comes_in_its_very_cycle():
+    """Swept over the latency until a second warp's miss meets the refill of its line; it is selectable in the next."""
+    met = []
+    for latency in range(1, 14):
+        run = run_program(TINY, _everywhere(2, 20, stagger=3), latency=latency)
+        check_front_end(run)
+        for cycle in run.cycles:
+            if cycle.miss is None or cycle.refill is None:
+                continue
+            following = run.cycles[cycle.number + 1]
+            if cycle.refill == following.pcs[cycle.miss] // 64 * 64:
+                met.append(latency)
+                assert not cycle.eligible >> cycle.miss & 1
+                assert following.reasons[cycle.miss] == 0
+                assert following.eligible >> cycle.miss & 1
+        if met:
+            break
+    assert met, "no latency made a miss meet the refill of its own line"
+
+
+@pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
+def test_random_latencies(config):
+    """Every response after 1 to 25 cycles, in any order; the checks are those of every run."""
+    for seed in range(3):
+        rng = random.Random(seed)
+        try:
+            run = run_program(config, _everywhere(config.warps, 60, stagger=rng.randrange(8)),
+                              latency=lambda _, rng=rng: rng.randint(1, 25),
+                              policy=rng.choice(config.policies))
+            check_front_end(run)
+            for warp in range(config.warps):
+                # Program order: 60 increments, whatever the misses.
+                assert run.register(5, warp) == {0: run.writes(5, warp)[0][1][0] + 59}
+                assert len(run.writes(5, warp)) == 60
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
