@@ -1,6 +1,6 @@
 """Random SIMT programs without races: their result does not depend on the order in which warps execute.
 
-Every hart has 64 bytes of global and 32 of local memory of its own. Warps read each other's only between two barriers.
+Every hart has 8, 16 or 64 bytes of global and 32 of local memory of its own. Warps read each other's only between two barriers.
 """
 
 from sim import asm
@@ -15,7 +15,7 @@ SCRATCH, ONE = R["t0"], R["t1"]
 #: One register for each nesting level: stack pointer or saved mask, loop counter, loop bound.
 POINTER, COUNTER, BOUND = R["s6"], R["s9"], R["t3"]
 LEVELS = 3
-GLOBAL_BYTES, LOCAL_BYTES = 64, 32
+LOCAL_BYTES = 32
 
 BINARY = (
     asm.add, asm.sub, asm.sll, asm.slt, asm.sltu, asm.xor, asm.srl, asm.sra, asm.or_, asm.and_, asm.mul, asm.mulh,
@@ -29,10 +29,13 @@ CSRS = (0xCC0, 0xCC1, 0xCC4, 0xF14, 0x001, 0x003)
 
 
 class RandomProgram:
-    """Builds one program from ``rng``; ``program`` holds it."""
+    """Builds one program from ``rng``; ``program`` holds it. Without ``floats`` it has integer instructions only."""
 
-    def __init__(self, rng, config, blocks=12):
+    def __init__(self, rng, config, blocks=12, floats=True):
         self.rng = rng
+        self.floats = floats
+        # A hart's own slot of global memory: small ones share lines between lanes and warps.
+        self.slot_bits = rng.choice([3, 4, 6])
         self.program = Program(config.memory_map.start)
         self._labels = 0
         self._prologue(config)
@@ -62,24 +65,28 @@ class RandomProgram:
         p.li(COUNT, config.warps)
         p.add(asm.csrr(SCRATCH, 0xF14))
         p.li(OWN, config.memory_map.user)
-        p.add(asm.slli(ONE, SCRATCH, 6), asm.add(OWN, OWN, ONE))
+        p.add(asm.slli(ONE, SCRATCH, self.slot_bits), asm.add(OWN, OWN, ONE))
         p.li(OWN_LOCAL, config.memory_map.local)
         p.add(asm.slli(ONE, SCRATCH, 5), asm.add(OWN_LOCAL, OWN_LOCAL, ONE))
         # The slot of the same lane in the next warp.
         p.li(ONE, config.threads)
         p.add(asm.add(SCRATCH, SCRATCH, ONE))
         p.li(ONE, config.harts)
-        p.add(asm.remu(SCRATCH, SCRATCH, ONE), asm.slli(SCRATCH, SCRATCH, 6))
+        p.add(asm.remu(SCRATCH, SCRATCH, ONE), asm.slli(SCRATCH, SCRATCH, self.slot_bits))
         p.li(OTHER, config.memory_map.user)
         p.add(asm.add(OTHER, OTHER, SCRATCH))
         for register in FREE:
             p.li(register, rng.getrandbits(32))
-            p.add(asm.csrr(SCRATCH, 0xF14), asm.mul(register, register, SCRATCH), asm.fmv_w_x(register - 8, register))
+            p.add(asm.csrr(SCRATCH, 0xF14), asm.mul(register, register, SCRATCH))
+            if self.floats:
+                p.add(asm.fmv_w_x(register - 8, register))
 
     def _straight(self):
         p, rng = self.program, self.rng
         rd, rs1, rs2 = rng.choice([*FREE, 0]), rng.choice(FREE), rng.choice(FREE)
         kind = rng.randrange(8)
+        if not self.floats and 4 <= kind < 6:
+            kind = rng.choice([0, 7])
         if kind < 3:
             p.add(rng.choice(BINARY)(rd, rs1, rs2))
         elif kind < 4:
@@ -92,7 +99,7 @@ class RandomProgram:
             p.add(asm.csrr(rd, rng.choice(CSRS)))
         else:
             op, size = rng.choice(MEMORY)
-            base, space = rng.choice([(OWN, GLOBAL_BYTES), (OWN_LOCAL, LOCAL_BYTES)])
+            base, space = rng.choice([(OWN, 1 << self.slot_bits), (OWN_LOCAL, LOCAL_BYTES)])
             p.add(op(rd if op(0, 0, 0) & 0x7F == 3 else rs1, rng.randrange(space // size) * size, base))
 
     def _block(self, level):

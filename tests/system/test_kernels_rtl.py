@@ -1,0 +1,45 @@
+"""Every integer kernel on the RTL in lock step: presets, policies, memory models."""
+
+import itertools
+
+import pytest
+
+from hdl.presets import BASE, MID, PAPER, TINY
+from sim.kernel import kernels, prepare
+from sim.runner import RunRequest, run_many
+from tests.system.rtl_programs import problems
+
+#: Small sizes that are no multiple of the lanes, so that the remainders run too. A matrix kernel takes the square.
+SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
+PRESETS = {"TINY": TINY, "BASE": BASE, "MID": MID}
+MATRIX_KERNELS = ("sgemm", "transpose")
+MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60, seed) for seed in range(1, 6)]
+NAMES = [kernel.name for kernel in kernels() if "int32" in kernel.types]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_kernel_in_lock_step(preset, name):
+    """Each policy on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
+    config = PRESETS[preset]
+    size = SIZES[preset][name in MATRIX_KERNELS]
+    combinations = list(itertools.product(config.policies, MEMORIES))
+    launches = [prepare(name, "int32", size, seed, config) for seed in range(len(combinations))]
+    results = run_many(config, [
+        RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True)
+        for launch, (policy, (memory, latency, seed)) in zip(launches, combinations, strict=True)
+    ])
+    for result, launch, combination in zip(results, launches, combinations, strict=True):
+        assert not problems(result), f"{combination}: {problems(result)}"
+        assert not launch.check(result.memory), combination
+        counted = result.counters
+        assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values())
+
+
+@pytest.mark.parametrize(("name", "size"), [("vecadd", 1024), ("sgemm", 32), ("psort", 1024), ("diverge", 1024)])
+def test_kernel_at_the_papers_size(name, size):
+    """32 warps of 32 threads, n = 1024."""
+    launch = prepare(name, "int32", size, 1, PAPER)
+    (result,) = run_many(PAPER, [RunRequest(launch=launch, policy="gtlrr", check=True)])
+    assert not problems(result), problems(result)
+    assert not launch.check(result.memory)

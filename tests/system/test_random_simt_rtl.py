@@ -1,0 +1,33 @@
+"""Random SIMT programs on the RTL, every commit compared with the golden model (lock step)."""
+
+import random
+
+import pytest
+
+from hdl.presets import BASE, MID, TINY
+from sim.runner import RunRequest, run_many
+from tests.sim.iss.iss_programs import RandomProgram
+from tests.system.rtl_programs import RawProgram, problems
+
+SEED = 20261121
+MEMORIES = [("fixed", 1), ("fixed", 20), ("random", 40)]
+
+
+def requests_for(config, count, seed):
+    """``count`` random programs, each with a policy and a memory model of its own."""
+    for number in range(count):
+        rng = random.Random(f"{seed}/{config.warps}x{config.threads}/{number}")
+        program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=False).program
+        memory, latency = rng.choice(MEMORIES)
+        yield RunRequest(
+            launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory,
+            latency=latency, seed=number, check=True, max_cycles=400_000,
+        )
+
+
+@pytest.mark.parametrize(("config", "count"), [(TINY, 80), (BASE, 80), (MID, 50)], ids=["TINY", "BASE", "MID"])
+def test_random_programs_agree_with_the_golden_model(config, count):
+    results = run_many(config, list(requests_for(config, count, SEED)))
+    bad = [f"program {number}: {text}" for number, result in enumerate(results) for text in problems(result)[:1]]
+    assert len(results) == count
+    assert not bad, f"seed {SEED}\n" + "\n".join(bad[:5])
