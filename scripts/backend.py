@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import typer
 
 from hdl.config import SmConfig
+from hdl.presets import PAPER
 
 from .errors import UsageError
 from .progress import Report
@@ -46,7 +48,7 @@ class Backend(Protocol):
         """Synthesizable Verilog."""
 
     def iss_speed(self) -> float:
-        """Warp-instructions a second of the golden model, measured once."""
+        """Warp-instructions a second of the golden model: one run of psort, PAPER, 1024 elements."""
 
 
 @contextmanager
@@ -110,9 +112,21 @@ class SimBackend:
 
     def iss_speed(self) -> float:
         """See :class:`Backend`."""
-        from sim.iss.bench import measure
+        from sim.iss import EndStatus, Iss
+        from sim.kernel import load_into
+        from sim.memory.store import SparseMemory
 
-        return measure()
+        launch = self.prepare("psort", "int32", 1024, 1, PAPER)
+        memory = SparseMemory(PAPER.memory_map)
+        load_into(launch, memory)
+        iss = Iss(PAPER, memory)
+        iss.launch(launch.entry, launch.argument_address)
+        began = time.perf_counter()
+        end = iss.run(1 << 40)
+        seconds = time.perf_counter() - began
+        if end.status is not EndStatus.ENDED or launch.check(memory):
+            raise RuntimeError(f"psort gave a wrong result on the golden model: {end}")
+        return end.executed / seconds
 
 
 def backend_of(ctx: typer.Context) -> Backend:

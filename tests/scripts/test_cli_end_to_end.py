@@ -190,3 +190,21 @@ def test_the_installed_command_lists_every_kernel():
     assert (done.returncode, done.stderr) == (0, "")
     names = [kernel["name"] for kernel in json.loads(done.stdout)]
     assert names == ["vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge"]
+
+
+def test_bench_runs_the_real_thing(capsys):
+    assert main(["bench", "--preset", "TINY", "--repeat", "1", "--json", "-"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["presets"]["TINY"]["total_cycles"] > 256 * 256
+    assert value["presets"]["TINY"]["cycles_per_second"] > 0
+    assert value["iss_instructions_per_second"] > 0
+
+
+@pytest.mark.long
+def test_the_speeds_that_the_project_promises(capsys):
+    """With several times the promised speed on an idle machine, this holds on a busy one too."""
+    assert main(["bench", "--preset", "BASE", "--preset", "PAPER", "--json", "-"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["presets"]["BASE"]["cycles_per_second"] >= 100_000
+    assert value["presets"]["PAPER"]["cycles_per_second"] >= 25_000
+    assert value["iss_instructions_per_second"] >= 1_000_000
