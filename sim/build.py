@@ -73,11 +73,12 @@ def _require_tools() -> None:
             raise BuildError(f"{program} is missing: install the Debian package {package}")
 
 
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "-"
+def _versions() -> list[str]:
+    return [sys.version, *map(importlib.metadata.version, _KEY_PACKAGES)]
+
+
+def _digest(*content: object) -> str:
+    return hashlib.sha256(repr((*content, _VERILATOR_FLAGS, _MAKE_FLAGS)).encode()).hexdigest()[:16]
 
 
 def _key(config: SmConfig, verilog: str | None, waves: bool) -> str:
@@ -92,8 +93,7 @@ def _key(config: SmConfig, verilog: str | None, waves: bool) -> str:
     for path in (*sources, *_TB_SOURCES, Path(__file__), Path(__file__).with_name("runner_records.py")):
         digest.update(f"{path.relative_to(_ROOT)}\0".encode())
         digest.update(path.read_bytes())
-    digest.update(repr((config, waves, sys.version_info[:2], [_version(name) for name in _KEY_PACKAGES])).encode())
-    return digest.hexdigest()[:24]
+    return _digest(digest.hexdigest(), config, waves, _versions())
 
 
 def layout_header(config: SmConfig) -> str:
@@ -153,7 +153,25 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
         str(main), str(_TB_SOURCES[1]), str(_TB_SOURCES[0]), "metronome_sm.v",
     ], folder, env)
     progress("compile")
+    runtime = folder.parent / f"runtime-{_digest(_versions(), waves)}"
+    if runtime.exists():
+        for path in runtime.iterdir():
+            shutil.copy(path, folder / "obj")
     _call(["make", "-j", "2", "-C", "obj", "-f", f"{_PREFIX}.mk", *_MAKE_FLAGS], folder, env)
+    _keep_runtime(folder / "obj", runtime)
+
+
+def _keep_runtime(objects: Path, runtime: Path) -> None:
+    """Keep the objects of Verilator's own library, the same for every design and half of a small one's build."""
+    if runtime.exists():
+        return
+    folder = Path(tempfile.mkdtemp(prefix="tmp-runtime-", dir=runtime.parent))
+    for path in objects.glob("verilated*.o"):
+        shutil.copy(path, folder)
+    try:
+        folder.rename(runtime)
+    except OSError:  # another process was faster
+        shutil.rmtree(folder)
 
 
 @contextlib.contextmanager
