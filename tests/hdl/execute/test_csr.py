@@ -1,0 +1,254 @@
+"""CsrUnit against isa.md's table of CSRs."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from hdl.config import SmConfig
+from hdl.execute.csr import CsrUnit
+from hdl.isa.ops import CsrOp
+
+CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
+ARGUMENT = 0xDEAD_BEE4
+
+FFLAGS, FRM, FCSR, MSCRATCH, MREGION = 0x001, 0x002, 0x003, 0x340, 0x7C0
+#: isa.md, "CSRs": reads 0, writes ignored.
+ZERO = (0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744)
+READ_ONLY = (0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3)
+WINDOW = (*range(0xB00, 0xB20), *range(0xB80, 0xBA0))
+EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, *ZERO, *READ_ONLY, *WINDOW}
+
+#: The region's counters from 0xB03 on (isa.md); the two oracles' counters are not there yet and read 0.
+COUNTERS = ("committed", "nops", None, None, "icache_misses", "taken_branches", "loads", "load_wait_cycles")
+
+
+def _simulate(dut: CsrUnit, testbench: Any) -> None:
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
+
+
+def _drive(ctx: Any, dut: CsrUnit, op: CsrOp, number: int, *, source: int = 0, immediate: bool = False, rs1: int = 0,
+           warp: int = 0, mask: int = 1, valid: int = 1) -> None:
+    """One access; ``source`` is the rs1 field of the instruction: a register number or a 5-bit immediate."""
+    for port, value in ((dut.valid, valid), (dut.op, op.value), (dut.use_imm, immediate), (dut.warp, warp),
+                        (dut.immediate, source << 12 | number), (dut.rs1, rs1), (dut.mask, mask)):
+        ctx.set(port, value)
+
+
+async def _start(ctx: Any, dut: CsrUnit) -> None:
+    ctx.set(dut.argument, ARGUMENT)
+    ctx.set(dut.start, 1)
+    await ctx.tick()
+    ctx.set(dut.start, 0)
+
+
+def test_which_numbers_exist():
+    """All 4096 numbers, read and written."""
+    dut = CsrUnit(CONFIG)
+
+    async def testbench(ctx: Any) -> None:
+        unreadable, unwritable = set(), set()
+        _drive(ctx, dut, CsrOp.RS, 0, valid=0)
+        for number in range(4096):
+            ctx.set(dut.immediate, number)
+            if ctx.get(dut.unknown):
+                unreadable.add(number)
+        ctx.set(dut.op, CsrOp.RW.value)
+        for number in range(4096):
+            ctx.set(dut.immediate, number)
+            if ctx.get(dut.unknown):
+                unwritable.add(number)
+        assert set(range(4096)) - unreadable == EXISTS
+        assert set(range(4096)) - unwritable == EXISTS - set(READ_ONLY)
+
+    _simulate(dut, testbench)
+
+
+@pytest.mark.parametrize("op", [CsrOp.RS, CsrOp.RC])
+@pytest.mark.parametrize("immediate", [False, True])
+def test_read_only_number_is_written_unless_the_source_field_is_zero(op, immediate):
+    """csrrs and csrrc with x0 or 0 do not write; with any other field they do, whatever the register holds."""
+    dut = CsrUnit(CONFIG)
+
+    async def testbench(ctx: Any) -> None:
+        for number in READ_ONLY:
+            for source in (0, 1, 16, 31):
+                _drive(ctx, dut, op, number, source=source, immediate=immediate)
+                assert ctx.get(dut.unknown) == (source != 0), (hex(number), source)
+
+    _simulate(dut, testbench)
+
+
+def _identity(number: int, warp: int, mask: int, active: int) -> tuple[int, bool]:
+    """Value and whether the lane is added."""
+    return {
+        0xCC0: (0, True), 0xCC1: (warp, False), 0xCC2: (1, False), 0xCC3: (active, False), 0xCC4: (mask, False),
+        0xF11: (0, False), 0xF12: (0, False), 0xF13: (0, False), 0xF14: (4 * (warp + 4 * 1), True),
+        0xFC0: (4, False), 0xFC1: (4, False), 0xFC2: (3, False), 0xFC3: (0xFFFF_0000, False),
+    }[number]
+
+
+def test_identity():
+    """The read-only CSRs of every warp, with random masks, and misa."""
+    dut = CsrUnit(CONFIG)
+    rng = random.Random(5)
+
+    async def testbench(ctx: Any) -> None:
+        for number in READ_ONLY:
+            for warp in range(4):
+                mask, active = rng.getrandbits(4), rng.getrandbits(4)
+                _drive(ctx, dut, CsrOp.RS, number, warp=warp, mask=mask)
+                ctx.set(dut.active, active)
+                expected = _identity(number, warp, mask, active)
+                assert (ctx.get(dut.value), ctx.get(dut.add_lane)) == expected, (hex(number), warp)
+        _drive(ctx, dut, CsrOp.RS, 0x301)
+        # misa: MXL = 1 in 31..30, and the letters' bits.
+        assert ctx.get(dut.value) == 1 << 30 | sum(1 << "ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(c) for c in "IMFX")
+        assert not ctx.get(dut.add_lane)
+
+    _simulate(dut, testbench)
+
+
+def test_zeros_ignore_writes():
+    dut = CsrUnit(CONFIG)
+
+    async def testbench(ctx: Any) -> None:
+        await _start(ctx, dut)
+        for number in ZERO:
+            _drive(ctx, dut, CsrOp.RW, number, source=5, rs1=0xFFFF_FFFF)
+            assert not ctx.get(dut.unknown)
+            await ctx.tick()
+            _drive(ctx, dut, CsrOp.RS, number)
+            assert ctx.get(dut.value) == 0, hex(number)
+        # Nor do they touch anything else.
+        for number, value in ((MSCRATCH, ARGUMENT), (FCSR, 0), (MREGION, 0)):
+            _drive(ctx, dut, CsrOp.RS, number)
+            assert ctx.get(dut.value) == value
+
+    _simulate(dut, testbench)
+
+
+class _Model:
+    """The CSRs that keep what is written."""
+
+    def __init__(self) -> None:
+        self.fcsr = [0] * CONFIG.warps
+        self.scratch = ARGUMENT
+        self.region = 0
+
+    def read(self, number: int, warp: int) -> int:
+        fcsr = self.fcsr[warp]
+        return {FFLAGS: fcsr & 31, FRM: fcsr >> 5, FCSR: fcsr, MSCRATCH: self.scratch, MREGION: self.region}[number]
+
+    def write(self, number: int, warp: int, value: int) -> None:
+        fcsr = self.fcsr[warp]
+        if number == FFLAGS:
+            self.fcsr[warp] = fcsr & 0xE0 | value & 31
+        elif number == FRM:
+            self.fcsr[warp] = fcsr & 31 | (value & 7) << 5
+        elif number == FCSR:
+            self.fcsr[warp] = value & 0xFF
+        elif number == MSCRATCH:
+            self.scratch = value
+        else:
+            self.region = value & 1
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_accesses(seed):
+    """csrrw, csrrs, csrrc and their immediate forms on what can be written, by all warps; mscratch is shared."""
+    dut = CsrUnit(CONFIG)
+    rng = random.Random(seed)
+
+    async def testbench(ctx: Any) -> None:
+        await _start(ctx, dut)
+        model = _Model()
+        for _ in range(600):
+            op, number = rng.choice(list(CsrOp)), rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, MREGION))
+            warp, immediate = rng.randrange(4), rng.random() < 0.5
+            source, rs1, valid = rng.choice((0, rng.randrange(32))), rng.getrandbits(32), rng.random() < 0.9
+            _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
+            what = f"seed {seed}: {op} {number:#x} warp {warp} source {source} immediate {immediate} rs1 {rs1:#x}"
+            old = model.read(number, warp)
+            assert ctx.get(dut.value) == old, what
+            assert (ctx.get(dut.unknown), ctx.get(dut.add_lane)) == (0, 0), what
+            assert ctx.get(dut.region) == model.region, what
+            operand = source if immediate else rs1
+            if valid and op is CsrOp.RW:
+                model.write(number, warp, operand)
+            elif valid and source != 0:
+                model.write(number, warp, old | operand if op is CsrOp.RS else old & ~operand)
+            await ctx.tick()
+
+    _simulate(dut, testbench)
+
+
+def test_unknown_number_changes_nothing():
+    dut = CsrUnit(CONFIG)
+
+    async def testbench(ctx: Any) -> None:
+        await _start(ctx, dut)
+        for number in (0x000, 0x004, 0x341 + 2, 0x7C1, 0xFC0):
+            _drive(ctx, dut, CsrOp.RW, number, source=1, rs1=0xFFFF_FFFF)
+            assert ctx.get(dut.unknown)
+            await ctx.tick()
+        for number, value in ((MSCRATCH, ARGUMENT), (FCSR, 0), (MREGION, 0)):
+            _drive(ctx, dut, CsrOp.RS, number)
+            assert ctx.get(dut.value) == value
+
+    _simulate(dut, testbench)
+
+
+def test_time_and_retired():
+    """mcycle is 0 in the first cycle after the launch; minstret adds the lanes; both start again at a launch."""
+    dut = CsrUnit(CONFIG)
+    rng = random.Random(3)
+
+    async def testbench(ctx: Any) -> None:
+        for _ in range(2):
+            await _start(ctx, dut)
+            total = 0
+            for cycle in range(50):
+                retired = rng.randrange(5)
+                ctx.set(dut.retired, retired)
+                number = rng.choice((0xB00, 0xB02, 0xB80, 0xB82))
+                _drive(ctx, dut, CsrOp.RS, number)
+                expected = {0xB00: cycle, 0xB02: total, 0xB80: 0, 0xB82: 0}[number]
+                assert ctx.get(dut.value) == expected, (hex(number), cycle)
+                total += retired
+                await ctx.tick()
+
+    _simulate(dut, testbench)
+
+
+def test_region_counters():
+    """Each counter behind its own pair of numbers, high half 0x80 above; the window's other numbers read 0."""
+    dut = CsrUnit(CONFIG)
+    rng = random.Random(4)
+
+    async def testbench(ctx: Any) -> None:
+        low: dict[int, int] = {}
+        for offset, name in enumerate(COUNTERS):
+            if name is not None:
+                value = rng.getrandbits(48)
+                ctx.set(dut.counters[name], value)
+                low[0xB03 + offset] = value
+        for reason in range(1, 10):
+            value = rng.getrandbits(48)
+            ctx.set(dut.counters.stalls[reason], value)
+            low[0xB0B + reason - 1] = value
+        for number in range(0xB01, 0xB20):
+            if number == 0xB02:
+                continue
+            for high in (0, 0x80):
+                _drive(ctx, dut, CsrOp.RS, number + high)
+                value = low.get(number, 0)
+                assert ctx.get(dut.value) == (value >> 32 if high else value & 0xFFFF_FFFF), hex(number + high)
+
+    _simulate(dut, testbench)
