@@ -173,6 +173,7 @@ class LsuBench:
         self._lines_left: dict[int, int] = {}
         self._later: list[int | None] = [None, None]
         self.pending: list[int] = []
+        self._held: dict[str, object] = {}
 
     def fail(self, text: str) -> None:
         raise AssertionError(f"seed {self.seed}, cycle {self.cycle}: {text}")
@@ -282,6 +283,8 @@ class LsuBench:
         dut = self.dut
         self.check(not ctx.get(dut.overflow), "overflow")
         self._observe_stores(ctx, program)
+        self._stable(ctx, "mem.request", dut.mem.request)
+        self._stable(ctx, "wb", dut.wb)
         if ctx.get(dut.mem.response.ready) and self._answer is not None:
             self._complete()
         if ctx.get(dut.mem.request.valid) and ctx.get(dut.mem.request.ready):
@@ -296,6 +299,16 @@ class LsuBench:
             lanes = tuple((event.address[lane], event.data[lane]) for lane in range(self.config.threads)
                           if event.mask >> lane & 1)
             self.store_events.append((event.warp, event.pc, event.size, event.mask, lanes))
+
+    def _stable(self, ctx: SimulatorContext, name: str, stream: object) -> None:
+        """What a stream offered and nobody took must still be offered."""
+        valid = ctx.get(stream.valid)
+        payload = ctx.get(stream.payload) if valid else None
+        if name in self._held:
+            self.check(bool(valid) and payload == self._held[name], f"{name} withdrew or changed its payload")
+        self._held.pop(name, None)
+        if valid and not ctx.get(stream.ready):
+            self._held[name] = payload
 
     def _observe_stores(self, ctx: SimulatorContext, program: Sequence[Access]) -> None:
         """A store that memory has not completed must be seen from the cycle after its take on."""

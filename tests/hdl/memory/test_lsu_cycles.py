@@ -13,7 +13,7 @@ LOCAL = 0xFFFF_0000
 
 
 def config_for(threads: int) -> SmConfig:
-    return SmConfig(threads=threads, warps=4, local_bytes=16 * 1024, lsu_tags=16)
+    return SmConfig(threads=threads, warps=4, local_bytes=1024, lsu_tags=16)
 
 
 def local_cost(threads: int, op: LsuOp, address: list[int]) -> int:
@@ -119,3 +119,26 @@ def test_all_tags_are_used() -> None:
                for number in range(20)])
     assert bench.requests[15] == bench.requests[0] + 15
     assert bench.requests[16] > bench.answers[0]
+
+
+def test_local_loads_do_not_hold_up_an_answer_of_memory() -> None:
+    """One global load among local loads that fill the writeback: it is delayed by at most one cycle."""
+    for latency in (1, 2, 7):
+        bench = LsuBench(config_for(2), traffic=Traffic(latency=lambda rng, write, latency=latency: latency))
+        bench.run([Access(warp=0, op=LsuOp.LW, address=[USER, USER + 4], mask=3), *(
+            Access(warp=1 + number % 3, op=LsuOp.LW, rd=number, address=[LOCAL, LOCAL + 4], mask=3)
+            for number in range(24)
+        )])
+        (cycle,) = (part[0] for part in bench.wb if part[1] == 0)
+        assert cycle - (bench.takes[0] + 2 + 4 + latency) in (0, 1), f"latency {latency}"
+
+
+def test_answers_of_memory_do_not_hold_up_a_local_load() -> None:
+    """One local load among global loads that answer one a cycle: it is delayed by at most one cycle."""
+    bench = LsuBench(config_for(2))
+    program = [Access(warp=1 + number % 3, op=LsuOp.LW, rd=number, address=[USER + 8 * number] * 2, mask=3)
+               for number in range(24)]
+    program.insert(12, Access(warp=0, op=LsuOp.LW, address=[LOCAL, LOCAL + 4], mask=3))
+    bench.run(program)
+    (cycle,) = (part[0] for part in bench.wb if part[1] == 0)
+    assert cycle - (bench.takes[12] + 2 + 3) in (0, 1)
