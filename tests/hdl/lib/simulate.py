@@ -1,4 +1,4 @@
-"""Runs a testbench in Amaranth's simulator; shared by the tests of the small parts, the front end and the issue side."""
+"""Runs a testbench in Amaranth's simulator; shared by the tests of small parts, front end and issue side."""
 
 from __future__ import annotations
 
