@@ -13,18 +13,19 @@ __all__ = ["check_front_end", "reference_pick"]
 #: d: instruction-buffer slots of a warp, and so the NOPs of an activation or a redirect.
 DEPTH = 4
 
-#: Opcodes of branches, jalr, jal, the SIMT extension and fence.i (with funct3 1).
-_CONTROL = {0x63, 0x67, 0x6F, 0x0B}
+#: Opcodes of branches, jalr and jal; opcode and funct3 of fence.i; opcode of the SIMT extension (funct3 0 to 5).
+_JUMPS, _FENCE_I, _SIMT = (0x63, 0x67, 0x6F), 0x100F, 0x0B
 
 
 def is_control(instruction: int) -> bool:
     """Whether the warp is not eligible before the instruction has resolved."""
-    return instruction & 0x7F in _CONTROL or instruction & 0x707F == 0x100F
+    simt = instruction & 0x7F == _SIMT and instruction >> 12 & 7 <= 5
+    return simt or instruction & 0x7F in _JUMPS or instruction & 0x707F == _FENCE_I
 
 
 def is_waiting(instruction: int) -> bool:
     """bar or wspawn: may resolve later than R."""
-    return instruction & 0x7F == 0x0B and instruction >> 12 & 7 in (1, 4)
+    return instruction & 0x7F == _SIMT and instruction >> 12 & 7 in (1, 4)
 
 
 def reference_pick(policy: str, last: int, eligible: int, warps: int) -> int:

@@ -129,8 +129,11 @@ class Run:
         return [(c.number, c.write[2]) for c in self.cycles if c.write and c.write[:2] == (warp, rd)]
 
     def register(self, rd: int, warp: int = 0) -> dict[int, int]:
-        """The lanes of the last write to ``rd``."""
-        return self.writes(rd, warp)[-1][1]
+        """The lanes of ``rd`` that were written, with their last values."""
+        lanes: dict[int, int] = {}
+        for _, values in self.writes(rd, warp):
+            lanes |= values
+        return lanes
 
     def misses(self, warp: int | None = None) -> list[int]:
         """The cycles in which a fetch of ``warp`` (None: any) missed."""
