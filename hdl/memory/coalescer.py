@@ -17,13 +17,13 @@ _STORE = LsuOp.SB.value.bit_length() - 1
 
 
 class Coalescer(wiring.Component):
-    """Turns the instruction at the head of the queue into line accesses, then local accesses. Combinational but for
-    the lanes already done.
+    """Turns the instruction at the head of the queue into line accesses, then local accesses.
 
-    The lowest remaining lane of global memory chooses the line and all remaining lanes of that line join: one line a
-    cycle. When none is left, ``local_lanes`` offers the remaining lanes of local memory; ``local_served`` says which of
-    them the banks take. The instruction is popped in the cycle that serves its last lane, so one whose lanes share a
-    line takes one cycle. A misaligned instruction is popped when ``fault_ready`` and does nothing else.
+    Combinational but for the lanes already done. The lowest remaining lane of global memory chooses the line and all
+    remaining lanes of that line join: one line a cycle. When none is left, ``local_lanes`` offers the remaining lanes
+    of local memory; ``local_served`` says which of them the banks take. The instruction is popped in the cycle that
+    serves its last lane, so one whose lanes share a line takes one cycle. A misaligned instruction is popped when
+    ``fault_ready`` and does nothing else.
 
     Ports
     -----
