@@ -248,21 +248,18 @@ def _float(f: _Fields) -> Instruction | None:
 
 
 def _simt(f: _Fields) -> Instruction | None:
-    if f.funct7 != 0:
-        return None
-    if f.funct3 == 0:
-        return Instruction(f.word, "tmc", simt.tmc(f.rs1), control=True, alone=True)
-    if f.funct3 == 1:
-        return Instruction(f.word, "wspawn", simt.wspawn(f.rs1, f.rs2), control=True, alone=True)
-    if f.funct3 == 2:
-        return Instruction(f.word, "split", simt.split(f.target, f.rs1, bool(f.rs2 & 1)), rd=f.rd, control=True)
-    if f.funct3 == 3:
-        return Instruction(f.word, "join", simt.join(f.rs1), control=True)
-    if f.funct3 == 4:
-        return Instruction(f.word, "bar", simt.bar(f.rs1, f.rs2), control=True, alone=True)
-    if f.funct3 == 5:
-        return Instruction(f.word, "pred", simt.pred(f.rs1, f.rs2, bool(f.rd & 1)), control=True)
-    return None
+    makers: dict[int, Callable[[], Instruction]] = {
+        0: lambda: Instruction(f.word, "tmc", simt.tmc(f.rs1), control=True, alone=True),
+        1: lambda: Instruction(f.word, "wspawn", simt.wspawn(f.rs1, f.rs2), control=True, alone=True),
+        2: lambda: Instruction(
+            f.word, "split", simt.split(f.target, f.rs1, bool(f.rs2 & 1)), rd=f.rd, control=True,
+        ),
+        3: lambda: Instruction(f.word, "join", simt.join(f.rs1), control=True),
+        4: lambda: Instruction(f.word, "bar", simt.bar(f.rs1, f.rs2), control=True, alone=True),
+        5: lambda: Instruction(f.word, "pred", simt.pred(f.rs1, f.rs2, bool(f.rd & 1)), control=True),
+    }
+    make = makers.get(f.funct3) if f.funct7 == 0 else None
+    return None if make is None else make()
 
 
 _OPCODES: dict[int, Callable[[_Fields], Instruction | None]] = {

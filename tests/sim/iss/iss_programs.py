@@ -1,6 +1,7 @@
 """Random SIMT programs without races: their result does not depend on the order in which warps execute.
 
-Every hart has 8, 16 or 64 bytes of global and 32 of local memory of its own. Warps read each other's only between two barriers.
+Every hart has 8, 16 or 64 bytes of global and 32 of local memory of its own. Warps read each other's only
+between two barriers.
 """
 
 from sim import asm

@@ -36,7 +36,7 @@ def _drive(ctx: Any, dut: SimtControl, o: Operation | None, reference: Reference
 
 
 def _check(ctx: Any, dut: SimtControl, o: Operation | None, reference: Reference) -> None:
-    """This cycle's outputs; steps the reference."""
+    """Compare the outputs of a cycle and step the reference."""
     for w, warp in enumerate(reference.warps):
         assert ctx.get(dut.masks[w]) == warp.mask, (w, o)
     assert (ctx.get(dut.active), ctx.get(dut.waiting)) == (reference.active, reference.waiting), o
