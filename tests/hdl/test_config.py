@@ -1,0 +1,87 @@
+"""SmConfig: every bad value is refused with the field's name, what is allowed and the value given."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from hdl.config import SmConfig
+from hdl.frontend.scheduler import Scheduler
+from hdl.presets import PRESETS
+
+#: Field, a bad value, and the words of the message that say what is allowed.
+BAD = [
+    ("warps", 0, "between 1 and 64"), ("warps", 65, "between 1 and 64"), ("warps", -1, "between 1 and 64"),
+    ("threads", 0, "power of two between 1 and 32"), ("threads", 3, "power of two between 1 and 32"),
+    ("threads", 64, "power of two between 1 and 32"), ("threads", -2, "power of two between 1 and 32"),
+    ("policies", (), "non-empty"), ("policies", ("lrr", "lrr"), "free of repeats"),
+    ("fetch_latency", 2, "must be 3"), ("fetch_latency", 4, "must be 3"),
+    ("line_bytes", 32, "must be 64"),
+    ("icache_ways", 0, "power of two"), ("icache_ways", 3, "power of two"),
+    ("icache_bytes", 256, "at least two sets"), ("icache_bytes", 3 * 4096, "power of two"),
+    ("icache_mshrs", 0, "between 1 and 16"), ("icache_mshrs", 17, "between 1 and 16"),
+    ("local_bytes", 8, "at least one word per lane"), ("local_bytes", 3000, "power of two"),
+    ("lsu_tags", 1, "power of two between 2 and 64"), ("lsu_tags", 128, "power of two between 2 and 64"),
+    ("lsu_tags", 6, "power of two between 2 and 64"),
+    ("latency_alu", 2, "must be 1"), ("latency_csr", 0, "must be 1"), ("latency_simt", 2, "must be 1"),
+    ("latency_mul", 1, "between 2 and 8"), ("latency_mul", 9, "between 2 and 8"),
+    ("latency_div", 33, "between 34 and 40"), ("latency_div", 41, "between 34 and 40"),
+    ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
+]
+
+#: Values at the edge of what is allowed.
+GOOD = [
+    ("warps", 1), ("warps", 64), ("warps", 5), ("threads", 1), ("threads", 32), ("policies", ("gtlo",)),
+    ("icache_ways", 1), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16), ("local_bytes", 16),
+    ("lsu_tags", 2), ("lsu_tags", 64), ("latency_mul", 2), ("latency_mul", 8), ("latency_div", 34),
+    ("latency_div", 40),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "allowed"), BAD, ids=lambda x: str(x))
+def test_bad_value(field, value, allowed):
+    with pytest.raises(ValueError) as caught:
+        SmConfig(**{field: value})
+    message = str(caught.value)
+    assert message.startswith(f"{field} must be ")
+    assert allowed in message
+    assert message.endswith(f"not {value!r}")
+    # dataclasses.replace checks as well.
+    with pytest.raises(ValueError, match=f"^{field} must be "):
+        dataclasses.replace(SmConfig(), **{field: value})
+
+
+@pytest.mark.parametrize(("field", "value"), GOOD, ids=lambda x: str(x))
+def test_good_value(field, value):
+    assert getattr(SmConfig(**{field: value}), field) == value
+
+
+def test_unknown_policy_is_refused_by_the_scheduler():
+    """hdl.config knows no policies: the scheduler that builds them refuses, and names those that there are."""
+    with pytest.raises(ValueError, match=r"policies must be among lrr, gtlrr, gtlo, not 'fifo'"):
+        Scheduler(SmConfig(policies=("lrr", "fifo")))
+
+
+def test_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        SmConfig().warps = 8
+
+
+@pytest.mark.parametrize(("name", "warps", "threads"), [
+    ("TINY", 2, 2), ("BASE", 4, 4), ("MID", 8, 8), ("PAPER", 32, 32)])
+def test_presets(name, warps, threads):
+    """design.md section 1; barriers and stack as isa.md asks for."""
+    config = PRESETS[name]
+    assert (config.warps, config.threads, config.harts) == (warps, threads, warps * threads)
+    assert config.buffer_depth == 4
+    assert config.barriers >= max(1, warps // 2)
+    assert config.stack_depth >= max(1, threads - 1)
+
+
+@pytest.mark.parametrize("count", range(1, 65))
+def test_widths_hold_every_number(count):
+    config = SmConfig(warps=count)
+    assert 1 << config.warp_bits >= count > (1 << config.warp_bits - 1 if count > 2 else 0)
+    # A power of two, so that an id modulo their number is its low bits.
+    assert config.barriers & config.barriers - 1 == 0
