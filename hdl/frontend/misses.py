@@ -23,7 +23,7 @@ class MissUnit(wiring.Component):
       c+1.
     - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
 
-    ``pending_line`` holds each warp's fetch line (its pc after the miss), for warps that wait for a miss register.
+    ``pending_line``: the line of each suspended warp (of its pc, to which the miss has put it back).
     Reset: nothing suspended, no request.
     """
 
@@ -118,22 +118,19 @@ class MissUnit(wiring.Component):
         return granted
 
     def _suspend(self, m: Module, *, wanted: Signal, warp: Signal, granted: Signal, answered: Signal) -> None:
-        config = self._config
-        number = encode(granted)
-        for i in range(config.warps):
-            register = Signal(range(max(2, self._count)), name=f"waits_on_{i}")
+        """Warps wake by line, not by register: one that still waits for a register may be served by another's miss."""
+        for i in range(self._config.warps):
             mine: Value = wanted & warp[i]
-            wakes = (self.suspended[i] & ~self._waiting[i] & answered.bit_select(register, 1))
+            wakes = answered.any() & (self.pending_line[i] == self.refill_line)
             with m.If(self.release[i]):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
             with m.Elif(mine):
                 m.d.sync += [
                     self.suspended[i].eq(~(granted & answered).any()),
                     self._waiting[i].eq(~granted.any()),
-                    register.eq(number),
                 ]
             with m.Elif(wakes):
-                m.d.sync += self.suspended[i].eq(0)
+                m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
 
     def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
         """Offers the lowest-numbered unsent miss until memory takes it."""

@@ -1,0 +1,208 @@
+"""The miss unit against a reference that knows, per warp, only the line it is suspended for."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from hdl.config import SmConfig
+from hdl.frontend.misses import MissUnit
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import maybe, simulate
+
+CONFIGS = [
+    replace(BASE, warps=4, icache_mshrs=4),
+    replace(BASE, warps=8, icache_mshrs=2),
+    replace(BASE, warps=6, icache_mshrs=1),
+    replace(BASE, warps=16, icache_mshrs=3),
+]
+
+
+def label(config: SmConfig) -> str:
+    return f"{config.warps}_warps_{config.icache_mshrs}_registers"
+
+
+class MissModel:
+    """One cycle at a time: drives the unit and memory's side, and checks who is suspended and what is asked for."""
+
+    def __init__(self, dut: MissUnit, config: SmConfig, rng: random.Random, what: str) -> None:
+        self.dut, self.config, self.rng, self.what = dut, config, rng, what
+        self.cycle = 0
+        self.waits: dict[int, int] = {}            # warp -> the line it is suspended for
+        self.outstanding: dict[int, list] = {}     # tag -> [line, made before an invalidation]
+        self.missed: set[int] = set()              # lines that were missed and not answered since
+        self.offered: tuple[int, int] | None = None
+        self.accepted: list[tuple[int, int]] = []  # (cycle, line)
+        self.seen: Counter[str] = Counter()
+
+    async def step(self, ctx, *, miss: tuple[int, int] | None = None, release: tuple[int, ...] = (),
+                   invalidate: bool = False, ready: bool = True, answer: int | None = None) -> None:
+        """``answer``: the tag that memory answers in this cycle."""
+        dut, rng = self.dut, self.rng
+        what = f"{self.what}, cycle {self.cycle}"
+        ctx.set(dut.miss, miss is not None)
+        ctx.set(dut.miss_warp, miss[0] if miss else rng.randrange(self.config.warps))
+        ctx.set(dut.miss_line, miss[1] if miss else rng.getrandbits(3))
+        ctx.set(dut.release, sum(1 << w for w in release))
+        ctx.set(dut.invalidate, invalidate)
+        for w in range(self.config.warps):
+            ctx.set(dut.pending_line[w], self.waits.get(w, rng.getrandbits(3)))
+        ctx.set(dut.mem.request.ready, ready)
+        response = dut.mem.response
+        payload = {"tag": answer or 0, "error": rng.getrandbits(1), "data": rng.getrandbits(512)}
+        ctx.set(response.valid, answer is not None)
+        ctx.set(response.payload, payload)
+
+        suspended = {w for w in range(self.config.warps) if ctx.get(dut.suspended) >> w & 1}
+        assert suspended == set(self.waits), f"{what}: suspended {suspended}, expected {self.waits}"
+        answered = self._check_refill(ctx, what, answer, invalidate, payload)
+        self._check_request(ctx, what, ready, miss)
+        if invalidate:
+            for request in self.outstanding.values():
+                request[1] = request[1] or request[2] < self.cycle
+        self._follow(miss, release, answered)
+        await ctx.tick()
+        self.cycle += 1
+
+    def _check_refill(self, ctx, what: str, answer: int | None, invalidate: bool, payload: dict) -> int | None:
+        dut = self.dut
+        assert ctx.get(dut.mem.response.ready) == 1, f"{what}: an answer is not accepted"
+        if answer is None:
+            assert ctx.get(dut.refill_valid) == 0, f"{what}: a refill without an answer"
+            return None
+        line, stale, _ = self.outstanding.pop(answer)
+        self.missed.discard(line)
+        stored = not stale and not invalidate
+        assert ctx.get(dut.refill_valid) == stored, f"{what}: the answer for {line} is {'not ' * (not stored)}stored"
+        self.seen["stale answer"] += not stored
+        if stored:
+            got = ctx.get(dut.refill_line), ctx.get(dut.refill_data), ctx.get(dut.refill_error)
+            assert got == (line, payload["data"], payload["error"]), f"{what}: refill of {line}"
+        return line
+
+    def _check_request(self, ctx, what: str, ready: bool, miss: tuple[int, int] | None) -> None:
+        request = self.dut.mem.request
+        offer = None
+        if ctx.get(request.valid):
+            offer = ctx.get(request.payload.line), ctx.get(request.payload.tag)
+            assert ctx.get(request.payload.write) == 0, f"{what}: a fetch writes"
+        if self.offered is not None:
+            assert offer == self.offered, f"{what}: {self.offered} was offered and became {offer}"
+        self.offered = None if ready else offer
+        if offer is None or not ready:
+            return
+        line, tag = offer
+        assert tag not in self.outstanding, f"{what}: tag {tag} is used twice"
+        assert line in self.missed, f"{what}: line {line} is requested, but no warp missed it"
+        assert line not in [other for other, _, _ in self.outstanding.values()], f"{what}: line {line} asked for twice"
+        self.outstanding[tag] = [line, False, self.cycle]
+        self.accepted.append((self.cycle, line))
+
+    def _follow(self, miss: tuple[int, int] | None, release: tuple[int, ...], answered: int | None) -> None:
+        for w in release:
+            self.seen["squashed"] += w in self.waits
+            self.waits.pop(w, None)
+        if miss is not None:
+            self.seen["shared"] += miss[1] in self.missed
+            self.seen["miss in the refill's cycle"] += miss[1] == answered
+            if miss[1] != answered:
+                self.missed.add(miss[1])
+            self.waits[miss[0]] = miss[1]
+        woken = [w for w, line in self.waits.items() if line == answered]
+        for w in woken:
+            del self.waits[w]
+        self.seen["woken together"] += len(woken) > 1
+        self.seen["all registers taken"] += len(set(self.waits.values())) > self.config.icache_mshrs
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("pace", ["dense", "sparse"])
+def test_random(config, pace):
+    """Misses as a front end makes them: only of warps that are not suspended, never of one squashed in that cycle."""
+    seed = 10 * config.warps + config.icache_mshrs + (pace == "dense")
+    rng = random.Random(seed)
+    dut = MissUnit(config)
+    model = MissModel(dut, config, rng, f"seed {seed}")
+    often = 0.9 if pace == "dense" else 0.3
+
+    async def testbench(ctx):
+        for cycle in range(1500):
+            drain = cycle >= 1300
+            answer = None
+            if model.outstanding and maybe(rng, 0.5 if pace == "dense" else 0.15):
+                answer = rng.choice(list(model.outstanding))
+            release = tuple(w for w in range(config.warps) if maybe(rng, 0.02))
+            candidates = [w for w in range(config.warps) if w not in model.waits and w not in release]
+            miss = None
+            if candidates and not drain and maybe(rng, often):
+                line = rng.randrange(6)
+                if answer is not None and maybe(rng, 0.3):
+                    line = model.outstanding[answer][0]
+                miss = rng.choice(candidates), line
+            await model.step(ctx, miss=miss, release=release, invalidate=maybe(rng, 0.02),
+                             ready=maybe(rng, 0.7), answer=answer)
+        assert not model.waits, f"seed {seed}: warps still suspended after the last answer: {model.waits}"
+
+    simulate(dut, testbench)
+    wanted = ["squashed", "shared", "miss in the refill's cycle", "stale answer", "woken together"]
+    if config.icache_mshrs < 4:
+        wanted.append("all registers taken")
+    for event in wanted:
+        assert model.seen[event] >= 3, f"seed {seed}: {event} happened {model.seen[event]} times: {model.seen}"
+
+
+def directed(config: SmConfig, steps: list[dict]) -> MissModel:
+    dut = MissUnit(config)
+    model = MissModel(dut, config, random.Random(0), "directed")
+
+    async def testbench(ctx):
+        for step in steps:
+            await model.step(ctx, **step)
+
+    simulate(dut, testbench)
+    return model
+
+
+def test_request_follows_its_miss_by_one_cycle():
+    model = directed(CONFIGS[0], [{}, {"miss": (1, 7)}, {}, {}])
+    assert model.accepted == [(2, 7)]
+
+
+def test_misses_to_one_line_share_a_request():
+    steps = [{"miss": (0, 7)}, {"miss": (1, 7)}, {"miss": (2, 7)}, {}, {"miss": (3, 7), "answer": 0}, {}]
+    model = directed(CONFIGS[0], steps)
+    assert model.accepted == [(1, 7)]
+    assert not model.waits
+
+
+def test_a_warp_waits_for_a_register():
+    """One register: the second line is asked for when the first one's register is free again."""
+    model = directed(CONFIGS[2], [{"miss": (0, 1)}, {"miss": (1, 2)}, {}, {"answer": 0}, {}, {}, {"answer": 0}, {}])
+    assert [line for _, line in model.accepted] == [1, 2]
+    assert model.accepted[1][0] == 5, "free in 4, taken in 4, asked in 5"
+    assert not model.waits
+
+
+def test_a_warp_without_a_register_wakes_with_its_line():
+    """Warps 0 and 1 hold both registers; 2 waits for line 9, which 3 then gets a register for.
+
+    New misses go first, so warp 2 has had no turn when line 9 comes: it must wake all the same, and must not ask for
+    a line that the store holds (a line held twice hits in two ways).
+    """
+    steps = [
+        {"miss": (0, 1)}, {"miss": (1, 2)}, {"miss": (2, 9)},
+        {"miss": (4, 1), "answer": 0}, {"miss": (3, 9)}, {"miss": (5, 2)}, {"miss": (6, 9), "answer": 0},
+        {}, {}, {}, {"answer": 1}, {},
+    ]
+    model = directed(CONFIGS[1], steps)
+    assert [line for _, line in model.accepted] == [1, 2, 9]
+    assert not model.waits
+
+
+def test_squash_ends_the_suspension_and_keeps_the_request():
+    model = directed(CONFIGS[0], [{"miss": (2, 5)}, {"release": (2,), "ready": False}, {}, {"miss": (1, 5)}, {}])
+    assert [line for _, line in model.accepted] == [5]
+    assert model.waits == {1: 5}
