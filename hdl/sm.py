@@ -29,8 +29,8 @@ class Sm(wiring.Component):
     ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position and exists only when
     there are several; it must not change while ``busy``. ``mem``: requests out, responses in any order; see
     :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of :data:`hdl.layouts.probe.ASSERTIONS`;
-    ``hang`` and ``hang_pc``: each warp's stall reason and fetch pc. ``probe``, ``assertions`` and ``hang`` are there
-    only where the config asks for them.
+    ``hang`` and ``hang_pc``: each warp's stall reason and the pc it issued last. ``probe``, ``assertions`` and
+    ``hang`` are there only where the config asks for them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -162,7 +162,7 @@ class Sm(wiring.Component):
         ]
         for source, names in (
             (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "suspended",
-                        "unresolved", "head_nop", "pc", "miss", "miss_warp", "refill", "refill_line", "empty_pop",
+                        "unresolved", "head_nop", "miss", "miss_warp", "refill", "refill_line", "empty_pop",
                         "miscounted", "missing")),
             (issue, ("reason", "operands", "write_valid", "write", "clash")),
             (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
@@ -176,5 +176,5 @@ class Sm(wiring.Component):
             m.d.comb += [
                 self.probe.eq(observer.probe),
                 self.hang.eq(observer.hang),
-                self.hang_pc.eq(frontend.pc),
+                self.hang_pc.eq(observer.hang_pc),
             ]

@@ -12,6 +12,7 @@ from hdl.config import SmConfig
 from hdl.layouts.probe import StallReason
 
 from .iss import Fault
+from .kernel import Launch
 from .memory.store import PAGE_BYTES, SparseMemory
 
 __all__ = [
@@ -49,7 +50,7 @@ class RunRequest:
     the golden model in lock step. ``trace`` keeps a record of every cycle in :attr:`RunResult.events`.
     """
 
-    launch: Program
+    launch: Program | Launch
     policy: str
     memory: str = "fixed"
     latency: int = 20
@@ -61,7 +62,7 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class WarpState:
-    """What one warp did when a program was cut off."""
+    """What one warp did when a program was cut off; ``pc`` is that of the instruction it issued last."""
 
     warp: int
     active: bool
@@ -71,7 +72,8 @@ class WarpState:
     def __str__(self) -> str:
         if not self.active:
             return f"warp {self.warp}: not active"
-        return f"warp {self.warp}: pc {self.pc:#010x}, {self.reason.name.lower()}"
+        reason = "runs" if self.reason is StallReason.NONE else f"waits: {self.reason.name.lower()}"
+        return f"warp {self.warp}: last issued {self.pc:#010x}, {reason}"
 
 
 @dataclass(kw_only=True)

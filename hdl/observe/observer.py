@@ -20,7 +20,8 @@ class Observer(wiring.Component):
     """Counters, stall attribution, assertions and the probe, from the signals that its inputs are named after.
 
     ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang`` is each
-    warp's current stall reason.
+    warp's current stall reason, ``hang_pc`` the pc of the instruction that it issued last (where it started, before
+    the first).
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -34,7 +35,7 @@ class Observer(wiring.Component):
             "active": In(warps), "eligible": In(warps), "select": In(warps), "select_valid": In(1),
             "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "suspended": In(warps),
             "unresolved": In(warps), "waiting": In(warps), "missing": In(warps), "head_nop": In(warps),
-            "pc": In(data.ArrayLayout(32, warps)), "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1),
+            "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1),
             "refill_line": In(26), "resolution": In(resolution_layout(config)),
             "activation": In(activation_layout(config)),
             # Issue and execution.
@@ -47,6 +48,7 @@ class Observer(wiring.Component):
             "assertions": Out(len(ASSERTIONS)),
             "probe": Out(probe),
             "hang": Out(data.ArrayLayout(4, warps)),
+            "hang_pc": Out(data.ArrayLayout(32, warps)),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -91,6 +93,11 @@ class Observer(wiring.Component):
         ]
 
     def _probe(self, m: Module, stalls: StallAttribution) -> None:
+        for w in range(self._config.warps):
+            with m.If(self.activation.warps[w]):
+                m.d.sync += self.hang_pc[w].eq(self.activation.pc)
+            with m.Elif(self.operands.valid & (self.operands.warp == w)):
+                m.d.sync += self.hang_pc[w].eq(self.operands.entry.pc)
         front, issue, wb = self.probe.front, self.probe.issue, self.probe.wb
         m.d.comb += [
             front.select.eq(self.select_valid), front.select_warp.eq(self.select_warp),

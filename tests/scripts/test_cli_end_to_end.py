@@ -123,7 +123,7 @@ def test_a_raw_image_that_never_ends_is_a_hang(run, tmp_path):
     assert (status, value["status"], value["passed"]) == (4, "hang", False)
     assert value["total_cycles"] >= 2000
     # The pc is the fetch's, at most the four slots of the buffer ahead of the loop.
-    assert "warp 0: pc 0x800000" in err
+    assert "warp 0: last issued 0x800000" in err
     assert "warp 1: not active" in err
 
 

@@ -112,7 +112,7 @@ def test_a_hang_is_status_4_and_says_what_each_warp_waits_for(metronome, backend
     done = metronome("run", "psort", "--json", "-")
     assert done.status == 4
     assert "700 cycles" in done.err
-    assert "warp 0: pc 0x80000040, barrier" in done.err
+    assert "warp 0: last issued 0x80000040, waits: barrier" in done.err
     assert "warp 1: not active" in done.err
     assert json.loads(done.out)["hang"] == [str(state) for state in states]
 
