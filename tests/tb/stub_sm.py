@@ -55,7 +55,7 @@ class StubSm(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):
-                    m.d.sync += [self.busy.eq(1), self.counters.total_cycles.eq(0)]
+                    m.d.sync += self.busy.eq(1)
                     m.next = "SCRIPT"
             self._fetch(m)
             self._print(m)
