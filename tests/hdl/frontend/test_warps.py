@@ -1,0 +1,87 @@
+"""The warp table against a list of pcs: every priority between the events of one cycle."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from hdl.frontend.warps import WarpTable
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
+
+
+def address(rng: random.Random) -> int:
+    return rng.choice((rng.getrandbits(30) * 4, 0xFFFF_FFFC, 0x8000_0000))
+
+
+class Events:
+    """What happens in one cycle."""
+
+    def __init__(self, rng: random.Random, warps: int, unresolved: set[int]) -> None:
+        self.selected = [w for w in bit_list(some_bit(rng, warps)) if w not in unresolved]
+        self.missed, self.missed_pc = (some_bit(rng, warps) if maybe(rng, 0.4) else 0), address(rng)
+        self.resolving = rng.randrange(warps) if maybe(rng, 0.4) else None
+        self.redirect, self.target = maybe(rng, 0.5), address(rng)
+        self.activated, self.start = (rng.getrandbits(warps) if maybe(rng, 0.2) else 0), address(rng)
+        # What was selected in this cycle cannot be resolved or released in it.
+        self.release = rng.getrandbits(warps) & ~sum(1 << w for w in self.selected) if maybe(rng, 0.2) else 0
+        self.control = maybe(rng, 0.3) and self.resolving not in self.selected
+        self.redirected = self.resolving if self.redirect else None
+
+    def drive(self, ctx, dut: WarpTable) -> None:
+        ctx.set(dut.selected, sum(1 << w for w in self.selected))
+        ctx.set(dut.selected_control, self.control)
+        ctx.set(dut.missed, self.missed)
+        ctx.set(dut.missed_pc, self.missed_pc)
+        ctx.set(dut.resolution, {
+            "valid": self.resolving is not None, "warp": self.resolving or 0, "redirect": self.redirect,
+            "target": self.target,
+        })
+        ctx.set(dut.release, self.release)
+        ctx.set(dut.activation, {"warps": self.activated, "pc": self.start})
+
+    def of_pc(self, w: int, pc: int) -> dict[str, int]:
+        """The events of warp ``w`` that give a new pc, the one that wins first."""
+        following = {
+            "activation": self.start if self.activated >> w & 1 else None,
+            "resolution": self.target if w == self.redirected else None,
+            "miss": self.missed_pc if self.missed >> w & 1 else None,
+            "+4": (pc + 4) % (1 << 32) if w in self.selected else None,
+        }
+        return {name: value for name, value in following.items() if value is not None}
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_random(warps):
+    """Events of all kinds meet in one cycle on one warp: activation, resolution, miss, +4, in this order."""
+    rng = random.Random(warps)
+    dut = WarpTable(replace(BASE, warps=warps))
+    meetings: Counter[tuple[str, ...]] = Counter()
+
+    async def testbench(ctx):
+        pcs = [0] * warps
+        unresolved: set[int] = set()
+        for cycle in range(800):
+            what = f"seed {warps}, cycle {cycle}"
+            events = Events(rng, warps, unresolved)
+            events.drive(ctx, dut)
+            assert [ctx.get(dut.pc[w]) for w in range(warps)] == pcs, what
+            assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
+            assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
+            if events.selected:
+                assert ctx.get(dut.selected_pc) == pcs[events.selected[0]], what
+            await ctx.tick()
+
+            unresolved -= {events.resolving, *bit_list(events.release)}
+            unresolved |= set(events.selected if events.control else ())
+            for w in range(warps):
+                happened = events.of_pc(w, pcs[w])
+                meetings[tuple(happened)] += 1
+                pcs[w] = next(iter(happened.values()), pcs[w])
+
+    simulate(dut, testbench)
+    for pair in (("activation", "resolution"), ("resolution", "miss"), ("miss", "+4"), ("resolution", "+4")):
+        assert meetings[pair] >= 3, f"{pair} met {meetings[pair]} times"
