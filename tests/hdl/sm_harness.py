@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from amaranth.hdl import Module
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
@@ -181,12 +182,21 @@ class _Memory:
             return {"tag": payload.tag, "error": 1, "data": 0}
 
 
+class _OpenSm(Sm):
+    """The SM, with the fetch pcs of its front end in sight: the one thing here that no port shows."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = super().elaborate(platform)
+        self.fetch_pcs = m.submodules.frontend.pc
+        return m
+
+
 class _Harness:
     """One elaborated SM; it is reset between programs."""
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        self._sm = Sm(config)
+        self._sm = _OpenSm(config)
         self._probe = _extractor(probe_layout(config))
         self._answer = memory_response_layout(config)
         self._sim = Simulator(self._sm)
@@ -223,19 +233,19 @@ class _Harness:
                 memory.take(number, ctx.get(sm.mem.req.payload))
             cycle = self._record(ctx, number)
             run.cycles.append(cycle)
-            if number > 0 and not cycle.busy:
-                tail -= 1
-                if tail == 0:
-                    run.ended = True
-                    break
+            # The counters are registers: the tick lets them take in the last cycle.
             await ctx.tick()
+            tail -= number > 0 and not cycle.busy
+            if tail == 0:
+                run.ended = True
+                break
         self._finish(ctx)
 
     def _record(self, ctx: Any, number: int) -> Cycle:
         sm, config = self._sm, self._config
         p = self._probe(ctx.get(sm.probe.as_value()))
         hang = ctx.get(sm.hang.as_value())
-        pcs = ctx.get(sm.hang_pc.as_value())
+        pcs = ctx.get(sm.fetch_pcs.as_value())
         lanes = range(config.threads)
         return Cycle(
             number=number,

@@ -1,0 +1,112 @@
+"""StallAttribution, FaultLatch and Sticky on their own."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from hdl.config import SmConfig
+from hdl.layouts.probe import StallReason
+from hdl.observe.counters import StallAttribution
+from hdl.observe.watch import FaultLatch, Sticky
+
+MASKS = ("active", "suspended", "missing", "unresolved", "waiting", "head_nop")
+
+
+def _warp_reason(state: dict[str, int], head: int) -> StallReason:
+    """A warp that waits is waiting whatever else; a NOP at the head is always ready."""
+    if not state["active"]:
+        return StallReason.NONE
+    if state["waiting"]:
+        return StallReason.BARRIER
+    if state["unresolved"]:
+        return StallReason.CONTROL
+    if state["suspended"] or state["missing"]:
+        return StallReason.ICACHE
+    return StallReason.NONE if state["head_nop"] else StallReason(head)
+
+
+@pytest.mark.parametrize("warps", [1, 3, 4])
+def test_attribution(warps):
+    """Every warp's reason, and the lowest number among them as the SM's."""
+    rng = random.Random(warps)
+    dut = StallAttribution(SmConfig(warps=warps, threads=1))
+    seen = set()
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(400):
+            states = [{name: int(rng.random() < (0.7 if name == "active" else 0.25)) for name in MASKS}
+                      for _ in range(warps)]
+            heads = [rng.randrange(6) for _ in range(warps)]
+            halt, selected = rng.random() < 0.05, rng.random() < 0.2
+            for name in MASKS:
+                ctx.set(getattr(dut, name), sum(state[name] << w for w, state in enumerate(states)))
+            ctx.set(dut.head_reason, heads)
+            ctx.set(dut.halt, halt)
+            ctx.set(dut.selected, selected)
+            reasons = [_warp_reason(state, head) for state, head in zip(states, heads, strict=True)]
+            expected = min((r for r in reasons if r is not StallReason.NONE), default=StallReason.IDLE)
+            expected = StallReason.NONE if selected else StallReason.IDLE if halt else expected
+            seen.add(expected)
+            assert [ctx.get(dut.reason[w]) for w in range(warps)] == reasons, f"seed {warps}, case {number}: {states}"
+            assert ctx.get(dut.stall) == expected, f"seed {warps}, case {number}: {states} {heads}"
+            await ctx.delay(1e-6)
+
+    sim = Simulator(dut)
+    sim.add_testbench(testbench)
+    sim.run()
+    assert seen == set(StallReason)
+
+
+def _fault(cause: int, warp: int) -> dict[str, int]:
+    return {"cause": cause, "warp": warp, "pc": 0x8000_0000 + 4 * cause, "address": cause * 3}
+
+
+@pytest.mark.parametrize(("execute", "lsu", "kept"), [(2, None, 2), (None, 5, 5), (3, 7, 7)])
+def test_fault_latch_keeps_the_first(execute, lsu, kept):
+    """Of two in one cycle the LSU's; later ones change nothing."""
+    dut = FaultLatch(SmConfig(warps=4, threads=1))
+
+    async def testbench(ctx: Any) -> None:
+        assert not ctx.get(dut.valid)
+        for port, cause in (("execute", execute), ("lsu", lsu)):
+            ctx.set(getattr(dut, f"{port}_valid"), cause is not None)
+            ctx.set(getattr(dut, port), _fault(cause or 31, 1))
+        await ctx.tick()
+        for cause in (11, 26):
+            assert ctx.get(dut.valid)
+            fault = ctx.get(dut.fault)
+            assert {name: fault[name] for name in ("cause", "warp", "pc", "address")} == _fault(kept, 1)
+            ctx.set(dut.execute_valid, 1)
+            ctx.set(dut.lsu_valid, 1)
+            ctx.set(dut.execute, _fault(cause, 2))
+            ctx.set(dut.lsu, _fault(cause, 3))
+            await ctx.tick()
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
+
+
+def test_sticky():
+    dut = Sticky(width=6)
+    rng = random.Random(1)
+
+    async def testbench(ctx: Any) -> None:
+        expected = 0
+        for _ in range(100):
+            bits = 1 << rng.randrange(6) if rng.random() < 0.2 else 0
+            ctx.set(dut.bits, bits)
+            assert ctx.get(dut.seen) == expected
+            expected |= bits
+            await ctx.tick()
+        assert expected == 0b111111
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
