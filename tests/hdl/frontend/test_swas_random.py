@@ -1,0 +1,59 @@
+"""The synchronised front end in a random world: every output in every cycle equals the reference's."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from swas_harness import World
+
+from hdl.config import SmConfig
+from hdl.frontend.swas import SwasFrontEnd
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import simulate
+
+CONFIGS = [
+    replace(BASE, icache_bytes=512, icache_ways=2, icache_mshrs=2),
+    replace(BASE, warps=2, icache_bytes=128, icache_ways=1, icache_mshrs=1),
+    replace(BASE, warps=8, icache_bytes=1024, icache_ways=4, icache_mshrs=3, policies=("gtlo",)),
+]
+RATES = {
+    "ready": 0.8, "answer": 0.15, "accept": 0.7, "redirect": 0.5, "release": 0.2, "hold": 0.1, "end": 0.1,
+    "start": 0.1, "invalidate": 0.003, "halt": 0.02, "policy": 0.02,
+}
+WORLDS = {
+    "mixed": RATES,
+    #: Long loops without a miss, one warp after the other.
+    "fast": RATES | {"ready": 1.0, "answer": 0.6, "accept": 1.0, "redirect": 0.9, "halt": 0.0, "invalidate": 0.0},
+    #: Memory is the bottleneck: many warps wait for a miss register.
+    "missing": RATES | {"answer": 0.05, "accept": 0.3, "invalidate": 0.02},
+}
+
+
+def label(config: SmConfig) -> str:
+    return f"{config.warps}_warps"
+
+
+@pytest.mark.parametrize("rates", WORLDS)
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+def test_random(config, rates):
+    seed = f"{config.warps}-{rates}"
+    rng = random.Random(seed)
+    dut = SwasFrontEnd(config)
+    world = World(dut, config, rng, WORLDS[rates], f"seed {seed}")
+
+    async def testbench(ctx):
+        for _ in range(900):
+            await world.step(ctx)
+
+    simulate(dut, testbench)
+    seen = world.reference.seen
+    assert world.issued >= 100, f"seed {seed}: only {world.issued} instructions: {seen}"
+    events = ["miss", "redirect", "nop", "squashed suspension"]
+    if rates == "mixed":
+        events += ["redirect in the cycle of the miss"]
+    if rates == "fast" and config.warps > 2:
+        events += ["refill in the cycle of the miss"]
+    for event in events:
+        assert seen[event] > 0, f"seed {seed}: {event} happened {seen[event]} times: {seen}"
