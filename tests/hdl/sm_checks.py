@@ -98,17 +98,20 @@ def _check_resolution(run: Run, warp: int) -> None:
 
 
 def _check_suspension(run: Run, warp: int) -> None:
-    """After a miss the warp is out until its line is there, or its fetch was squashed, and no longer."""
+    """After a miss the warp is out until memory answers for its line, or its fetch was squashed, and no longer.
+
+    (An answer that a fence.i has made stale wakes the warp, too: it misses again.)
+    """
     redirects = set(_redirects(run, warp))
     for miss in run.misses(warp):
         line = run.cycles[miss + 1].pcs[warp] // LINE * LINE
         for cycle in run.cycles[miss:]:
             assert not cycle.eligible >> warp & 1, f"warp {warp} is eligible in {cycle.number}, missed in {miss}"
-            if cycle.refill == line or (cycle.number in redirects and cycle.number > miss):
+            if cycle.answer == line or (cycle.number in redirects and cycle.number > miss):
                 _check_awake(run, run.cycles[cycle.number + 1], warp)
                 break
 
 
 def _check_awake(run: Run, cycle: Cycle, warp: int) -> None:
-    """In the cycle after the refill nothing of the miss is left (that cycle's own lookup cannot be this warp's)."""
+    """In the cycle after the answer nothing of the miss is left (that cycle's own lookup cannot be this warp's)."""
     assert cycle.reasons[warp] != StallReason.ICACHE, f"warp {warp} still waits for its line in {cycle.number}"

@@ -81,6 +81,8 @@ class Cycle:
     pcs: tuple[int, ...]
     busy: bool
     fault: bool
+    #: The line that memory answers a read of in this cycle.
+    answer: int | None
 
 
 @dataclass
@@ -156,6 +158,7 @@ class _Memory:
         self._store = store
         self._pending: list[tuple[int, int, Any]] = []
         self.requests: list[Request] = []
+        self.answered: int | None = None
 
     def take(self, cycle: int, payload: Any) -> None:
         request = Request(cycle, len(self.requests), payload.line * LINE, bool(payload.write))
@@ -165,13 +168,15 @@ class _Memory:
         self._pending.append((cycle + latency, request.number, payload))
 
     def answer(self, cycle: int) -> dict[str, int] | None:
-        """The response of ``cycle``."""
+        """The response of ``cycle``; ``answered`` is its line, of a read."""
+        self.answered = None
         due = min((p for p in self._pending if p[0] <= cycle), default=None, key=lambda p: p[:2])
         if due is None:
             return None
         self._pending.remove(due)
         payload = due[2]
         address = payload.line * LINE
+        self.answered = None if payload.write else address
         try:
             if payload.write:
                 self._store.write_line(address, payload.data.to_bytes(LINE, "little"), payload.byte_mask)
@@ -231,7 +236,7 @@ class _Harness:
                 ctx.set(sm.mem.resp.payload, self._answer.const(answer))
             if ctx.get(sm.mem.req.valid):
                 memory.take(number, ctx.get(sm.mem.req.payload))
-            cycle = self._record(ctx, number)
+            cycle = self._record(ctx, number, memory.answered)
             run.cycles.append(cycle)
             # The counters are registers: the tick lets them take in the last cycle.
             await ctx.tick()
@@ -241,7 +246,7 @@ class _Harness:
                 break
         self._finish(ctx)
 
-    def _record(self, ctx: Any, number: int) -> Cycle:
+    def _record(self, ctx: Any, number: int, answer: int | None) -> Cycle:
         sm, config = self._sm, self._config
         p = self._probe(ctx.get(sm.probe.as_value()))
         hang = ctx.get(sm.hang.as_value())
@@ -271,6 +276,7 @@ class _Harness:
             pcs=tuple(pcs >> (32 * w) & 0xFFFF_FFFF for w in range(config.warps)),
             busy=bool(ctx.get(sm.busy)),
             fault=bool(ctx.get(sm.fault_valid)),
+            answer=answer,
         )
 
     def _finish(self, ctx: Any) -> None:
