@@ -49,7 +49,8 @@ class World:
         return maybe(self.rng, self.rates[name])
 
     def address(self) -> int:
-        return START + 4 * self.rng.randrange(12 * 16)
+        word = self.rng.choice((self.rng.randrange(16), self.rng.randrange(9, 13)))
+        return START + 64 * self.rng.randrange(12) + 4 * word
 
     def inputs(self) -> Inputs:
         rng, warps = self.rng, range(self.config.warps)
@@ -72,8 +73,11 @@ class World:
         if self.chance("start"):
             idle = set(warps) - self.active - resolving
             inputs.activated = {w for w in idle if maybe(rng, 0.7)}
-        if self.outstanding and self.chance("answer"):
-            self.tag = rng.choice(sorted(self.outstanding))
+        # Often an answer comes in the very cycle in which another fetch misses the same line.
+        missing = self.reference.missing()
+        meeting = [tag for tag, (line, _) in self.outstanding.items() if missing and line == missing.pc // 64]
+        if self.outstanding and (self.chance("answer") or (meeting and maybe(rng, 0.5))):
+            self.tag = rng.choice(meeting or sorted(self.outstanding))
             inputs.answer = self.outstanding.pop(self.tag)[0]
             inputs.stale = self.tag in self.stale
             self.stale.discard(self.tag)
@@ -176,7 +180,7 @@ class World:
         if self.chance("hold"):
             self.held.add(outputs.select)
             return
-        cycle = self.reference.cycle + self.rng.choice((1, 2, 3, 3, 3, 5))
+        cycle = self.reference.cycle + self.rng.choice((1, 1, 2, 3, 3, 5))
         while cycle in self.resolutions:
             cycle += 1
         kind = "end" if self.chance("end") else "taken" if self.chance("redirect") else "not taken"

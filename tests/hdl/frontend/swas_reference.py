@@ -21,8 +21,12 @@ FETCH_LATENCY = 3
 
 
 def word_at(pc: int) -> int:
-    """The program: at every address a beq (control) or an addi that shows its address."""
-    if pc * 2654435761 >> 9 & 3 == 0:
+    """The program: at every address a beq (control) or an addi that shows its address.
+
+    Always a beq in the fourth word from the end of a line: the fetch made with it is the first of the next line, so
+    that its miss and the redirect meet.
+    """
+    if pc % 64 == 48 or pc * 2654435761 >> 9 & 7 == 0:
         return 0x63 | (pc >> 2 & 0x3F) << 25
     return 0x13 | 1 << 7 | (pc >> 2 & 0x7FF) << 20
 
@@ -102,12 +106,13 @@ class SwasReference:
     def _looked_up(self) -> Fetch | None:
         return next((fetch for fetch in self.flight if fetch.cycle == self.cycle - 1), None)
 
-    def _missing(self) -> Fetch | None:
+    def missing(self) -> Fetch | None:
+        """The fetch whose lookup of this cycle misses."""
         fetch = self._looked_up()
         return fetch if fetch is not None and not fetch.nop and fetch.found is None else None
 
     def outputs(self, inputs: Inputs) -> Outputs:
-        missing = self._missing()
+        missing = self.missing()
         eligible = {
             w for w in inputs.active
             if w not in self.suspended and w not in self.unresolved and not (missing and missing.warp == w)
@@ -123,7 +128,7 @@ class SwasReference:
         )
 
     def advance(self, inputs: Inputs, outputs: Outputs) -> None:
-        looked_up, missing = self._looked_up(), self._missing()
+        looked_up, missing = self._looked_up(), self.missing()
         self._update_cache(inputs, outputs, looked_up)
         self._select(inputs, outputs)
         self._decode()
