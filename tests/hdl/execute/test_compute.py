@@ -37,9 +37,11 @@ def _operands(rng: random.Random, threads: int) -> dict[str, Any]:
 
 def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], valid: bool) -> None:
     decoded = dut.x.entry.decoded
-    for port, value in ((dut.x.valid, valid), (dut.x.mask, o["mask"]), (dut.x.entry.pc, o["pc"]),
-                        (decoded.op, op.value), (decoded.imm, o["imm"]), (decoded.use_pc, o["use_pc"]), (decoded.use_imm, o["use_imm"]),
-                        (decoded.info.unit, unit), (dut.x.rs1, o["rs1"]), (dut.x.rs2, o["rs2"])):
+    for port, value in (
+        (dut.x.valid, valid), (dut.x.mask, o["mask"]), (dut.x.entry.pc, o["pc"]), (decoded.op, op.value),
+        (decoded.imm, o["imm"]), (decoded.use_pc, o["use_pc"]), (decoded.use_imm, o["use_imm"]),
+        (decoded.info.unit, unit), (dut.x.rs1, o["rs1"]), (dut.x.rs2, o["rs2"]),
+    ):
         ctx.set(port, value)
 
 
