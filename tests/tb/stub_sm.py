@@ -2,13 +2,13 @@
 
 The line at ``start_pc`` holds words: 0 the number of lines to read (from ``arg`` upwards), 1 the word to store to 0x88,
 2 how it ends (0 ends, 1 fault, 2 assertion, 3 never), 3 the number of issue records (one a cycle, after the reads),
-4 the number of characters to print, at most 3: the last ones of "hi" and a newline.
+4 the number of characters to print, at most 4: those of word 5, the last one first.
 """
 
 from collections.abc import Callable
 
 from amaranth.back import verilog
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -91,8 +91,8 @@ class StubSm(wiring.Component):
         self._access(m, "READ", got_line, self.arg[6:] + self.count, tag=self.count[:2])
 
     def _print(self, m: Module) -> None:
-        characters = Cat(Const(ord(character), 8) for character in "hi\n")
         left = self.script[4]
+        characters = self.script[5]
 
         def printed() -> None:
             m.next = "CHECK_PRINT"
@@ -102,7 +102,7 @@ class StubSm(wiring.Component):
             m.next = "PRINT"
             with m.If(left == 0):
                 m.next = "RECORD"
-        self._access(m, "PRINT", printed, 1, write=1, byte_mask=1, data=characters.word_select((2 - left)[:2], 8))
+        self._access(m, "PRINT", printed, 1, write=1, byte_mask=1, data=characters.word_select(left[:2], 8))
 
     def _record(self, m: Module) -> None:
         with m.State("RECORD"):

@@ -10,6 +10,7 @@ from stub_sm import ASSERTS, ENDS, FAULTS, HANGS, stub_verilog
 from hdl.config import FaultCause
 from hdl.layouts.probe import ASSERTIONS, StallReason
 from hdl.presets import TINY
+from sim import runner
 from sim.build import build
 from sim.iss import Fault
 from sim.memory.models import create_model
@@ -28,11 +29,11 @@ class Script:
     entry = 0x8000_0000
     argument_address = 0x0001_0000
 
-    def __init__(self, *, reads=0, exit_code=0, end=ENDS, records=0, prints=0):
-        self.words = [reads, exit_code, end, records, prints]
+    def __init__(self, *, reads=0, exit_code=0, end=ENDS, records=0, prints=b""):
+        self.words = [reads, exit_code, end, records, len(prints), int.from_bytes(prints, "big")]
 
     def load_into(self, memory):
-        memory.write(self.entry, struct.pack("<5I", *self.words))
+        memory.write(self.entry, struct.pack("<6I", *self.words))
         memory.write(self.argument_address + 0x5000, b"untouched")
 
 
@@ -45,8 +46,8 @@ def run_stub(script, **values):
 
 
 def test_end():
-    result = run_stub(Script(exit_code=77, prints=3))
-    assert (result.status, result.exit_code, result.console) == ("ended", 77, "hi\n")
+    result = run_stub(Script(exit_code=77, prints=b"hi\nx"))
+    assert (result.status, result.exit_code, result.console) == ("ended", 77, "hi\nx\n")
     assert result.total_cycles == result.counters["total_cycles"] + 1
     assert set(result.counters["stalls"]) == {reason.name.lower() for reason in StallReason}
     assert result.memory.read_word(0x88) == 77
@@ -101,11 +102,19 @@ def test_hang():
     assert list(map(str, result.hang)) == ["warp 0: not active", "warp 1: last issued 0x80000000, waits: barrier"]
 
 
-def test_many_programs_in_order_across_processes():
+def test_many_programs_in_order_across_processes(monkeypatch):
     """A process goes on after a clean end only; results come as they are made, and in the order of the requests."""
     ends = [ENDS, FAULTS, ENDS, HANGS, ASSERTS, ENDS, ENDS]
-    requests = [request(Script(exit_code=number, end=end, prints=number % 2)) for number, end in enumerate(ends)]
-    seen, printed = [], []
+    requests = [
+        request(Script(exit_code=number, end=end, prints=b"\n" * (number % 2))) for number, end in enumerate(ends)
+    ]
+    seen, printed, processes = [], [], []
+
+    def count_processes(executable, jobs, waves):
+        processes.append(len(jobs))
+        return messages(executable, jobs, waves)
+
+    monkeypatch.setattr(runner, "messages", count_processes)
     results = run_many(
         TINY, requests, verilog=VERILOG, on_result=lambda position, result: seen.append((position, result.exit_code)),
         on_console=lambda position, line: printed.append((position, line)),
@@ -114,6 +123,8 @@ def test_many_programs_in_order_across_processes():
     assert [result.exit_code for result in results] == list(range(7))
     assert seen == [(number, number) for number in range(7)]
     assert printed == [(1, "\n"), (3, "\n"), (5, "\n")]
+    assert [result.console for result in results] == ["", "\n"] * 3 + [""]
+    assert processes == [7, 5, 3, 2]
 
 
 def test_reset_between_programs():
@@ -123,11 +134,11 @@ def test_reset_between_programs():
 
 
 def test_trace_has_every_cycle():
-    result = run_stub(Script(records=9000), trace=True, max_cycles=20_000)
+    result = run_stub(Script(records=50_000), trace=True, max_cycles=100_000)
     events = result.events
     assert events["cycle"].tolist() == list(range(result.total_cycles + 1))
     issued = events["issue"][events["issue"]["valid"] == 1]
-    assert issued["pc"].tolist() == list(range(0, 36_000, 4))
+    assert issued["pc"].tolist() == list(range(0, 200_000, 4))
     assert np.flatnonzero(events["issue"]["valid"])[0] > 0
 
 
