@@ -1,0 +1,146 @@
+"""The register file, and the operand stage around it, against a dictionary."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from hdl.config import SmConfig
+from hdl.issue.operands import OperandStage
+from hdl.issue.regfile import RegisterFile
+from hdl.layouts.decoded import BufferEntry
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import maybe, simulate
+
+CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]
+#: Few, so that a register is often read soon after it was written.
+NUMBERS = (1, 2, 31, 32, 63)
+
+
+def label(config: SmConfig) -> str:
+    return f"{config.warps}x{config.threads}"
+
+
+class Registers:
+    """Values by warp, register and lane; 0 at first."""
+
+    def __init__(self, config: SmConfig, rng: random.Random) -> None:
+        self.config, self.rng = config, rng
+        self.values: dict[tuple[int, int], list[int]] = {}
+
+    def read(self, warp: int, register: int, used: bool) -> list[int]:
+        return list(self.values.get((warp, register), [0] * self.config.threads)) if used else [0] * self.config.threads
+
+    def random_write(self) -> dict | None:
+        rng, config = self.rng, self.config
+        if maybe(rng, 0.3):
+            return None
+        return {"warp": rng.randrange(config.warps), "rd": rng.choice(NUMBERS), "last": 1,
+                "mask": rng.choice((-1 % (1 << config.threads), rng.getrandbits(config.threads))),
+                "data": [rng.getrandbits(32) for _ in range(config.threads)]}
+
+    def write(self, write: dict | None) -> None:
+        if write is not None:
+            lanes = self.read(write["warp"], write["rd"], True)
+            for i in range(self.config.threads):
+                if write["mask"] >> i & 1:
+                    lanes[i] = write["data"][i]
+            self.values[write["warp"], write["rd"]] = lanes
+
+    def random_sources(self) -> dict:
+        """Unused sources have any number."""
+        return {"rs1": self.rng.choice(NUMBERS), "rs2": self.rng.choice(NUMBERS),
+                "use_rs1": maybe(self.rng, 0.8), "use_rs2": maybe(self.rng, 0.8)}
+
+    def drive_write(self, ctx, dut, write: dict | None) -> None:
+        ctx.set(dut.write_valid, write is not None)
+        ctx.set(dut.write, write or self.random_write() or {})
+
+
+def lanes(ctx, array, threads: int) -> list[int]:
+    return [ctx.get(array[i]) for i in range(threads)]
+
+
+def same(write: dict | None, warp: int, register: int) -> bool:
+    return write is not None and (write["warp"], write["rd"]) == (warp, register)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+def test_register_file(config):
+    seed = config.warps + config.threads
+    rng = random.Random(seed)
+    dut = RegisterFile(config)
+    model = Registers(config, rng)
+
+    async def testbench(ctx):
+        for cycle in range(500):
+            warp, sources, write = rng.randrange(config.warps), model.random_sources(), model.random_write()
+            ctx.set(dut.warp, warp)
+            ctx.set(dut.decoded, {"info": sources})
+            model.drive_write(ctx, dut, write)
+            expected = {name: model.read(warp, sources[name], sources[f"use_{name}"]) for name in ("rs1", "rs2")}
+            await ctx.tick()
+            for name, values in expected.items():
+                # A write in the read's own cycle is not seen by contract one way or the other.
+                if sources[f"use_{name}"] and same(write, warp, sources[name]):
+                    continue
+                read = lanes(ctx, getattr(dut, name), config.threads)
+                assert read == values, f"seed {seed}, cycle {cycle}: warp {warp} {name} {sources}"
+            model.write(write)
+
+    simulate(dut, testbench)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+def test_operand_stage(config):
+    """Selected in t, entry in t+1, operands in t+2 with the mask that the warp has in t+1."""
+    seed = 100 + config.warps + config.threads
+    rng = random.Random(seed)
+    dut = OperandStage(config)
+    model = Registers(config, rng)
+    selected: dict[int, int | None] = {}
+    expected: dict[int, dict | None] = {}
+
+    def read(cycle: int, entry: dict, masks: list[int]) -> dict | None:
+        warp = selected.get(cycle - 1)
+        if warp is None:
+            return None
+        sources = entry["decoded"]["info"]
+        return {"warp": warp, "mask": masks[warp], "entry": BufferEntry.const(entry).as_bits(), "sources": sources,
+                **{name: model.read(warp, sources[name], sources[f"use_{name}"]) for name in ("rs1", "rs2")}}
+
+    def check(ctx, cycle: int) -> None:
+        what, x, wanted = f"seed {seed}, cycle {cycle}", dut.operands, expected.get(cycle)
+        assert ctx.get(x.valid) == (wanted is not None), what
+        assert ctx.get(dut.busy) == (wanted is not None or selected.get(cycle - 1) is not None), what
+        if selected.get(cycle - 1) is not None:
+            assert ctx.get(dut.reading_warp) == selected[cycle - 1], what
+        if wanted is None:
+            return
+        got = {"warp": ctx.get(x.warp), "mask": ctx.get(x.mask), "entry": ctx.get(x.entry).as_bits(),
+               "sources": wanted["sources"], "rs1": lanes(ctx, x.rs1, config.threads),
+               "rs2": lanes(ctx, x.rs2, config.threads)}
+        assert got == wanted, what
+
+    async def testbench(ctx):
+        for cycle in range(500):
+            selected[cycle] = rng.randrange(config.warps) if maybe(rng, 0.7) else None
+            ctx.set(dut.selected, selected[cycle] is not None)
+            ctx.set(dut.selected_warp, selected[cycle] or 0)
+            masks = [rng.getrandbits(config.threads) for _ in range(config.warps)]
+            ctx.set(dut.masks, masks)
+            entry = {"decoded": {"info": model.random_sources(), "imm": rng.getrandbits(32)}, "pc": rng.getrandbits(32)}
+            ctx.set(dut.entry, entry)
+            write = model.random_write()
+            # By the scoreboard, no register is written in the cycle in which it is read.
+            if any(same(write, selected.get(cycle - 1), entry["decoded"]["info"][name]) for name in ("rs1", "rs2")):
+                write = None
+            model.drive_write(ctx, dut, write)
+            check(ctx, cycle)
+            expected[cycle + 1] = read(cycle, entry, masks)
+            await ctx.tick()
+            model.write(write)
+
+    simulate(dut, testbench)

@@ -1,0 +1,148 @@
+"""The scoreboard against sets of pending registers."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from hdl.isa.ops import Unit
+from hdl.issue.scoreboard import Scoreboard
+from hdl.layouts.probe import StallReason
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import bit_list, maybe, simulate
+
+#: Few, so that hazards are frequent: the ends of both register files among them.
+NUMBERS = (1, 2, 31, 32, 33, 63)
+
+
+def random_head(rng: random.Random) -> dict:
+    """Registers that are not used have any number: it must not count."""
+    head = {name: rng.choice((0, *NUMBERS)) for name in ("rd", "rs1", "rs2", "rs3")}
+    head |= {name: maybe(rng, 0.4) for name in ("use_rs1", "use_rs2", "use_rs3", "writes_rd")}
+    return head | {"unit": rng.choice(list(Unit)), "drain": maybe(rng, 0.1), "fence": maybe(rng, 0.1)}
+
+
+def uses(head: dict) -> set[int]:
+    pairs = (("rs1", "use_rs1"), ("rs2", "use_rs2"), ("rs3", "use_rs3"), ("rd", "writes_rd"))
+    return {head[register] for register, flag in pairs if head[flag]}
+
+
+def reasons(head: dict, pending: dict[int, bool], *, unit_free: int, slot_free: int, stores: bool) -> set[StallReason]:
+    """All that keeps a head from being ready; ``pending``: register -> whether it waits for a load."""
+    hazards = {pending[register] for register in uses(head) if register in pending}
+    found = {StallReason.LOAD if True in hazards else StallReason.DATA} if hazards else set()
+    if (head["drain"] and pending) or (head["fence"] and stores):
+        found.add(StallReason.DRAIN)
+    if not unit_free >> head["unit"].value & 1:
+        found.add(StallReason.UNIT)
+    if head["writes_rd"] and not slot_free >> head["unit"].value & 1:
+        found.add(StallReason.WRITEBACK)
+    return found
+
+
+class Model:
+    def __init__(self, dut: Scoreboard, warps: int, rng: random.Random, what: str) -> None:
+        self.dut, self.rng, self.name = dut, rng, what
+        self.pending: list[dict[int, bool]] = [{} for _ in range(warps)]
+        self.heads = [random_head(rng) for _ in range(warps)]
+        self.seen: Counter[StallReason] = Counter()
+
+    def judge(self, ctx, what: str) -> list[int]:
+        """Drives the heads and the units, checks every warp; returns the ready ones."""
+        dut, rng = self.dut, self.rng
+        units = (1 << len(Unit)) - 1
+        unit_free, slot_free = (units & ~(rng.getrandbits(9) & rng.getrandbits(9)) for _ in range(2))
+        stores = rng.getrandbits(len(self.heads))
+        ctx.set(dut.unit_free, unit_free)
+        ctx.set(dut.slot_free, slot_free)
+        ctx.set(dut.stores_pending, stores)
+        ready = []
+        for w, head in enumerate(self.heads):
+            ctx.set(dut.heads[w], head)
+        for w, head in enumerate(self.heads):
+            where = f"{what}, warp {w}: {head}, pending {self.pending[w]}"
+            found = reasons(head, self.pending[w], unit_free=unit_free, slot_free=slot_free, stores=stores >> w & 1)
+            assert (ctx.get(dut.ready) >> w & 1) == (not found), f"{where}: expected reasons {found}"
+            assert ctx.get(dut.reason[w]) in (found or {StallReason.NONE}), f"{where}: reason, expected one of {found}"
+            assert (ctx.get(dut.pending_any) >> w & 1) == bool(self.pending[w]), where
+            self.seen.update(found)
+            if not found:
+                ready.append(w)
+        return ready
+
+    def claim(self, ctx, ready: list[int]) -> tuple[int, int, bool] | None:
+        rng, dut = self.rng, self.dut
+        writers = [w for w in ready if self.heads[w]["writes_rd"]]
+        claim = None
+        if writers and maybe(rng, 0.8):
+            w = rng.choice(writers)
+            claim = w, self.heads[w]["rd"], maybe(rng, 0.4)
+        ctx.set(dut.claim, 1 << claim[0] if claim else 0)
+        ctx.set(dut.claim_register, claim[1] if claim else rng.choice(NUMBERS))
+        ctx.set(dut.claim_load, claim[2] if claim else maybe(rng, 0.5))
+        return claim
+
+    def release(self, ctx) -> tuple[int, int] | None:
+        rng, dut = self.rng, self.dut
+        waiting = [(w, register) for w, pending in enumerate(self.pending) for register in pending]
+        release = rng.choice(waiting) if waiting and maybe(rng, 0.6) else None
+        ctx.set(dut.release, release is not None)
+        ctx.set(dut.release_warp, release[0] if release else rng.randrange(len(self.heads)))
+        ctx.set(dut.release_register, release[1] if release else rng.choice(NUMBERS))
+        return release
+
+
+@pytest.mark.parametrize("warps", [1, 3, 4])
+def test_random(warps):
+    rng = random.Random(warps)
+    dut = Scoreboard(replace(BASE, warps=warps))
+    model = Model(dut, warps, rng, f"seed {warps}")
+
+    async def testbench(ctx):
+        for cycle in range(700):
+            ready = model.judge(ctx, f"seed {warps}, cycle {cycle}")
+            claim, release = model.claim(ctx, ready), model.release(ctx)
+            await ctx.tick()
+            if release:
+                del model.pending[release[0]][release[1]]
+            if claim:
+                model.pending[claim[0]][claim[1]] = claim[2]
+            # A head changes only when it has been selected; often enough that others wait for a while.
+            for w in range(warps):
+                if (claim and claim[0] == w) or maybe(rng, 0.3):
+                    model.heads[w] = random_head(rng)
+
+    simulate(dut, testbench)
+    for reason in (StallReason.LOAD, StallReason.DATA, StallReason.UNIT, StallReason.WRITEBACK, StallReason.DRAIN):
+        assert model.seen[reason] >= 10, f"seed {warps}: {reason.name}: {model.seen}"
+
+
+@pytest.mark.parametrize("flag", ["use_rs1", "use_rs2", "use_rs3", "writes_rd"])
+def test_every_operand_waits(flag):
+    """RAW by each source and WAW, of the claiming warp only, from the cycle after the claim to that of the release."""
+    dut = Scoreboard(BASE)
+    register = {"use_rs1": "rs1", "use_rs2": "rs2", "use_rs3": "rs3", "writes_rd": "rd"}[flag]
+
+    async def testbench(ctx):
+        ctx.set(dut.unit_free, -1)
+        ctx.set(dut.slot_free, -1)
+        for w in range(4):
+            ctx.set(dut.heads[w], {register: 7, flag: 1})
+        ctx.set(dut.claim, 0b0100)
+        ctx.set(dut.claim_register, 7)
+        assert ctx.get(dut.ready) == 0b1111
+        await ctx.tick()
+        ctx.set(dut.claim, 0)
+        ctx.set(dut.release_warp, 2)
+        ctx.set(dut.release_register, 7)
+        for releasing in (0, 0, 1):
+            ctx.set(dut.release, releasing)
+            assert bit_list(ctx.get(dut.ready)) == [0, 1, 3]
+            assert ctx.get(dut.reason[2]) == StallReason.DATA
+            await ctx.tick()
+        assert ctx.get(dut.ready) == 0b1111
+
+    simulate(dut, testbench)

@@ -1,0 +1,202 @@
+"""Writeback slots: the schedule and the stage, with results for every unit and loads in between."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from amaranth.hdl import Elaboratable, Module
+
+from hdl.config import SmConfig
+from hdl.isa.ops import Unit
+from hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage, unit_latencies
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import maybe, simulate
+
+CONFIGS = [BASE, replace(BASE, latency_mul=8, latency_div=40), replace(BASE, warps=1, threads=1, latency_mul=2)]
+
+
+def label(config: SmConfig) -> str:
+    return f"{config.warps}x{config.threads}_mul_{config.latency_mul}_div_{config.latency_div}"
+
+
+def latencies(config: SmConfig) -> dict[Unit, int]:
+    """Design.md section 4: alu and branch, csr and simt 1 unless configured; mul and div as configured."""
+    return {Unit.ALU: 1, Unit.BRANCH: 1, Unit.CSR: 1, Unit.SIMT: 1, Unit.MUL: config.latency_mul,
+            Unit.DIV: config.latency_div}
+
+
+class Port(Elaboratable):
+    """The schedule and the stage, connected as in the issue stage."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self.schedule = WritebackSchedule(config)
+        self.stage = WritebackStage(config)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.schedule, m.submodules.stage = schedule, stage = self.schedule, self.stage
+        m.d.comb += [
+            stage.load_free.eq(schedule.load_free),
+            stage.early.eq(schedule.release), stage.early_meta.eq(schedule.release_meta),
+            stage.scheduled.eq(schedule.write), stage.scheduled_meta.eq(schedule.write_meta),
+        ]
+        return m
+
+
+class Traffic:
+    """Selections by cycle of their write, loads by cycle of theirs."""
+
+    def __init__(self, dut: Port, config: SmConfig, rng: random.Random, name: str) -> None:
+        self.dut, self.config, self.rng, self.name = dut, config, rng, name
+        self.cycle = 0
+        self.executing: dict[int, dict | None] = {}
+        self.writes: dict[int, dict] = {}
+        self.loads: dict[int, dict] = {}
+        self.offered: dict | None = None
+        self.divider_free = 0
+        self.seen: Counter[str] = Counter()
+
+    @property
+    def what(self) -> str:
+        return f"{self.name}, cycle {self.cycle}"
+
+    def select(self, ctx, rate: float) -> None:
+        """Any unit whose slot the reference finds free; the divider only when it is."""
+        rng, schedule, cycle = self.rng, self.dut.schedule, self.cycle
+        slots = {unit: cycle + ISSUE_TO_EXECUTE + latency for unit, latency in latencies(self.config).items()}
+        free = [unit for unit, slot in slots.items() if slot not in self.writes]
+        for unit in slots:
+            assert (ctx.get(schedule.slot_free) >> unit.value & 1) == (unit in free), f"{self.what}: {unit.name} slot"
+        if cycle < self.divider_free:
+            free = [unit for unit in free if unit is not Unit.DIV]
+        choice = rng.choice(free) if free and maybe(rng, rate) else None
+        if Unit.DIV in free and maybe(rng, 0.3):
+            choice = Unit.DIV
+        ctx.set(schedule.reserve, choice is not None)
+        ctx.set(schedule.reserve_unit, choice or rng.choice(list(slots)))
+        if choice is None:
+            return
+        self.seen[choice.name] += 1
+        meta = {"warp": rng.randrange(self.config.warps), "rd": rng.getrandbits(6), "unit": choice,
+                "mask": rng.getrandbits(self.config.threads), "kill": maybe(rng, 0.1)}
+        self.executing[cycle + ISSUE_TO_EXECUTE] = meta
+        self.writes[slots[choice]] = meta
+        if choice is Unit.DIV:
+            self.divider_free = cycle + self.config.latency_div
+
+    def execute(self, ctx) -> None:
+        meta = self.executing.get(self.cycle)
+        ctx.set(self.dut.schedule.execute, meta is not None)
+        ctx.set(self.dut.schedule.execute_meta, meta or {"unit": self.rng.choice(list(Unit)), "kill": 1})
+
+    def offer_load(self, ctx) -> dict | None:
+        """A stream that holds what it offers until it is taken; returns the load taken in this cycle."""
+        rng, load = self.rng, self.dut.stage.load
+        if self.offered is None and maybe(rng, 0.5):
+            self.offered = {"warp": rng.randrange(self.config.warps), "rd": rng.getrandbits(6),
+                            "mask": rng.getrandbits(self.config.threads), "last": maybe(rng, 0.6),
+                            "data": [rng.getrandbits(32) for _ in range(self.config.threads)]}
+        ctx.set(load.valid, self.offered is not None)
+        ctx.set(load.payload, self.offered or {})
+        free = self.cycle + 1 not in self.writes
+        assert ctx.get(load.ready) == free, f"{self.what}: a load may be taken: {free}"
+        taken = self.offered if free else None
+        if taken is not None:
+            self.loads[self.cycle + 1] = taken
+            self.offered = None
+            self.seen["load"] += 1
+        return taken
+
+    def check(self, ctx, result: list[int], taken: dict | None) -> None:
+        stage, cycle = self.dut.stage, self.cycle
+        busy = any(slot >= cycle for slot in self.writes)
+        assert ctx.get(self.dut.schedule.busy) == busy, f"{self.what}: schedule busy"
+        assert ctx.get(stage.busy) == (cycle in self.loads), f"{self.what}: stage busy"
+        released = self.writes.get(cycle + 1) or (taken if taken and taken["last"] else None)
+        assert ctx.get(stage.release) == (released is not None), f"{self.what}: release"
+        if released:
+            got = ctx.get(stage.release_warp), ctx.get(stage.release_register)
+            assert got == (released["warp"], released["rd"]), f"{self.what}: release of {got}, not {released}"
+        meta, load = self.writes.get(cycle), self.loads.get(cycle)
+        assert meta is None or load is None, f"{self.what}: two writes"
+        write = load or (meta | {"data": result, "last": 1} if meta and not meta["kill"] else None)
+        assert ctx.get(stage.write_valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
+        if meta:
+            assert ctx.get(self.dut.schedule.write_meta.unit) == meta["unit"], f"{self.what}: unit of the result"
+        if write:
+            got = {name: ctx.get(stage.write[name]) for name in ("warp", "rd", "mask", "last")}
+            got["data"] = [ctx.get(stage.write.data[i]) for i in range(self.config.threads)]
+            assert got == {name: write[name] for name in got}, f"{self.what}: write"
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("rate", [0.6, 1.0], ids=["gaps", "full"])
+def test_random(config, rate):
+    """Every result in cycle t + 2 + latency with its own warp, register and lanes; loads only in free slots."""
+    seed = f"{label(config)}-{rate}"
+    rng = random.Random(seed)
+    dut = Port(config)
+    traffic = Traffic(dut, config, rng, f"seed {seed}")
+
+    async def testbench(ctx):
+        for _ in range(700):
+            result = [rng.getrandbits(32) for _ in range(config.threads)]
+            ctx.set(dut.stage.result, result)
+            # What was decided before this cycle is judged before its own selection is added.
+            traffic.execute(ctx)
+            taken = traffic.offer_load(ctx)
+            traffic.check(ctx, result, taken)
+            traffic.select(ctx, rate)
+            assert not ctx.get(dut.schedule.clash), f"{traffic.what}: clash"
+            await ctx.tick()
+            traffic.cycle += 1
+
+    simulate(dut, testbench)
+    for name in ("load", *(unit.name for unit in latencies(config))):
+        assert traffic.seen[name] >= 5, f"seed {seed}: {name} happened {traffic.seen[name]} times"
+
+
+@pytest.mark.parametrize("unit", list(latencies(BASE)))
+def test_latency_of_a_unit(unit):
+    """Alone: release in t + 1 + latency, write in t + 2 + latency, and nothing in any other cycle."""
+    dut = WritebackSchedule(BASE)
+    released, written = [], []
+
+    async def testbench(ctx):
+        for cycle in range(50):
+            ctx.set(dut.reserve, cycle == 0)
+            ctx.set(dut.reserve_unit, unit)
+            ctx.set(dut.execute, cycle == 2)
+            ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "mask": 5, "unit": unit})
+            if ctx.get(dut.release):
+                released.append((cycle, ctx.get(dut.release_meta.warp), ctx.get(dut.release_meta.rd)))
+            if ctx.get(dut.write):
+                written.append((cycle, ctx.get(dut.write_meta.warp), ctx.get(dut.write_meta.rd)))
+            await ctx.tick()
+
+    simulate(dut, testbench)
+    latency = latencies(BASE)[unit]
+    assert released == [(1 + latency, 3, 40)]
+    assert written == [(2 + latency, 3, 40)]
+
+
+def test_latencies_are_those_of_the_config():
+    config = replace(BASE, latency_mul=7, latency_div=36)
+    assert unit_latencies(config) == latencies(config)
+
+
+def test_clash_is_seen():
+    """A multiplication in t and an addition in t + 3 would write in the same cycle."""
+    dut = WritebackSchedule(BASE)
+
+    async def testbench(ctx):
+        for cycle, unit in enumerate((Unit.MUL, None, None, Unit.ALU)):
+            ctx.set(dut.reserve, unit is not None)
+            ctx.set(dut.reserve_unit, unit or Unit.ALU)
+            assert ctx.get(dut.clash) == (cycle == 3), f"cycle {cycle}"
+            await ctx.tick()
+
+    simulate(dut, testbench)
