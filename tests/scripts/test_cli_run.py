@@ -26,13 +26,13 @@ def only_line(text):
 def test_the_options_reach_the_simulator(metronome, backend):
     done = metronome(
         "run", "psort", "--preset", "MID", "--warps", 3, "--threads", 2, "--mode", "swas", "--issue", "gtlo",
-        "--type", "float32", "--memory", "random", "--latency", 7, "--size", 12, "--seed", 5, "--check",
+        "--type", "int32", "--memory", "random", "--latency", 7, "--size", 12, "--seed", 5, "--check",
         "--max-cycles", 999, "--prediction", "not_taken",
     )
     assert done.status == 0, done.err
     ((config, request),) = backend.runs
     assert config == dataclasses.replace(MID, warps=3, threads=2)
-    assert backend.prepared == [("psort", {"dtype": "float32", "size": 12, "seed": 5})]
+    assert backend.prepared == [("psort", {"dtype": "int32", "size": 12, "seed": 5})]
     asked = (request.policy, request.memory, request.latency, request.seed, request.check, request.max_cycles)
     assert asked == ("gtlo", "random", 7, 5, True, 999)
 
@@ -211,5 +211,5 @@ def test_bad_use_is_one_line_and_status_2_and_nothing_runs(metronome, backend, t
 
 
 def test_what_a_later_version_has_is_said_to_be_missing(metronome):
-    for arguments in (("--mode", "vortex"), ("--prediction", "btfn"), ("--memory", "dram")):
+    for arguments in (("--mode", "vortex"), ("--prediction", "btfn"), ("--memory", "dram"), ("--type", "float32")):
         assert "is not in this version" in metronome("run", "psort", *arguments).err
