@@ -44,11 +44,26 @@ def check_front_end(run: Run) -> None:
         assert cycle.select == expected, f"cycle {cycle.number}: {cycle.select}, {run.policy} picks {expected}"
         assert cycle.eligible & ~cycle.active == 0, f"cycle {cycle.number}: an inactive warp is eligible"
         last = last if expected is None else expected
+    _check_end(run)
     for warp in range(run.config.warps):
         _check_nops(run, warp)
         _check_order(run, warp)
         _check_resolution(run, warp)
         _check_suspension(run, warp)
+
+
+def _check_end(run: Run) -> None:
+    """``busy`` falls once, and then nothing is left: no selection, result, store or request.
+
+    (The answer to a fetch ahead of the program's end may still come; it does nothing.)
+    """
+    busy = [c.number for c in run.cycles if c.busy]
+    assert busy == list(range(1, len(busy) + 1)), "busy is not one interval from cycle 1 on"
+    for c in run.cycles[len(busy) + 1:]:
+        events = (c.select, c.issue, c.write, c.store, c.miss)
+        assert all(event is None for event in events), f"cycle {c.number}, after the end: {events}"
+    late = [request for request in run.requests if request.cycle > len(busy)]
+    assert not late, f"requested after the end: {late}"
 
 
 def _redirects(run: Run, warp: int) -> list[int]:
