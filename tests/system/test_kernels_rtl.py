@@ -17,8 +17,9 @@ MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60,
 NAMES = [kernel.name for kernel in kernels() if "int32" in kernel.types]
 
 
+# One build a group: the processes of a parallel run do not wait for each other's.
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PRESETS])
 def test_kernel_in_lock_step(preset, name):
     """Each policy on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
     config = PRESETS[preset]
@@ -36,6 +37,7 @@ def test_kernel_in_lock_step(preset, name):
         assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values())
 
 
+@pytest.mark.xdist_group("PAPER")
 @pytest.mark.parametrize(("name", "size"), [("vecadd", 1024), ("sgemm", 32), ("psort", 1024), ("diverge", 1024)])
 def test_kernel_at_the_papers_size(name, size):
     """32 warps of 32 threads, n = 1024."""

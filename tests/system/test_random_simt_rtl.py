@@ -25,7 +25,12 @@ def requests_for(config, count, seed):
         )
 
 
-@pytest.mark.parametrize(("config", "count"), [(TINY, 80), (BASE, 80), (MID, 50)], ids=["TINY", "BASE", "MID"])
+COUNTS = {"TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50)}
+
+
+@pytest.mark.parametrize(("config", "count"), [
+    pytest.param(*values, id=name, marks=pytest.mark.xdist_group(name)) for name, values in COUNTS.items()
+])
 def test_random_programs_agree_with_the_golden_model(config, count):
     results = run_many(config, list(requests_for(config, count, SEED)))
     bad = [f"program {number}: {text}" for number, result in enumerate(results) for text in problems(result)[:1]]
