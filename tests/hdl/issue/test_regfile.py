@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from issue_reference import Registers, lanes
 
 from hdl.config import SmConfig
 from hdl.issue.operands import OperandStage
@@ -15,52 +16,8 @@ from hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]
-#: Few, so that a register is often read soon after it was written.
-NUMBERS = (1, 2, 31, 32, 63)
-
-
 def label(config: SmConfig) -> str:
     return f"{config.warps}x{config.threads}"
-
-
-class Registers:
-    """Values by warp, register and lane; 0 at first."""
-
-    def __init__(self, config: SmConfig, rng: random.Random) -> None:
-        self.config, self.rng = config, rng
-        self.values: dict[tuple[int, int], list[int]] = {}
-
-    def read(self, warp: int, register: int, used: bool) -> list[int]:
-        return list(self.values.get((warp, register), [0] * self.config.threads)) if used else [0] * self.config.threads
-
-    def random_write(self) -> dict | None:
-        rng, config = self.rng, self.config
-        if maybe(rng, 0.3):
-            return None
-        return {"warp": rng.randrange(config.warps), "rd": rng.choice(NUMBERS), "last": 1,
-                "mask": rng.choice((-1 % (1 << config.threads), rng.getrandbits(config.threads))),
-                "data": [rng.getrandbits(32) for _ in range(config.threads)]}
-
-    def write(self, write: dict | None) -> None:
-        if write is not None:
-            lanes = self.read(write["warp"], write["rd"], True)
-            for i in range(self.config.threads):
-                if write["mask"] >> i & 1:
-                    lanes[i] = write["data"][i]
-            self.values[write["warp"], write["rd"]] = lanes
-
-    def random_sources(self) -> dict:
-        """Unused sources have any number."""
-        return {"rs1": self.rng.choice(NUMBERS), "rs2": self.rng.choice(NUMBERS),
-                "use_rs1": maybe(self.rng, 0.8), "use_rs2": maybe(self.rng, 0.8)}
-
-    def drive_write(self, ctx, dut, write: dict | None) -> None:
-        ctx.set(dut.write_valid, write is not None)
-        ctx.set(dut.write, write or self.random_write() or {})
-
-
-def lanes(ctx, array, threads: int) -> list[int]:
-    return [ctx.get(array[i]) for i in range(threads)]
 
 
 def same(write: dict | None, warp: int, register: int) -> bool:

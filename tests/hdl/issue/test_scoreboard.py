@@ -7,40 +7,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from issue_reference import NUMBERS, random_head, reasons
 
 from hdl.isa.ops import Unit
 from hdl.issue.scoreboard import Scoreboard
 from hdl.layouts.probe import StallReason
 from hdl.presets import BASE
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
-
-#: Few, so that hazards are frequent: the ends of both register files among them.
-NUMBERS = (1, 2, 31, 32, 33, 63)
-
-
-def random_head(rng: random.Random) -> dict:
-    """Registers that are not used have any number: it must not count."""
-    head = {name: rng.choice((0, *NUMBERS)) for name in ("rd", "rs1", "rs2", "rs3")}
-    head |= {name: maybe(rng, 0.4) for name in ("use_rs1", "use_rs2", "use_rs3", "writes_rd")}
-    return head | {"unit": rng.choice(list(Unit)), "drain": maybe(rng, 0.1), "fence": maybe(rng, 0.1)}
-
-
-def uses(head: dict) -> set[int]:
-    pairs = (("rs1", "use_rs1"), ("rs2", "use_rs2"), ("rs3", "use_rs3"), ("rd", "writes_rd"))
-    return {head[register] for register, flag in pairs if head[flag]}
-
-
-def reasons(head: dict, pending: dict[int, bool], *, unit_free: int, slot_free: int, stores: bool) -> set[StallReason]:
-    """All that keeps a head from being ready; ``pending``: register -> whether it waits for a load."""
-    hazards = {pending[register] for register in uses(head) if register in pending}
-    found = {StallReason.LOAD if True in hazards else StallReason.DATA} if hazards else set()
-    if (head["drain"] and pending) or (head["fence"] and stores):
-        found.add(StallReason.DRAIN)
-    if not unit_free >> head["unit"].value & 1:
-        found.add(StallReason.UNIT)
-    if head["writes_rd"] and not slot_free >> head["unit"].value & 1:
-        found.add(StallReason.WRITEBACK)
-    return found
 
 
 class Model:

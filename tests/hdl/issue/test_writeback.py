@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.hdl import Elaboratable, Module
+from issue_reference import latencies
 
 from hdl.config import SmConfig
 from hdl.isa.ops import Unit
@@ -20,12 +21,6 @@ CONFIGS = [BASE, replace(BASE, latency_mul=8, latency_div=40), replace(BASE, war
 
 def label(config: SmConfig) -> str:
     return f"{config.warps}x{config.threads}_mul_{config.latency_mul}_div_{config.latency_div}"
-
-
-def latencies(config: SmConfig) -> dict[Unit, int]:
-    """Design.md section 4: alu and branch, csr and simt 1 unless configured; mul and div as configured."""
-    return {Unit.ALU: 1, Unit.BRANCH: 1, Unit.CSR: 1, Unit.SIMT: 1, Unit.MUL: config.latency_mul,
-            Unit.DIV: config.latency_div}
 
 
 class Port(Elaboratable):

@@ -1,0 +1,261 @@
+"""The issue stage as a whole: readiness, operands and writes of random programs against a reference in Python."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from issue_reference import NUMBERS, Registers, lanes, latencies, random_head, reasons
+
+from hdl.config import SmConfig
+from hdl.isa.ops import Unit
+from hdl.issue.issue import IssueStage
+from hdl.layouts.decoded import BufferEntry
+from hdl.layouts.probe import StallReason
+from hdl.presets import BASE
+from tests.hdl.lib.simulate import maybe, simulate
+
+CONFIGS = [BASE, replace(BASE, warps=1, threads=1, latency_mul=2), replace(BASE, warps=8, threads=2, latency_div=37)]
+WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT)
+
+
+def label(config: SmConfig) -> str:
+    return f"{config.warps}x{config.threads}"
+
+
+def instruction(rng: random.Random) -> dict:
+    """A head as the decoder makes it: SYSTEM and stores write nothing; there is no rs3 without the FPU."""
+    head = random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.SYSTEM)), "use_rs3": False}
+    head |= {"drain": head["unit"] is Unit.CSR and head["drain"], "fence": head["unit"] is Unit.SYSTEM,
+             "rd": rng.choice(NUMBERS)}
+    head["writes_rd"] = head["unit"] in WRITERS and maybe(rng, 0.7)
+    head["store"] = head["unit"] is Unit.LSU and not head["writes_rd"]
+    return head
+
+
+class Machine:
+    """Drives the stage cycle by cycle. ``flight``: selections by cycle; ``writes``: fixed-latency writes by cycle."""
+
+    def __init__(self, dut: IssueStage, config: SmConfig, rng: random.Random, name: str) -> None:
+        self.dut, self.config, self.rng, self.name = dut, config, rng, name
+        self.cycle = 0
+        self.heads = [instruction(rng) for _ in range(config.warps)]
+        self.registers = Registers(config, rng)
+        self.pending: list[dict[int, bool]] = [{} for _ in range(config.warps)]
+        self.flight: dict[int, dict] = {}
+        self.writes: dict[int, dict] = {}
+        self.parts: list[dict] = []
+        self.arrivals: dict[int, list[dict]] = {}
+        self.load_write: dict | None = None
+        self.divider_free = 0
+        self.masks: list[int] = []
+        self.seen: Counter[str] = Counter()
+
+    @property
+    def what(self) -> str:
+        return f"{self.name}, cycle {self.cycle}"
+
+    def values(self) -> list[int]:
+        return [self.rng.getrandbits(32) for _ in range(self.config.threads)]
+
+    async def step(self, ctx) -> None:
+        rng, dut = self.rng, self.dut
+        result = self.values()
+        ctx.set(dut.result, result)
+        ctx.set(dut.masks, [rng.getrandbits(self.config.threads) for _ in range(self.config.warps)])
+        self.masks = [ctx.get(dut.masks[w]) for w in range(self.config.warps)]
+        self._execute(ctx)
+        taken = self._load(ctx)
+        written = self._check_write(ctx, result)
+        self._read(ctx)
+        ready = self._judge(ctx)
+        self._select(ctx, ready)
+        assert not ctx.get(dut.clash), f"{self.what}: clash"
+        await ctx.tick()
+        for done in (self.writes.get(self.cycle + 1), taken if taken and taken["last"] else None):
+            if done:
+                del self.pending[done["warp"]][done["rd"]]
+        self.registers.write(written)
+        self.load_write = taken
+        self.cycle += 1
+
+    def _execute(self, ctx) -> None:
+        """The instruction in X, selected two cycles ago; some fault, and write nothing."""
+        dut, x = self.dut, self.flight.get(self.cycle - 2)
+        kill = maybe(self.rng, 0.05)
+        ctx.set(dut.kill, kill)
+        assert ctx.get(dut.operands.valid) == (x is not None), f"{self.what}: operands.valid"
+        if x is None:
+            return
+        x["kill"] = kill
+        got = {name: lanes(ctx, dut.operands[name], self.config.threads) for name in ("rs1", "rs2")}
+        got |= {"warp": ctx.get(dut.operands.warp), "mask": ctx.get(dut.operands.mask),
+                "bits": ctx.get(dut.operands.entry).as_bits()}
+        assert got == {name: x[name] for name in got}, f"{self.what}: operands of {x['info']}"
+
+    def _load(self, ctx) -> dict | None:
+        """Results of the LSU, taken in the cycle before a free slot; returns the one taken."""
+        self.parts += self.arrivals.pop(self.cycle, [])
+        load = self.dut.load
+        ctx.set(load.valid, bool(self.parts))
+        if self.parts:
+            ctx.set(load.payload, self.parts[0])
+        free = self.cycle + 1 not in self.writes
+        assert ctx.get(load.ready) == free, f"{self.what}: load.ready"
+        return self.parts.pop(0) if self.parts and free else None
+
+    def _check_write(self, ctx, result: list[int]) -> dict | None:
+        dut, fixed = self.dut, self.writes.get(self.cycle)
+        write = self.load_write
+        if fixed is not None:
+            assert write is None
+            assert ctx.get(dut.write_unit) == fixed["info"]["unit"], f"{self.what}: write_unit"
+            info = {"warp": fixed["warp"], "rd": fixed["rd"], "mask": fixed["mask"], "last": 1, "data": result}
+            write = None if fixed["kill"] else info
+            self.seen["killed"] += fixed["kill"]
+        assert ctx.get(dut.write_valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
+        if write:
+            got = {name: ctx.get(dut.write[name]) for name in ("warp", "rd", "mask", "last")}
+            got["data"] = lanes(ctx, dut.write.data, self.config.threads)
+            assert got == write, f"{self.what}: write"
+        reading = any(cycle in self.flight for cycle in (self.cycle - 1, self.cycle - 2))
+        busy = reading or self.load_write is not None or any(slot >= self.cycle for slot in self.writes)
+        assert ctx.get(dut.busy) == busy, f"{self.what}: busy"
+        return write
+
+    def _read(self, ctx) -> None:
+        """The entry of the instruction selected in the last cycle arrives, and its registers are read."""
+        r = self.flight.get(self.cycle - 1)
+        entry = {"decoded": {"info": r["info"] if r else instruction(self.rng)}, "pc": self.rng.getrandbits(32)}
+        ctx.set(self.dut.entry, entry)
+        if r is None:
+            return
+        assert ctx.get(self.dut.reading_warp) == r["warp"], f"{self.what}: reading_warp"
+        r["mask"], r["bits"] = self.masks[r["warp"]], BufferEntry.const(entry).as_bits()
+        for name in ("rs1", "rs2"):
+            r[name] = self.registers.read(r["warp"], r["info"][name], r["info"][f"use_{name}"])
+
+    def _judge(self, ctx) -> list[int]:
+        rng, dut = self.rng, self.dut
+        lsu_ready, stores = maybe(rng, 0.8), rng.getrandbits(self.config.warps)
+        ctx.set(dut.lsu_ready, lsu_ready)
+        ctx.set(dut.stores_pending, stores)
+        for w, head in enumerate(self.heads):
+            ctx.set(dut.heads[w], head)
+        busy = set()
+        if not lsu_ready:
+            busy.add(Unit.LSU)
+        if self.cycle < self.divider_free:
+            busy.add(Unit.DIV)
+        slots = {unit: self.cycle + 2 + latency for unit, latency in latencies(self.config).items()}
+        units = {"unit_free": sum(1 << unit.value for unit in Unit if unit not in busy),
+                 "slot_free": sum(1 << unit.value for unit in Unit if slots.get(unit) not in self.writes)}
+        ready = []
+        for w, head in enumerate(self.heads):
+            found = reasons(head, self.pending[w], stores=stores >> w & 1, **units)
+            where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
+            assert (ctx.get(dut.ready) >> w & 1) == (not found), where
+            assert ctx.get(dut.reason[w]) in (found or {StallReason.NONE}), where
+            self.seen.update(reason.name for reason in found)
+            if not found:
+                ready.append(w)
+        return ready
+
+    def _select(self, ctx, ready: list[int]) -> None:
+        """One ready head, or any warp's NOP, which must claim nothing."""
+        rng, dut = self.rng, self.dut
+        nop = maybe(rng, 0.15)
+        warp = rng.randrange(self.config.warps) if nop else rng.choice(ready) if ready and maybe(rng, 0.9) else None
+        info = None if warp is None else self.heads[warp]
+        ctx.set(dut.select, 0 if warp is None else 1 << warp)
+        ctx.set(dut.select_warp, warp or 0)
+        ctx.set(dut.select_nop, nop)
+        ctx.set(dut.select_info, info or {})
+        issued = info is not None and not nop
+        assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
+        if not issued:
+            return
+        selection = {"warp": warp, "info": info, "rd": info["rd"], "kill": False}
+        self.flight[self.cycle] = selection
+        self.seen[info["unit"].name] += 1
+        if info["unit"] is Unit.DIV:
+            self.divider_free = self.cycle + self.config.latency_div
+        if info["writes_rd"]:
+            self.pending[warp][info["rd"]] = info["unit"] is Unit.LSU
+            if info["unit"] is Unit.LSU:
+                self._answer(warp, info["rd"])
+            else:
+                self.writes[self.cycle + 2 + latencies(self.config)[info["unit"]]] = selection
+        self.heads[warp] = instruction(rng)
+
+    def _answer(self, warp: int, rd: int) -> None:
+        """A load's parts come some cycles later; the last one says so."""
+        count = self.rng.randrange(1, 3)
+        for part in range(count):
+            arrival = self.arrivals.setdefault(self.cycle + 4 + self.rng.randrange(6) + 12 * part, [])
+            arrival.append({"warp": warp, "rd": rd, "mask": self.rng.getrandbits(self.config.threads),
+                            "last": part == count - 1, "data": self.values()})
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+def test_random_programs(config):
+    seed = 10 * config.warps + config.threads
+    rng = random.Random(seed)
+    dut = IssueStage(config)
+    machine = Machine(dut, config, rng, f"seed {seed}")
+
+    async def testbench(ctx):
+        for _ in range(700):
+            await machine.step(ctx)
+
+    simulate(dut, testbench)
+    for event in ("LOAD", "DATA", "UNIT", "DRAIN", "killed", *(unit.name for unit in WRITERS)):
+        assert machine.seen[event] > 0, f"seed {seed}: {event} never happened: {machine.seen}"
+
+
+@pytest.mark.parametrize("unit", list(latencies(BASE)))
+def test_dependent_instruction(unit):
+    """Ready again exactly latency + 2 cycles after the producer's selection."""
+    dut = IssueStage(BASE)
+    ready = []
+
+    async def testbench(ctx):
+        producer = {"unit": unit, "rd": 9, "writes_rd": 1}
+        ctx.set(dut.heads[1], producer)
+        ctx.set(dut.select, 0b0010)
+        ctx.set(dut.select_warp, 1)
+        ctx.set(dut.select_info, producer)
+        for cycle in range(45):
+            await ctx.tick()
+            ctx.set(dut.select, 0)
+            ctx.set(dut.entry, {"decoded": {"info": producer}})
+            ctx.set(dut.heads[1], {"unit": Unit.ALU, "rs2": 9, "use_rs2": 1})
+            if ctx.get(dut.ready) & 2:
+                ready.append(cycle + 1)
+
+    simulate(dut, testbench)
+    first = latencies(BASE)[unit] + 2
+    assert ready == list(range(first, 46))
+
+
+@pytest.mark.parametrize("latency", [34, 36])
+def test_divider_takes_the_next_division_after_its_latency(latency):
+    dut = IssueStage(replace(BASE, latency_div=latency))
+    free = []
+
+    async def testbench(ctx):
+        for w in (0, 1):
+            ctx.set(dut.heads[w], {"unit": Unit.DIV if w else Unit.MUL})
+        ctx.set(dut.select, 0b1000)
+        ctx.set(dut.select_warp, 3)
+        ctx.set(dut.select_info, {"unit": Unit.DIV})
+        for cycle in range(1, latency + 3):
+            await ctx.tick()
+            ctx.set(dut.select, 0)
+            assert ctx.get(dut.ready) & 1, "only divisions wait for the divider"
+            free.extend([cycle] * (ctx.get(dut.ready) >> 1 & 1))
+
+    simulate(dut, testbench)
+    assert free == [latency, latency + 1, latency + 2]
