@@ -33,7 +33,12 @@ class FaultCause(enum.IntEnum):
 class Coordination(enum.StrEnum):
     """How fetch and issue are coordinated (design.md section 3)."""
 
+    #: One scheduler for fetch and issue; what breaks the flow becomes NOPs (paper 000, section IV).
     SWAS = "swas"
+    #: Two schedulers; wrong-path instructions are dropped (paper 000, section V-B).
+    BASELINE = "baseline"
+    #: As baseline, but a warp fetches one instruction at a time and does not go past control flow.
+    VORTEX = "vortex"
 
 
 class Prediction(enum.StrEnum):
@@ -81,8 +86,11 @@ class SmConfig:
 
     warps: int = 4
     threads: int = 4
-    #: Warp policies in this build. With more than one, the ``policy`` strap selects by position.
+    #: Warp policies in this build; in ``baseline`` and ``vortex`` those of issue. With more than one, the ``policy``
+    #: strap selects by position.
     policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
+    #: Policies of the fetch scheduler of ``baseline`` and ``vortex`` (strap ``fetch_policy``); ``swas`` has none.
+    fetch_policies: tuple[str, ...] = ()
     coordination: Coordination = Coordination.SWAS
     prediction: Prediction = Prediction.NOT_TAKEN
 
@@ -127,6 +135,15 @@ class SmConfig:
         )
         _require(len(self.policies) > 0, "policies", "a non-empty tuple", self.policies)
         _require(len(set(self.policies)) == len(self.policies), "policies", "free of repeats", self.policies)
+        unified = self.coordination is Coordination.SWAS
+        _require(
+            (len(self.fetch_policies) == 0) == unified,
+            "fetch_policies", "empty" if unified else "a non-empty tuple", self.fetch_policies,
+        )
+        _require(
+            len(set(self.fetch_policies)) == len(self.fetch_policies),
+            "fetch_policies", "free of repeats", self.fetch_policies,
+        )
         _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         _require(self.line_bytes == 64, "line_bytes", "64", self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)

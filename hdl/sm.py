@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from .config import SmConfig
 from .execute.compute import ComputeUnits
 from .execute.control import ControlUnit
-from .frontend.swas import SwasFrontEnd
+from .frontend.frontend import FrontEnd
 from .isa.ops import Unit
 from .issue.issue import IssueStage
 from .layouts.execute import fault_layout
@@ -26,11 +26,11 @@ class Sm(wiring.Component):
 
     ``start`` for one cycle after reset launches the program at ``start_pc`` with ``arg`` in mscratch. ``busy`` is 1
     from the next cycle until no warp is active, or a fault has stopped the SM, and nothing is in flight.
-    ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position and exists only when
-    there are several; it must not change while ``busy``. ``mem``: requests out, responses in any order; see
-    :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of :data:`hdl.layouts.probe.ASSERTIONS`;
-    ``hang`` and ``hang_pc``: each warp's stall reason and the pc it issued last. ``probe``, ``assertions`` and
-    ``hang`` are there only where the config asks for them.
+    ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position, ``fetch_policy`` among
+    ``config.fetch_policies``; each exists only when there are several and must not change while ``busy``. ``mem``:
+    requests out, responses in any order; see :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of
+    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang`` and ``hang_pc``: each warp's stall reason and the pc it issued
+    last. ``probe``, ``assertions`` and ``hang`` are there only where the config asks for them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -50,6 +50,8 @@ class Sm(wiring.Component):
         }
         if len(config.policies) > 1:
             members["policy"] = In(range(len(config.policies)))
+        if len(config.fetch_policies) > 1:
+            members["fetch_policy"] = In(range(len(config.fetch_policies)))
         if config.assertions:
             members["assertions"] = Out(len(ASSERTIONS))
         if config.probe:
@@ -61,7 +63,7 @@ class Sm(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        m.submodules.frontend = frontend = SwasFrontEnd(config)
+        m.submodules.frontend = frontend = FrontEnd(config)
         m.submodules.issue = issue = IssueStage(config)
         m.submodules.compute = compute = ComputeUnits(config)
         m.submodules.control = control = ControlUnit(config)
@@ -84,7 +86,7 @@ class Sm(wiring.Component):
         ]
         return m
 
-    def _issue(self, m: Module, frontend: SwasFrontEnd, issue: IssueStage, control: ControlUnit, lsu: Lsu) -> None:
+    def _issue(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: ControlUnit, lsu: Lsu) -> None:
         m.d.comb += [
             issue.heads.eq(frontend.heads),
             frontend.ready.eq(issue.ready),
@@ -113,9 +115,11 @@ class Sm(wiring.Component):
             control.peek_warp.eq(issue.reading_warp),
         ]
 
-    def _control_flow(self, m: Module, frontend: SwasFrontEnd, control: ControlUnit, faults: FaultLatch) -> None:
+    def _control_flow(self, m: Module, frontend: FrontEnd, control: ControlUnit, faults: FaultLatch) -> None:
         if len(self.config.policies) > 1:
             m.d.comb += frontend.policy.eq(self.policy)
+        if len(self.config.fetch_policies) > 1:
+            m.d.comb += frontend.fetch_policy.eq(self.fetch_policy)
         m.d.comb += [
             control.start.eq(self.start),
             control.start_pc.eq(self.start_pc),
@@ -128,7 +132,7 @@ class Sm(wiring.Component):
             frontend.invalidate.eq(control.invalidate),
         ]
 
-    def _memory(self, m: Module, frontend: SwasFrontEnd, issue: IssueStage, lsu: Lsu) -> None:
+    def _memory(self, m: Module, frontend: FrontEnd, issue: IssueStage, lsu: Lsu) -> None:
         m.submodules.arbiter = arbiter = MemoryArbiter(self.config)
         x = issue.operands
         decoded = x.entry.decoded
@@ -150,7 +154,7 @@ class Sm(wiring.Component):
             lsu.request.data.eq(x.rs2),
         ]
 
-    def _observe(self, m: Module, observer: Observer, frontend: SwasFrontEnd, issue: IssueStage, control: ControlUnit,
+    def _observe(self, m: Module, observer: Observer, frontend: FrontEnd, issue: IssueStage, control: ControlUnit,
                  lsu: Lsu) -> None:
         """Everything that an observer sees; nothing comes back but the counters that software reads."""
         m.d.comb += [
@@ -161,9 +165,9 @@ class Sm(wiring.Component):
             self.counters.eq(observer.counters),
         ]
         for source, names in (
-            (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "suspended",
+            (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "fetch_waits",
                         "unresolved", "head_nop", "miss", "miss_warp", "refill", "refill_line", "empty_pop",
-                        "miscounted", "missing")),
+                        "miscounted", "starved")),
             (issue, ("reason", "operands", "write_valid", "write", "clash")),
             (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
             (lsu, ("store_event", "overflow")),

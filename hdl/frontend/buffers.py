@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..config import SmConfig
+from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
 
 __all__ = ["InstructionBuffers", "slot_bits"]
@@ -17,25 +17,34 @@ def slot_bits(config: SmConfig) -> int:
 
 
 class InstructionBuffers(wiring.Component):
-    """Instruction buffers of the ``swas`` scheme: buffer + in flight = d for every warp, always (design.md section 3).
+    """One ring of d slots a warp, in the two ways of :class:`hdl.config.Coordination`.
 
-    - ``head_info[w]``, ``head_nop[w]``: the head of each warp's ring, combinational.
-    - ``pop`` (one-hot warp) in cycle t: the head of that warp leaves; its ``entry`` appears in t+1; the fetch made in t
-      fills the same slot (``pop_slot``), so that one pointer a warp serves and nothing is counted.
+    In both:
+
+    - ``head_info[w]``, ``head_nop[w]``, ``empty[w]``: the head of each warp's ring, combinational.
+    - ``pop`` (one-hot) and ``pop_warp`` in cycle t: the head of that warp leaves; its ``entry`` appears in t+1.
     - ``fill`` with warp, slot, entry, nop: writes a slot; poppable in the next cycle.
-    - ``flush`` (mask of warps): every slot of these warps becomes a NOP, one filled in this cycle included.
-    - ``occupancy``: filled slots of ``pop_warp``, before this cycle's pop.
-    - ``empty_pop``: the popped slot had not been filled. It may never happen; it is what the hardware assertion
-      watches.
+    - ``occupancy[w]``: filled slots, before this cycle's pop and fill.
+    - ``empty_pop``: the popped ring was empty; ``overflow``: the slot to fill was filled. Neither may ever happen.
 
-    Reset: d NOPs for every warp.
+    ``swas``: buffer + in flight = d for every warp, always (design.md section 3). So the slot popped in t is the one
+    that the fetch made in t fills: it takes ``pop_slot`` along and brings it back as ``fill_slot``; one pointer a
+    warp serves. ``flush`` (mask of warps): every slot of these warps becomes a NOP, one filled in this cycle
+    included. Reset: d NOPs.
+
+    Else (``baseline``, ``vortex``): entries queue up behind a second pointer, ``fill_slot`` means nothing, a ``fill``
+    with ``fill_nop`` is dropped, and ``flush`` empties the ring, an entry filled in this cycle included. Reset:
+    empty.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
+        self._replaces = config.coordination is Coordination.SWAS
         super().__init__({
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),
             "head_nop": Out(config.warps),
+            "empty": Out(config.warps),
+            "occupancy": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
             "pop": In(config.warps),
             "pop_warp": In(config.warp_bits),
             "pop_slot": Out(slot_bits(config)),
@@ -47,58 +56,77 @@ class InstructionBuffers(wiring.Component):
             "fill_entry": In(BufferEntry),
             "flush": In(config.warps),
             "empty_pop": Out(1),
-            "occupancy": Out(range(config.buffer_depth + 1)),
+            "overflow": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
         depth = config.buffer_depth
-        pointers = [Signal(slot_bits(config), name=f"pointer_{w}") for w in range(config.warps)]
-        m.d.comb += self.pop_slot.eq(Array(pointers)[self.pop_warp])
-
+        heads = [Signal(slot_bits(config), name=f"head_{w}") for w in range(config.warps)]
+        m.d.comb += self.pop_slot.eq(Array(heads)[self.pop_warp])
+        slot = self.fill_slot
+        fills = self.fill
+        tails = None
+        if not self._replaces:
+            tails = [Signal(slot_bits(config), name=f"tail_{w}") for w in range(config.warps)]
+            slot = Signal(slot_bits(config), name="tail_slot")
+            fills = Signal(name="kept")
+            m.d.comb += [
+                slot.eq(Array(tails)[self.fill_warp]),
+                fills.eq(self.fill & ~self.fill_nop & ~Array(self.flush)[self.fill_warp]),
+            ]
         m.submodules.entries = entries = Memory(shape=BufferEntry, depth=config.warps * depth, init=[])
         write, read = entries.write_port(), entries.read_port()
         m.d.comb += [
-            write.addr.eq(Cat(self.fill_slot, self.fill_warp)),
+            write.addr.eq(Cat(slot, self.fill_warp)),
             write.data.eq(self.fill_entry),
-            write.en.eq(self.fill),
+            write.en.eq(fills),
             read.addr.eq(Cat(self.pop_slot, self.pop_warp)),
             read.en.eq(self.pop.any()),
             self.entry.eq(read.data),
         ]
-        empty = Signal(config.warps)
-        filled = [self._ring(m, w, pointers[w], empty) for w in range(config.warps)]
-        slots = Signal(depth)
-        m.d.comb += [
-            self.empty_pop.eq((self.pop & empty).any()),
-            slots.eq(Array(filled)[self.pop_warp]),
-            self.occupancy.eq(sum((slots[i] for i in range(depth)), Const(0, 1))),
-        ]
+        overflows = Signal(config.warps)
+        for w in range(config.warps):
+            filling = Signal(depth, name=f"filling_{w}")
+            with m.If(fills & (self.fill_warp == w)):
+                m.d.comb += filling.eq(Const(1, depth) << slot)
+            self._ring(m, w, heads[w], filling, overflows)
+            if tails is not None:
+                self._queue(m, w, heads[w], tails[w], filling)
+        m.d.comb += [self.empty_pop.eq((self.pop & self.empty).any()), self.overflow.eq(overflows.any())]
         return m
 
-    def _ring(self, m: Module, w: int, pointer: Signal, empty: Signal) -> Signal:
-        """One warp's flags; returns the filled slots. The wide part of an entry is in the shared memory."""
+    def _ring(self, m: Module, w: int, head: Signal, filling: Signal, overflows: Signal) -> None:
+        """One warp's flags. The wide part of an entry is in the shared memory."""
         depth = self._config.buffer_depth
+        every = (1 << depth) - 1
         infos = [Signal(IssueInfo, name=f"info_{w}_{slot}") for slot in range(depth)]
-        nop = Signal(depth, name=f"nop_{w}", init=(1 << depth) - 1)
-        filled = Signal(depth, name=f"filled_{w}", init=(1 << depth) - 1)
-        filling = Signal(depth, name=f"filling_{w}")
+        nop = Signal(depth, name=f"nop_{w}", init=every if self._replaces else 0)
+        filled = Signal(depth, name=f"filled_{w}", init=every if self._replaces else 0)
         popping = Signal(depth, name=f"popping_{w}")
         m.d.comb += [
-            self.head_info[w].eq(data.View(IssueInfo, Array([info.as_value() for info in infos])[pointer])),
-            self.head_nop[w].eq(nop.bit_select(pointer, 1)),
-            empty[w].eq(~filled.bit_select(pointer, 1)),
+            self.head_info[w].eq(data.View(IssueInfo, Array([info.as_value() for info in infos])[head])),
+            self.head_nop[w].eq(nop.bit_select(head, 1)),
+            self.empty[w].eq(~filled.bit_select(head, 1)),
+            self.occupancy[w].eq(sum((filled[i] for i in range(depth)), Const(0, 1))),
+            overflows[w].eq((filling & filled).any()),
         ]
-        with m.If(self.fill & (self.fill_warp == w)):
-            m.d.comb += filling.eq(Const(1, depth) << self.fill_slot)
         with m.If(self.pop[w]):
-            m.d.comb += popping.eq(Const(1, depth) << pointer)
-            m.d.sync += pointer.eq(pointer + 1)
+            m.d.comb += popping.eq(Const(1, depth) << head)
+            m.d.sync += head.eq(head + 1)
         m.d.sync += filled.eq(filled & ~popping | filling)
         for slot in range(depth):
             with m.If(filling[slot]):
-                m.d.sync += [infos[slot].eq(self.fill_entry.decoded.info), nop[slot].eq(self.fill_nop)]
+                m.d.sync += infos[slot].eq(self.fill_entry.decoded.info)
+                if self._replaces:
+                    m.d.sync += nop[slot].eq(self.fill_nop)
         with m.If(self.flush[w]):
-            m.d.sync += nop.eq((1 << depth) - 1)
-        return filled
+            m.d.sync += nop.eq(every) if self._replaces else filled.eq(0)
+
+    def _queue(self, m: Module, w: int, head: Signal, tail: Signal, filling: Signal) -> None:
+        """Where the next entry of the warp goes when wrong-path instructions are dropped."""
+        with m.If(filling.any()):
+            m.d.sync += tail.eq(tail + 1)
+        with m.If(self.flush[w]):
+            m.d.sync += head.eq(tail)

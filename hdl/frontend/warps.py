@@ -14,17 +14,18 @@ __all__ = ["WarpTable"]
 class WarpTable(wiring.Component):
     """Fetch pc and pending control flow of every warp.
 
-    ``selected_pc`` is the fetch pc of the warp in ``selected`` (one-hot), which then advances by 4. Priority for the
-    pc: activation, resolution, miss, +4 (design.md section 3). ``unresolved[w]`` is set by the selection of a control
-    instruction (``selected_control``) and cleared by its resolution or by ``release`` (barriers, wspawn).
+    ``fetch_pc`` is the fetch pc of the warp in ``fetched`` (one-hot), which then advances by 4. Priority for the pc:
+    activation, resolution, miss, +4 (design.md section 3). ``unresolved[w]`` is set when the warp issues a control
+    instruction (``issued``, one-hot) and cleared by its resolution or by ``release`` (barriers, wspawn).
+    ``redirected``: warps whose fetch goes on elsewhere from the next cycle on.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "selected": In(config.warps),
-            "selected_control": In(1),
-            "selected_pc": Out(32),
+            "fetched": In(config.warps),
+            "fetch_pc": Out(32),
+            "issued": In(config.warps),
             "missed": In(config.warps),
             "missed_pc": In(32),
             "resolution": In(resolution_layout(config)),
@@ -41,8 +42,8 @@ class WarpTable(wiring.Component):
         following = Signal(30)
         word = Signal(30)
         m.d.comb += [
-            word.eq(select(self.selected, pcs)),
-            self.selected_pc.eq(word << 2),
+            word.eq(select(self.fetched, pcs)),
+            self.fetch_pc.eq(word << 2),
             following.eq(word + 1),
         ]
         for w, pc in enumerate(pcs):
@@ -58,10 +59,10 @@ class WarpTable(wiring.Component):
                 m.d.sync += pc.eq(self.resolution.target[2:])
             with m.Elif(self.missed[w]):
                 m.d.sync += pc.eq(self.missed_pc[2:])
-            with m.Elif(self.selected[w]):
+            with m.Elif(self.fetched[w]):
                 m.d.sync += pc.eq(following)
             with m.If(resolved | self.release[w]):
                 m.d.sync += self.unresolved[w].eq(0)
-            with m.Elif(self.selected[w] & self.selected_control):
+            with m.Elif(self.issued[w]):
                 m.d.sync += self.unresolved[w].eq(1)
         return m

@@ -36,8 +36,10 @@ class StallReason(enum.IntEnum):
     CONTROL = 7
     #: Waits at a barrier, or in wspawn for the other warps' end.
     BARRIER = 8
+    #: The instruction buffer is empty; never in ``swas``.
+    BUFFER = 9
     #: No warp is active (the last instructions drain), or the SM has stopped at a fault.
-    IDLE = 9
+    IDLE = 10
 
 
 #: Hardware assertions, by bit of the SM's ``assertions`` output: each may never become 1.

@@ -22,8 +22,8 @@ class StallAttribution(wiring.Component):
         self._config = config
         super().__init__({
             "active": In(config.warps),
-            "suspended": In(config.warps),
-            "missing": In(config.warps),
+            "fetch_waits": In(config.warps),
+            "starved": In(config.warps),
             "unresolved": In(config.warps),
             "waiting": In(config.warps),
             "head_nop": In(config.warps),
@@ -43,8 +43,10 @@ class StallAttribution(wiring.Component):
                 m.d.comb += self.reason[w].eq(StallReason.BARRIER)
             with m.Elif(self.unresolved[w]):
                 m.d.comb += self.reason[w].eq(StallReason.CONTROL)
-            with m.Elif(self.suspended[w] | self.missing[w]):
+            with m.Elif(self.fetch_waits[w]):
                 m.d.comb += self.reason[w].eq(StallReason.ICACHE)
+            with m.Elif(self.starved[w]):
+                m.d.comb += self.reason[w].eq(StallReason.BUFFER)
             with m.Elif(~self.head_nop[w]):
                 m.d.comb += self.reason[w].eq(self.head_reason[w])
         found = {

@@ -33,8 +33,8 @@ class Observer(wiring.Component):
             "start": In(1), "running": In(1), "halt": In(1), "region": In(1),
             # The front end.
             "active": In(warps), "eligible": In(warps), "select": In(warps), "select_valid": In(1),
-            "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "suspended": In(warps),
-            "unresolved": In(warps), "waiting": In(warps), "missing": In(warps), "head_nop": In(warps),
+            "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "fetch_waits": In(warps),
+            "unresolved": In(warps), "waiting": In(warps), "starved": In(warps), "head_nop": In(warps),
             "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1),
             "refill_line": In(26), "resolution": In(resolution_layout(config)),
             "activation": In(activation_layout(config)),
@@ -56,7 +56,7 @@ class Observer(wiring.Component):
         config = self._config
         m.submodules.stalls = stalls = StallAttribution(config)
         m.d.comb += [
-            stalls.active.eq(self.active), stalls.suspended.eq(self.suspended), stalls.missing.eq(self.missing),
+            stalls.active.eq(self.active), stalls.fetch_waits.eq(self.fetch_waits), stalls.starved.eq(self.starved),
             stalls.unresolved.eq(self.unresolved), stalls.waiting.eq(self.waiting), stalls.head_nop.eq(self.head_nop),
             stalls.head_reason.eq(self.reason), stalls.halt.eq(self.halt), stalls.selected.eq(self.select_valid),
             self.hang.eq(stalls.reason),

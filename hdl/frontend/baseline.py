@@ -1,0 +1,52 @@
+"""Baseline: fetch and issue each schedule warps on their own (paper 000, section V-B)."""
+
+from dataclasses import replace
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+
+from ..config import SmConfig
+from .coordination import coordination_signature
+from .scheduler import Scheduler
+
+__all__ = ["BaselineCoordination"]
+
+
+class BaselineCoordination(wiring.Component):
+    """Fetch-ready: active, no miss outstanding, room in the buffer. Issue-ready: buffer not empty and head ready.
+
+    A warp issues nothing while its control flow is unresolved, but fetches on as if the branch were not taken. A miss
+    holds back the warp's fetch only.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__(coordination_signature(config))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.issuing = issuing = Scheduler(config)
+        m.submodules.fetching = fetching = Scheduler(replace(config, policies=config.fetch_policies))
+        may_issue = self.active & ~self.unresolved & ~self.empty & self.ready
+        may_fetch = self.active & ~self.suspended & ~self.missed & self.room & ~self._stalled(m)
+        m.d.comb += [
+            self.eligible.eq(Mux(self.halt, 0, may_issue)),
+            issuing.eligible.eq(self.eligible),
+            self.issue.eq(issuing.select),
+            self.issue_valid.eq(issuing.select_valid),
+            self.issue_warp.eq(issuing.select_warp),
+            fetching.eligible.eq(Mux(self.halt, 0, may_fetch)),
+            self.fetch.eq(fetching.select),
+            self.fetch_valid.eq(fetching.select_valid),
+            self.fetch_warp.eq(fetching.select_warp),
+        ]
+        if len(config.policies) > 1:
+            m.d.comb += issuing.policy.eq(self.policy)
+        if len(config.fetch_policies) > 1:
+            m.d.comb += fetching.policy.eq(self.fetch_policy)
+        return m
+
+    def _stalled(self, m: Module) -> Signal:
+        """Warps that may not fetch for another reason: none."""
+        return Signal(self._config.warps, name="stalled")

@@ -1,0 +1,140 @@
+"""The fetch pipeline that all front ends share: request, I-cache lookup, word, decode."""
+
+from itertools import pairwise
+
+from amaranth.hdl import Array, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..config import SmConfig
+from ..layouts.decoded import BufferEntry
+from ..lib.onehot import one_hot
+from ..memory.port import icache_tag_bits, memory_port_signature
+from .buffers import slot_bits
+from .decode import Decoder
+from .icache_store import ICacheStore
+from .misses import MissUnit
+
+__all__ = ["FetchPipeline"]
+
+
+def _stage_layout(config: SmConfig) -> data.StructLayout:
+    """A fetch on its way from request to decode: the slot that it will fill, and whether it was squashed."""
+    return data.StructLayout({
+        "valid": 1, "squashed": 1, "warp": config.warp_bits, "slot": slot_bits(config), "pc": 32,
+    })
+
+
+class FetchPipeline(wiring.Component):
+    """From a fetch request in cycle t to a decoded instruction in t+3.
+
+    - ``request`` in t with warp, pc and ``slot`` (carried along).
+    - t+1: ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is ``suspended`` until its line is
+      there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in its own cycle.
+    - t+3: ``done`` with warp, slot and ``entry``, or ``done_squashed`` where the fetch missed or was squashed.
+    - ``squash`` (mask): every fetch of these warps that is under way now is squashed, and their suspension ends. One in
+      t+1 requests no line.
+    - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
+    - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
+        super().__init__({
+            "request": In(1),
+            "request_warp": In(config.warp_bits),
+            "request_pc": In(32),
+            "request_slot": In(slot_bits(config)),
+            "squash": In(config.warps),
+            "invalidate": In(1),
+            "lines": In(data.ArrayLayout(26, config.warps)),
+            "missed": Out(config.warps),
+            "suspended": Out(config.warps),
+            "miss": Out(1),
+            "miss_warp": Out(config.warp_bits),
+            "miss_pc": Out(32),
+            "done": Out(1),
+            "done_squashed": Out(1),
+            "done_warp": Out(config.warp_bits),
+            "done_slot": Out(slot_bits(config)),
+            "entry": Out(BufferEntry),
+            "in_flight": Out(counts),
+            "kept_in_flight": Out(counts),
+            "refill": Out(1),
+            "refill_line": Out(26),
+            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.store = store = ICacheStore(self._config)
+        m.submodules.misses = misses = MissUnit(self._config)
+        m.submodules.decoder = decoder = Decoder()
+        lookup, last = self._stages(m, store)
+        self._lookup(m, lookup, store, misses)
+        m.d.comb += [
+            decoder.instruction.eq(store.instruction),
+            decoder.fetch_error.eq(store.error),
+            self.done.eq(last.valid),
+            self.done_squashed.eq(last.squashed),
+            self.done_warp.eq(last.warp),
+            self.done_slot.eq(last.slot),
+            self.entry.decoded.eq(decoder.decoded),
+            self.entry.instruction.eq(store.instruction),
+            self.entry.pc.eq(last.pc),
+        ]
+        return m
+
+    def _stages(self, m: Module, store: ICacheStore) -> tuple[data.View, data.View]:
+        """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3)."""
+        config = self._config
+        layout = _stage_layout(config)
+        stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
+        m.d.sync += [
+            stages[0].valid.eq(self.request),
+            stages[0].squashed.eq(0),
+            stages[0].warp.eq(self.request_warp),
+            stages[0].slot.eq(self.request_slot),
+            stages[0].pc.eq(self.request_pc),
+        ]
+        for number, (stage, following) in enumerate(pairwise(stages)):
+            squashed = Array(self.squash)[stage.warp]
+            missed = stage.valid & ~stage.squashed & ~store.hit if number == 0 else 0
+            m.d.sync += [following.eq(stage), following.squashed.eq(stage.squashed | squashed | missed)]
+        for w in range(config.warps):
+            mine = [stage.valid & (stage.warp == w) for stage in stages]
+            kept = [its & ~stage.squashed for its, stage in zip(mine, stages, strict=True)]
+            m.d.comb += [
+                self.in_flight[w].eq(sum(mine, Const(0, 1))),
+                self.kept_in_flight[w].eq(sum(kept, Const(0, 1))),
+            ]
+        return stages[0], stages[-1]
+
+    def _lookup(self, m: Module, lookup: data.View, store: ICacheStore, misses: MissUnit) -> None:
+        missed = Signal()
+        m.d.comb += [
+            store.lookup_valid.eq(self.request),
+            store.lookup_pc.eq(self.request_pc),
+            missed.eq(lookup.valid & ~lookup.squashed & ~store.hit),
+            self.missed.eq(Mux(missed, one_hot(lookup.warp, self._config.warps), 0)),
+            # A miss squashed in its own cycle still blocks selection in that cycle, but requests nothing.
+            self.miss.eq((self.missed & ~self.squash).any()),
+            self.miss_warp.eq(lookup.warp),
+            self.miss_pc.eq(lookup.pc),
+            misses.miss.eq(self.miss),
+            misses.miss_warp.eq(lookup.warp),
+            misses.miss_line.eq(lookup.pc[6:]),
+            misses.release.eq(self.squash),
+            misses.invalidate.eq(self.invalidate),
+            misses.pending_line.eq(self.lines),
+            self.suspended.eq(misses.suspended),
+            store.refill_valid.eq(misses.refill_valid),
+            store.refill_line.eq(misses.refill_line),
+            store.refill_data.eq(misses.refill_data),
+            store.refill_error.eq(misses.refill_error),
+            store.invalidate.eq(self.invalidate),
+            self.refill.eq(misses.refill_valid),
+            self.refill_line.eq(misses.refill_line),
+        ]
+        connect(m, flipped(self.mem), misses.mem)

@@ -1,0 +1,20 @@
+"""Vortex: as baseline, but a warp has one fetch under way and does not go past control flow (policies.md)."""
+
+from amaranth.hdl import Module, Mux, Signal
+
+from .baseline import BaselineCoordination
+
+__all__ = ["VortexCoordination"]
+
+
+class VortexCoordination(BaselineCoordination):
+    """A warp is stalled from its fetch until its decode, and on from a branch or SIMT instruction until it resolves.
+
+    A fetch that misses ends the stall: the warp is suspended instead, and fetches again when its line is there.
+    """
+
+    def _stalled(self, m: Module) -> Signal:
+        stalled = Signal(self._config.warps)
+        over = self.missed | self.redirected | self.resolved | Mux(self.decoded_control, 0, self.decoded)
+        m.d.sync += stalled.eq(stalled & ~over | self.fetch)
+        return stalled
