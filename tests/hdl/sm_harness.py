@@ -32,12 +32,19 @@ Latency = int | Callable[[Request], int]
 
 
 class _Memory:
-    """Answers requests after their latency, one a cycle, the one due first first."""
+    """Answers requests after their latency, one a cycle, the one due first first.
 
-    def __init__(self, latency: Latency, store: SparseMemory) -> None:
+    A fetch carries what was in memory when it was requested (so that a stale one shows); the LSU's accesses happen
+    when they are answered.
+    """
+
+    def __init__(self, config: SmConfig, latency: Latency, store: SparseMemory) -> None:
+        # The tag's highest bit names the source: 0 for the instruction cache, 1 for the LSU.
+        self._lsu_tags = 1 << (config.mem_tag_bits - 1)
         self._latency = latency
         self._store = store
-        self._pending: list[tuple[int, int, Any]] = []
+        #: When it is due, number, request, and the answer of a fetch.
+        self._pending: list[tuple[int, int, Any, dict[str, int] | None]] = []
         self.requests: list[Request] = []
         self.answered: int | None = None
 
@@ -46,26 +53,32 @@ class _Memory:
         self.requests.append(request)
         latency = self._latency if isinstance(self._latency, int) else self._latency(request)
         assert latency >= 1
-        self._pending.append((cycle + latency, request.number, payload))
+        fetched = self._access(payload) if payload.tag < self._lsu_tags else None
+        self._pending.append((cycle + latency, request.number, payload, fetched))
 
     def answer(self, cycle: int) -> dict[str, int] | None:
-        """The response of ``cycle``; ``answered`` is its line, of a read."""
+        """The response of ``cycle``; ``answered`` is its line where the instruction cache asked."""
         self.answered = None
         due = min((p for p in self._pending if p[0] <= cycle), default=None, key=lambda p: p[:2])
         if due is None:
             return None
         self._pending.remove(due)
-        payload = due[2]
-        address = payload.line * LINE
-        self.answered = None if payload.write else address
+        _, _, payload, fetched = due
+        if fetched is None:
+            return self._access(payload)
+        self.answered = payload.line * LINE
+        return fetched
+
+    def _access(self, payload: Any) -> dict[str, int]:
+        address, data = payload.line * LINE, 0
         try:
             if payload.write:
                 self._store.write_line(address, payload.data.to_bytes(LINE, "little"), payload.byte_mask)
-                return {"tag": payload.tag, "error": 0, "data": 0}
-            line = int.from_bytes(self._store.read_line(address), "little")
-            return {"tag": payload.tag, "error": 0, "data": line}
+            else:
+                data = int.from_bytes(self._store.read_line(address), "little")
         except AccessError:
             return {"tag": payload.tag, "error": 1, "data": 0}
+        return {"tag": payload.tag, "error": 0, "data": data}
 
 
 class _OpenSm(Sm):
@@ -210,7 +223,8 @@ def run_program(config: SmConfig, program: Program, *, latency: Latency = 4, max
     """
     store = SparseMemory() if memory is None else memory
     store.write(START, program.assemble())
-    run = _harness(config).run(_Memory(latency, store), store, max_cycles, config.policies.index(policy), argument)
+    port = _Memory(config, latency, store)
+    run = _harness(config).run(port, store, max_cycles, config.policies.index(policy), argument)
     assert run.ended or may_hang, f"still busy after {max_cycles} cycles; reasons {run.cycles[-1].reasons}"
     return run
 

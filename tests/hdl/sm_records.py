@@ -64,7 +64,7 @@ class Cycle:
     pcs: tuple[int, ...]
     busy: bool
     fault: bool
-    #: The line that memory answers a read of in this cycle.
+    #: The line that memory answers the instruction cache for in this cycle.
     answer: int | None
 
 
