@@ -61,6 +61,8 @@ class FrontEnd(wiring.Component):
             "select_info": Out(IssueInfo),
             "entry": Out(BufferEntry),
             "unresolved": Out(config.warps),
+            "suspended": Out(config.warps),
+            "pc": Out(data.ArrayLayout(32, config.warps)),
             "fetch_waits": Out(config.warps),
             "starved": Out(config.warps),
             "miss": Out(1),
@@ -157,6 +159,7 @@ class FrontEnd(wiring.Component):
             warps.release.eq(self.release),
             warps.activation.eq(self.activation),
             self.unresolved.eq(warps.unresolved),
+            self.pc.eq(warps.pc),
         ]
 
     def _watch(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
@@ -173,6 +176,7 @@ class FrontEnd(wiring.Component):
             # In swas a miss suspends the warp; else it matters once there is nothing left to issue.
             self.fetch_waits.eq(missing if unified else missing & buffers.empty),
             self.starved.eq(0 if unified else buffers.empty),
+            self.suspended.eq(fetch.suspended),
             self.miss.eq(fetch.miss),
             self.miss_warp.eq(fetch.miss_warp),
             self.refill.eq(fetch.refill),

@@ -11,7 +11,7 @@ __all__ = ["SwasCoordination"]
 
 
 class SwasCoordination(wiring.Component):
-    """A warp is eligible iff it is active, has no miss outstanding, no unresolved control flow, and its head is a NOP or ready.
+    """Eligible: active, no miss outstanding, no unresolved control flow, and the head is a NOP or ready.
 
     Eligibility never looks at how full a buffer is: that is the whole idea. Combinational but for the policy's state.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from swas_reference import Inputs, Outputs, SwasReference, is_control, memory_line, word_at
 
 from hdl.config import SmConfig
-from hdl.frontend.swas import SwasFrontEnd
+from hdl.frontend.frontend import FrontEnd
 from hdl.isa.ops import SystemOp, Unit
 from tests.hdl.lib.simulate import maybe
 
@@ -27,7 +27,7 @@ class World:
     ``rates``: probabilities by name: ready, answer, accept, redirect, release, end, start, invalidate, halt.
     """
 
-    def __init__(self, dut: SwasFrontEnd, config: SmConfig, rng: random.Random, rates: Mapping[str, float],
+    def __init__(self, dut: FrontEnd, config: SmConfig, rng: random.Random, rates: Mapping[str, float],
                  what: str) -> None:
         self.dut, self.config, self.rng, self.rates, self.name = dut, config, rng, rates, what
         self.reference = SwasReference(config)

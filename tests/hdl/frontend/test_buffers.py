@@ -42,7 +42,7 @@ class Rings:
     def check_pop(self, ctx, what: str, warp: int) -> None:
         assert ctx.get(self.dut.pop_slot) == self.heads[warp], f"{what}: slot"
         occupancy = DEPTH - self.slots[warp].count(IN_FLIGHT)
-        assert ctx.get(self.dut.occupancy) == occupancy, f"{what}: occupancy"
+        assert ctx.get(self.dut.occupancy[warp]) == occupancy, f"{what}: occupancy"
 
     def pop(self, warp: int) -> int | None:
         slot = self.heads[warp]
@@ -125,6 +125,6 @@ def test_empty_pop():
         ctx.set(dut.pop, 0b0010)
         ctx.set(dut.pop_warp, 1)
         assert ctx.get(dut.empty_pop) == 0
-        assert ctx.get(dut.occupancy) == DEPTH
+        assert ctx.get(dut.occupancy[1]) == DEPTH
 
     simulate(dut, testbench)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.frontend.swas import SwasFrontEnd
+from hdl.frontend.frontend import FrontEnd
 from hdl.presets import TINY
 from tests.hdl.lib.simulate import simulate
 
@@ -23,7 +23,7 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
 
     ``branches``: pc -> target, None for not taken. A request taken in cycle c is answered in c + ``latency``.
     """
-    dut = SwasFrontEnd(CONFIG)
+    dut = FrontEnd(CONFIG)
     selections: list[Selection] = []
     answers: dict[int, list[tuple[int, int]]] = {}
     resolutions: dict[int, tuple[int, int | None]] = {}

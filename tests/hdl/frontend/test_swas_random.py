@@ -9,7 +9,7 @@ import pytest
 from swas_harness import World
 
 from hdl.config import SmConfig
-from hdl.frontend.swas import SwasFrontEnd
+from hdl.frontend.frontend import FrontEnd
 from hdl.presets import BASE
 from tests.hdl.lib.simulate import simulate
 
@@ -40,7 +40,7 @@ def label(config: SmConfig) -> str:
 def test_random(config, rates):
     seed = f"{config.warps}-{rates}"
     rng = random.Random(seed)
-    dut = SwasFrontEnd(config)
+    dut = FrontEnd(config)
     world = World(dut, config, rng, WORLDS[rates], f"seed {seed}")
 
     async def testbench(ctx):

@@ -32,8 +32,9 @@ class Events:
         self.redirected = self.resolving if self.redirect else None
 
     def drive(self, ctx, dut: WarpTable) -> None:
-        ctx.set(dut.selected, sum(1 << w for w in self.selected))
-        ctx.set(dut.selected_control, self.control)
+        selected = sum(1 << w for w in self.selected)
+        ctx.set(dut.fetched, selected)
+        ctx.set(dut.issued, selected if self.control else 0)
         ctx.set(dut.missed, self.missed)
         ctx.set(dut.missed_pc, self.missed_pc)
         ctx.set(dut.resolution, {
@@ -72,7 +73,7 @@ def test_random(warps):
             assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
             assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
             if events.selected:
-                assert ctx.get(dut.selected_pc) == pcs[events.selected[0]], what
+                assert ctx.get(dut.fetch_pc) == pcs[events.selected[0]], what
             await ctx.tick()
 
             unresolved -= {events.resolving, *bit_list(events.release)}

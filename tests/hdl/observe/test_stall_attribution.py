@@ -13,7 +13,7 @@ from hdl.layouts.probe import StallReason
 from hdl.observe.counters import StallAttribution
 from hdl.observe.watch import FaultLatch, Sticky
 
-MASKS = ("active", "suspended", "missing", "unresolved", "waiting", "head_nop")
+MASKS = ("active", "fetch_waits", "starved", "unresolved", "waiting", "head_nop")
 
 
 def _warp_reason(state: dict[str, int], head: int) -> StallReason:
@@ -24,8 +24,10 @@ def _warp_reason(state: dict[str, int], head: int) -> StallReason:
         return StallReason.BARRIER
     if state["unresolved"]:
         return StallReason.CONTROL
-    if state["suspended"] or state["missing"]:
+    if state["fetch_waits"]:
         return StallReason.ICACHE
+    if state["starved"]:
+        return StallReason.BUFFER
     return StallReason.NONE if state["head_nop"] else StallReason(head)
 
 
