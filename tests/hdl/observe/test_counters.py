@@ -144,6 +144,25 @@ def test_two_regions_add_up():
     assert recount["cycles"] == 2 * 3
 
 
+@pytest.mark.parametrize(("first", "expected"), [(1, 0), (0, 1)])
+def test_branch_at_the_edge_of_the_region(first, expected):
+    """A branch belongs to the region in which it was selected, not to that in which it executes."""
+    p = Program()
+    if not first:
+        p.add(asm.csrrwi(0, MREGION, 1), asm.nop(), asm.nop())
+    # Selected in the cycle after mregion's write, which takes effect two cycles later; so does the jump.
+    p.add(asm.csrrwi(0, MREGION, first))
+    at = p.here
+    p.jal(0, "on")
+    p.label("on")
+    p.add(asm.nop(), asm.csrrwi(0, MREGION, 0))
+    finish(p)
+    run = run_program(TINY, p)
+    assert run.issued_at(at) == run.issued_at(at - 4) + 1
+    recount = _check(run)
+    assert recount["taken_branches"] == run.counters["taken_branches"] == expected
+
+
 def test_software_reads_the_same():
     """csrr of every counter after the region: what the hardware's outputs say."""
     p = _mixed(2, random.Random(7))
