@@ -99,6 +99,8 @@ class Sm(wiring.Component):
             issue.lsu_ready.eq(lsu.ready),
             issue.stores_pending.eq(lsu.stores_pending),
             issue.kill.eq(control.fault_valid),
+            issue.halt.eq(self.fault_valid),
+            lsu.cancel.eq(issue.lsu_cancel),
             lsu.take.eq(issue.lsu_take),
             lsu.take_warp.eq(frontend.select_warp),
             lsu.take_store.eq(frontend.select_info.store),

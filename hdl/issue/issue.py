@@ -20,7 +20,8 @@ class IssueStage(wiring.Component):
 
     Cycle t: ``heads`` in, ``ready`` and ``reason`` out, ``select*`` in, ``lsu_take*`` out for a load or store. t+1:
     ``entry`` in, ``reading_warp`` out. t+2: ``operands`` out, ``kill`` in (the instruction in X faults and writes
-    nothing). In W, two cycles and the unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out.
+    nothing). ``halt`` (the SM has stopped at a fault): what comes to X is cancelled, ``lsu_cancel`` for a load or
+    store. In W, two cycles and the unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out.
     ``load``: results of the LSU, taken into free slots. A dependent instruction can be selected in W: the overhead
     over the latency is 2 cycles, always. ``clash`` may never be 1. ``busy``: an instruction, or a result still to be
     written, is in here.
@@ -41,6 +42,8 @@ class IssueStage(wiring.Component):
             "reading_warp": Out(config.warp_bits),
             "operands": Out(operands_layout(config)),
             "kill": In(1),
+            "halt": In(1),
+            "lsu_cancel": Out(1),
             "lsu_ready": In(1),
             "stores_pending": In(config.warps),
             "lsu_take": Out(1),
@@ -105,6 +108,7 @@ class IssueStage(wiring.Component):
 
     def _read(self, m: Module, issued: Signal, operands: OperandStage, schedule: WritebackSchedule) -> None:
         x = operands.operands
+        info = x.entry.decoded.info
         m.d.comb += [
             operands.selected.eq(issued),
             operands.selected_warp.eq(self.select_warp),
@@ -112,12 +116,14 @@ class IssueStage(wiring.Component):
             operands.masks.eq(self.masks),
             self.reading_warp.eq(operands.reading_warp),
             self.operands.eq(x),
-            schedule.execute.eq(x.valid & x.entry.decoded.info.writes_rd),
+            operands.halt.eq(self.halt),
+            self.lsu_cancel.eq(operands.cancelled & (info.unit == Unit.LSU)),
+            schedule.execute.eq((x.valid | operands.cancelled) & info.writes_rd),
             schedule.execute_meta.warp.eq(x.warp),
-            schedule.execute_meta.rd.eq(x.entry.decoded.info.rd),
+            schedule.execute_meta.rd.eq(info.rd),
             schedule.execute_meta.mask.eq(x.mask),
-            schedule.execute_meta.kill.eq(self.kill),
-            schedule.execute_meta.unit.eq(x.entry.decoded.info.unit),
+            schedule.execute_meta.kill.eq(self.kill | operands.cancelled),
+            schedule.execute_meta.unit.eq(info.unit),
         ]
 
     def _write(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule,

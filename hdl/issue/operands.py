@@ -17,7 +17,8 @@ class OperandStage(wiring.Component):
 
     ``selected`` (not a NOP) and ``selected_warp`` in t, ``entry`` in t+1; ``operands`` in t+2 with the warp's thread
     mask. ``reading_warp``: the warp in R. ``write``: the register write of this cycle, seen by instructions whose t+1
-    comes later. ``busy``: R or X holds an instruction. Reset: nothing in flight.
+    comes later. ``halt`` (a fault): what is in X is ``cancelled`` instead of valid. ``busy``: R or X holds an
+    instruction. Reset: nothing in flight.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -30,7 +31,9 @@ class OperandStage(wiring.Component):
             "masks": In(data.ArrayLayout(config.threads, config.warps)),
             "write_valid": In(1),
             "write": In(writeback_layout(config)),
+            "halt": In(1),
             "operands": Out(operands_layout(config)),
+            "cancelled": Out(1),
             "busy": Out(1),
         })
 
@@ -57,7 +60,8 @@ class OperandStage(wiring.Component):
             registers.write_valid.eq(self.write_valid),
             registers.write.eq(self.write),
             self.busy.eq(reading | valid),
-            self.operands.valid.eq(valid),
+            self.operands.valid.eq(valid & ~self.halt),
+            self.cancelled.eq(valid & self.halt),
             self.operands.warp.eq(warp),
             self.operands.mask.eq(mask),
             self.operands.entry.eq(entry),

@@ -87,6 +87,8 @@ class Run:
         for cycle in self.cycles:
             if cycle.select == warp:
                 x = self.cycles[cycle.number + 2].issue
+                if x is None and not cycle.nop and self.cycles[cycle.number + 2].fault:
+                    continue  # Cancelled: the SM had stopped at a fault before it came to X.
                 assert cycle.nop == (x is None), f"cycle {cycle.number}: nop={cycle.nop}, two cycles later {x}"
                 assert x is None or x.warp == warp
                 found.append((cycle.number, None if x is None else x.pc))

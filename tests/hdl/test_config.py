@@ -27,6 +27,9 @@ BAD = [
     ("latency_alu", 2, "must be 1"), ("latency_csr", 0, "must be 1"), ("latency_simt", 2, "must be 1"),
     ("latency_mul", 1, "between 2 and 8"), ("latency_mul", 9, "between 2 and 8"),
     ("latency_div", 33, "between 34 and 40"), ("latency_div", 41, "between 34 and 40"),
+    ("latency_fma", 0, "between 1 and 40"), ("latency_fcvt", 41, "between 1 and 40"),
+    ("latency_fdiv", 0, "between 1 and 40"), ("latency_fmisc", -1, "between 1 and 40"),
+    ("cores", 0, "at least 1"), ("fetch_policies", ("lrr",), "empty"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
 ]
 

@@ -224,3 +224,20 @@ def test_fault_while_a_load_is_under_way():
     request = next(r for r in run.requests if r.line == USER)
     last_busy = max(c.number for c in run.cycles if c.busy)
     assert last_busy >= request.cycle + 40
+
+
+@pytest.mark.parametrize("behind", [
+    [asm.sw(8, 0, 5), asm.sw(8, 4, 5)], [asm.addi(8, 0, 7), asm.mul(9, 8, 8)], [asm.div(9, 8, 8), asm.lw(9, 0, 5)],
+    [asm.csrr(9, 0xCC0), asm.csrrw(0, 0x340, 5)],
+])
+def test_nothing_behind_a_faulting_instruction_takes_effect(behind):
+    """The two instructions selected before the SM has stopped are cancelled, and busy falls all the same."""
+    p, last = _body(asm.ebreak(), *behind)
+    at = last - 4 * len(behind)
+    run = run_program(TINY, p)
+    _expect(run, FaultCause.BREAKPOINT, at, 0)
+    assert [pc for warp in range(TINY.warps) for _, pc in run.issues(warp) if pc > at] == []
+    assert not [request for request in run.requests if request.line == USER]
+    assert run.register(8) == {0: MARKER, 1: MARKER}
+    last_fault = next(c.number for c in run.cycles if c.fault)
+    assert not [c for c in run.cycles if c.number > last_fault and c.write]
