@@ -1,14 +1,32 @@
-"""The warp policies, by name."""
+"""The warp policies, by name. A new one is a file here and a line in ``POLICIES`` (docs/policies.md)."""
 
 from __future__ import annotations
 
-from .base import Policy
+from .base import Policy, PolicyInputs
+from .fixed import FixedPriority
 from .gtlo import GreedyLooseOldest
 from .gtlrr import GreedyLooseRoundRobin
+from .gto import GreedyOldest
+from .gto_dispatch import GreedyOldestDispatch
+from .icount import FewestFetched
+from .lo import LooseOldest
 from .lrr import LooseRoundRobin
+from .prr import PureRoundRobin
+from .pta import MostActiveThreads
+from .srr import StrictRoundRobin
 
-__all__ = ["POLICIES", "Policy"]
+__all__ = ["POLICIES", "Policy", "PolicyInputs"]
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (LooseRoundRobin, GreedyLooseRoundRobin, GreedyLooseOldest)
+    "fixed": FixedPriority,
+    "lrr": LooseRoundRobin,
+    "gtlrr": GreedyLooseRoundRobin,
+    "gtlo": GreedyLooseOldest,
+    "lo": LooseOldest,
+    "srr": StrictRoundRobin,
+    "prr": PureRoundRobin,
+    "gto": GreedyOldest,
+    "gto_dispatch": GreedyOldestDispatch,
+    "pta": MostActiveThreads,
+    "icount": FewestFetched,
 }

@@ -1,46 +1,70 @@
-"""What a warp policy is: a pure pick and a state update (policies.md)."""
+"""What a warp policy is: a pure pick and a state update (docs/policies.md)."""
 
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data
 
 from ..lib.onehot import lowest_one
 
-__all__ = ["LastWarpPolicy", "Policy", "pick_after"]
+__all__ = ["LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "pick_after"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyInputs:
+    """What a policy may see of the current cycle; vectors have one bit per warp, sequences one value per warp.
+
+    ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
+    warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
+    ``lanes`` counts the active lanes, ``fetched`` the instructions fetched and not issued.
+    """
+
+    eligible: Value
+    active: Value
+    waiting: Value
+    activated: Value
+    lanes: Sequence[Value]
+    fetched: Sequence[Value]
 
 
 class Policy(abc.ABC):
-    """One warp-scheduling policy over ``warps`` warps.
+    """One warp-scheduling policy over ``warps`` warps; by default one without state.
 
-    The pick is a pure expression of the state and the eligible set, so that hardware, oracles and proofs share one
-    definition.
+    The pick is a pure expression of the state and the inputs, so that hardware, oracles and proofs share one
+    definition: an oracle asks ``pick`` again, on the same state, with another eligible set.
     """
 
-    #: Name in policies.md and in ``SmConfig.policies``.
+    #: Name in docs/policies.md and in ``SmConfig.policies``.
     name: ClassVar[str]
+    #: Whether nobody may be selected although somebody is eligible.
+    idles: ClassVar[bool] = False
 
     def __init__(self, *, warps: int) -> None:
         self.warps = warps
 
-    @abc.abstractmethod
     def state_layout(self) -> data.StructLayout:
         """The registers of the policy."""
+        return data.StructLayout({})
 
-    @abc.abstractmethod
     def state_reset(self) -> dict[str, int]:
         """The reset value of each register."""
+        return {}
 
     @abc.abstractmethod
-    def pick(self, state: data.View, eligible: Value) -> Value:
-        """The selected warp as a one-hot vector within ``eligible``; 0 when nothing is selected."""
+    def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
+        """The selected warp as a one-hot vector within ``inputs.eligible``; 0 when nothing is selected."""
 
-    @abc.abstractmethod
-    def update(self, m: Module, state: data.View, *, selected: Value) -> None:
-        """Add the state update for a cycle in which ``selected`` (one-hot or 0) was selected."""
+    def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
+        """Add the state update for a cycle in which ``selected`` (one-hot or 0) was selected.
+
+        That need not be this policy's pick: where a strap chooses, every policy follows the one that is in force.
+        """
+        return
 
 
 class LastWarpPolicy(Policy):
@@ -52,7 +76,7 @@ class LastWarpPolicy(Policy):
     def state_reset(self) -> dict[str, int]:
         return {"last": 1 << (self.warps - 1)}
 
-    def update(self, m: Module, state: data.View, *, selected: Value) -> None:
+    def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
         with m.If(selected.any()):
             m.d.sync += state.last.eq(selected)
 
@@ -65,3 +89,24 @@ def pick_after(last: Value, eligible: Value) -> Value:
     width = len(eligible)
     above = eligible & (-(last << 1))[:width]
     return Mux(above.any(), lowest_one(above), lowest_one(eligible))
+
+
+def greedy(last: Value, eligible: Value, otherwise: Value) -> Value:
+    """``last`` while it is eligible, else ``otherwise``; all one-hot."""
+    again = last & eligible
+    return Mux(again.any(), again, otherwise)
+
+
+def first_by(ahead: Sequence[Value], eligible: Value) -> Value:
+    """The eligible warp that no eligible warp goes ahead of, one-hot.
+
+    ``ahead[w]`` has bit v set where v goes ahead of w, a strict total order. It does not depend on ``eligible``, which
+    comes late in the cycle: from there to the selection there is one AND-NOR over the warps.
+    """
+    return Cat(eligible[w] & ~(eligible & before).any() for w, before in enumerate(ahead))
+
+
+def largest_first(keys: Sequence[Value]) -> list[Value]:
+    """The order of :func:`first_by` by decreasing key; of equal ones the lower number goes ahead."""
+    warps = range(len(keys))
+    return [Cat(keys[v] >= keys[w] if v < w else keys[v] > keys[w] if v > w else 0 for v in warps) for w in warps]

@@ -71,5 +71,5 @@ def test_strap_only_with_several_policies():
 
 
 def test_unknown_policy():
-    with pytest.raises(ValueError, match=r"^policies must be among lrr, gtlrr, gtlo, not 'random'$"):
+    with pytest.raises(ValueError, match=r"^policies must be among fixed, lrr, .*, icount, not 'random'$"):
         Scheduler(replace(BASE, policies=("lrr", "random")))

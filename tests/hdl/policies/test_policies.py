@@ -1,66 +1,174 @@
-"""Every policy's pick and state update against policies.md."""
+"""Every hardware policy against its Python reference (sim/policies.py): picks and state updates.
+
+That the reference says what policies.md says is the matter of tests/sim/test_policies.py.
+"""
 
 from __future__ import annotations
 
-import itertools
 import random
+from collections.abc import Iterator
+from itertools import product
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import ClockDomain, Module, Signal, Value
 
-from hdl.policies import POLICIES
-from tests.hdl.lib.simulate import bit_list, evaluate, maybe, simulate, some_bit
-from tests.hdl.policies.policy_reference import REFERENCE
+import hdl.policies.gto
+import sim.policies
+from hdl.policies import POLICIES, PolicyInputs
+from tests.hdl.lib.simulate import maybe, simulate
+
+#: Small enough that every age of four warps can be tried, saturated ones included.
+SMALL_AGE_BITS = 2
+#: Values of `lanes` and `fetched`: as many as warps, so that every order among four warps with its ties occurs.
+COUNTS = 4
 
 
-def test_registry():
-    assert set(POLICIES) == set(REFERENCE)
-    assert all(policy.name == name for name, policy in POLICIES.items())
+def parameters(name: str) -> dict[str, int]:
+    return {"age_bits": SMALL_AGE_BITS} if name == "gto" else {}
+
+
+class Bench:
+    """A hardware policy and its reference; :meth:`check` compares one cycle from one state."""
+
+    def __init__(self, name: str, warps: int) -> None:
+        self.hardware = POLICIES[name](warps=warps, **parameters(name))
+        self.reference = sim.policies.POLICIES[name](warps=warps, **parameters(name))
+        self.warps = warps
+        self.layout = self.hardware.state_layout()
+        self.state = Signal(self.layout, init=self.hardware.state_reset())
+        self.vectors = {field: Signal(warps, name=field) for field in ("eligible", "active", "waiting", "activated")}
+        self.counts = {field: [Signal(6, name=f"{field}_{w}") for w in range(warps)] for field in ("lanes", "fetched")}
+        self.inputs = PolicyInputs(**self.vectors, **self.counts)
+        self.selected = Signal(warps)
+        self.pick = Signal(warps)
+        self.design = m = Module()
+        m.domains.sync = ClockDomain(reset_less=True)
+        m.d.comb += self.pick.eq(self.hardware.pick(self.state, self.inputs))
+        self.hardware.update(m, self.state, self.inputs, selected=self.selected)
+
+    def registers(self, state) -> int:
+        """The hardware's state as one number."""
+        return sum(value << self.layout[field].offset for field, value in self.reference.registers(state).items())
+
+    def drive(self, ctx, inputs: sim.policies.PolicyInputs) -> None:
+        for field in self.reference.reads:
+            if field in self.vectors:
+                ctx.set(self.vectors[field], getattr(inputs, field))
+            else:
+                for signal, value in zip(self.counts[field], getattr(inputs, field), strict=True):
+                    ctx.set(signal, value)
+
+    async def check(self, ctx, state, inputs: sim.policies.PolicyInputs, *, foreign: int | None = None, what: str = ""):
+        """One cycle in which ``foreign`` was selected, if given, else the policy's pick; returns the new state."""
+        what = f"{what}: {state}, {inputs}"
+        self.drive(ctx, inputs)
+        picked = self.reference.pick(state, inputs)
+        pick = ctx.get(self.pick)
+        assert pick == (0 if picked is None else 1 << picked), f"{what}: hardware picks {pick:#b}, expected {picked}"
+        picked = picked if foreign is None else foreign
+        ctx.set(self.selected, 0 if picked is None else 1 << picked)
+        await ctx.tick()
+        new = self.reference.update(state, inputs, picked)
+        found = ctx.get(Value.cast(self.state))
+        assert found == self.registers(new), f"{what}, selected {picked}: hardware goes to {found:#b}, expected {new}"
+        return new
+
+
+def all_inputs(reads: tuple[str, ...], warps: int) -> Iterator[sim.policies.PolicyInputs]:
+    """Every value of what a policy reads."""
+    counts = list(product(range(COUNTS), repeat=warps))
+    values = [counts if field in ("lanes", "fetched") else range(1 << warps) for field in reads]
+    return (sim.policies.PolicyInputs(**dict(zip(reads, each, strict=True))) for each in product(*values))
+
+
+def random_inputs(rng: random.Random, warps: int) -> sim.policies.PolicyInputs:
+    """Any sets at all, often sparse ones; few different counts, so that ties are common."""
+    def some() -> int:
+        return rng.getrandbits(warps) & rng.choice([rng.getrandbits(warps), (1 << warps) - 1])
+
+    most = rng.choice([2, 5, 33])
+    return sim.policies.PolicyInputs(
+        eligible=some(), active=some(), waiting=some(), activated=some() if maybe(rng, 0.3) else 0,
+        lanes=tuple(rng.randrange(most) for _ in range(warps)),
+        fetched=tuple(rng.randrange(most) for _ in range(warps)),
+    )
+
+
+def test_registries():
+    assert list(POLICIES) == list(sim.policies.POLICIES)
+    for registry in (POLICIES, sim.policies.POLICIES):
+        assert all(policy.name == name for name, policy in registry.items())
+
+
+def test_ages_have_the_same_width():
+    assert hdl.policies.gto.AGE_BITS == sim.policies.AGE_BITS
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 2, 3, 4, 8, 32])
-def test_pick(name, warps):
-    """Every state and every eligible set up to 4 warps, random ones beyond."""
-    policy = POLICIES[name](warps=warps)
-    m = Module()
-    state, eligible, pick = Signal(policy.state_layout()), Signal(warps), Signal(warps)
-    m.d.comb += pick.eq(policy.pick(state, eligible))
-    rng = random.Random(warps)
-    if warps <= 4:
-        cases = list(itertools.product(range(warps), range(1 << warps)))
-    else:
-        cases = [(rng.randrange(warps), rng.getrandbits(warps) & rng.getrandbits(warps) | some_bit(rng, warps))
-                 for _ in range(400)] + [(last, 0) for last in range(warps)]
+@pytest.mark.parametrize("warps", [1, 2, 3, 4])
+def test_every_state_and_input(name, warps):
+    """All states, all values of all that the policy reads; once with its own pick, once with somebody else's."""
+    bench = Bench(name, warps)
+    seed = warps
+    rng = random.Random(seed)
 
     async def testbench(ctx):
-        for last, mask in cases:
-            ctx.set(state.last, 1 << last)
-            ctx.set(eligible, mask)
-            expected = REFERENCE[name](last, set(bit_list(mask)), warps)
-            assert ctx.get(pick) == (0 if expected is None else 1 << expected), f"last {last}, eligible {mask:#b}"
+        cases = 0
+        for state, inputs in product(bench.reference.states(), all_inputs(bench.reference.reads, warps)):
+            for foreign in (None, rng.randrange(warps)):
+                ctx.set(Value.cast(bench.state), bench.registers(state))
+                await bench.check(ctx, state, inputs, foreign=foreign, what=f"seed {seed}")
+                cases += 1
+        assert cases >= 2 << warps
 
-    evaluate(m, testbench)
+    simulate(bench.design, testbench)
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 4, 8])
-def test_state(name, warps):
-    """``last`` starts as W-1, follows what was selected, and stays where nothing was."""
-    policy = POLICIES[name](warps=warps)
-    m = Module()
-    state = Signal(policy.state_layout(), init=policy.state_reset())
-    selected = Signal(warps)
-    policy.update(m, state, selected=selected)
-    rng = random.Random(warps)
+@pytest.mark.parametrize("warps", [1, 2, 3, 8, 32])
+def test_random_runs(name, warps):
+    """From reset on, with the policy's own picks and with those that another policy made."""
+    bench = Bench(name, warps)
+    seed = 100 + warps
+    rng = random.Random(seed)
 
     async def testbench(ctx):
-        last = 1 << (warps - 1)
-        for _ in range(100):
-            assert ctx.get(state.last) == last
-            choice = some_bit(rng, warps) if maybe(rng, 0.7) else 0
-            ctx.set(selected, choice)
-            await ctx.tick()
-            last = choice or last
+        state = bench.reference.reset()
+        assert ctx.get(Value.cast(bench.state)) == bench.registers(state)
+        for cycle in range(500):
+            foreign = rng.randrange(warps) if maybe(rng, 0.1) else None
+            inputs = random_inputs(rng, warps)
+            state = await bench.check(ctx, state, inputs, foreign=foreign, what=f"seed {seed}, cycle {cycle}")
 
-    simulate(m, testbench)
+    simulate(bench.design, testbench)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_only_what_is_declared_is_read(name):
+    """``reads`` of the reference is true of the hardware: no other input changes the pick or the next state."""
+    bench = Bench(name, 4)
+    rng = random.Random(name)
+    unread = {**bench.vectors, **bench.counts}
+    for field in bench.reference.reads:
+        del unread[field]
+
+    async def testbench(ctx):
+        state = bench.reference.reset()
+        for cycle in range(200):
+            for signals in unread.values():
+                for signal in signals if isinstance(signals, list) else [signals]:
+                    ctx.set(signal, rng.getrandbits(len(signal)))
+            state = await bench.check(ctx, state, random_inputs(rng, 4), what=f"seed {name}, cycle {cycle}")
+
+    simulate(bench.design, testbench)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_idles(name):
+    """``idles`` is declared exactly where a reachable state leaves an eligible warp unselected."""
+    policy = sim.policies.POLICIES[name](warps=3, **parameters(name))
+    found = any(
+        inputs.eligible and policy.pick(state, inputs) is None
+        for state, inputs in product(policy.states(), all_inputs(policy.reads, 3))
+    )
+    assert found == POLICIES[name].idles

@@ -1,0 +1,334 @@
+"""The warp policies as plain Python (docs/policies.md): the reference for hardware, oracles and predictor.
+
+Sets of warps are integers, bit w for warp w. A policy is two pure functions of a state: ``pick`` and ``update``.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import ClassVar, Generic, TypeVar
+
+__all__ = ["POLICIES", "Policy", "PolicyInputs"]
+
+#: Bits of an age of ``gto``; as in the hardware.
+AGE_BITS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyInputs:
+    """What a policy may see of one cycle; of what it does not read (``Policy.reads``) any value will do.
+
+    ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
+    warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
+    ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued.
+    """
+
+    eligible: int
+    active: int = 0
+    waiting: int = 0
+    activated: int = 0
+    lanes: tuple[int, ...] = ()
+    fetched: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoState:
+    """Nothing is remembered."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """The warp selected most recently; W-1 before the first selection."""
+
+    last: int
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The warp whose turn it is; 0 at first."""
+
+    pointer: int
+
+
+@dataclass(frozen=True)
+class Ages:
+    """``last``, and for each warp the cycles in which it was eligible since it last lost its turn."""
+
+    last: int
+    ages: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """``last``, and all warps in the order of their activation, the first activated first."""
+
+    last: int
+    order: tuple[int, ...]
+
+
+State = TypeVar("State")
+
+
+class Policy(abc.ABC, Generic[State]):
+    """One policy over ``warps`` warps. States are immutable and hashable."""
+
+    name: ClassVar[str]
+    #: The fields of :class:`PolicyInputs` that matter to it.
+    reads: ClassVar[tuple[str, ...]] = ("eligible",)
+
+    def __init__(self, *, warps: int) -> None:
+        self.warps = warps
+
+    @abc.abstractmethod
+    def reset(self) -> State:
+        """The state before the first cycle."""
+
+    @abc.abstractmethod
+    def pick(self, state: State, inputs: PolicyInputs) -> int | None:
+        """The selected warp, one of ``inputs.eligible``, or None."""
+
+    @abc.abstractmethod
+    def update(self, state: State, inputs: PolicyInputs, picked: int | None) -> State:
+        """The state after a cycle in which ``picked`` was selected, by this policy or by the one in force."""
+
+    @abc.abstractmethod
+    def states(self) -> Iterator[State]:
+        """Every state that the inputs can lead to, for exhaustive comparison; their number grows fast with W."""
+
+    @abc.abstractmethod
+    def registers(self, state: State) -> dict[str, int]:
+        """The registers of the hardware policy in this state, as integers."""
+
+
+class Stateless(Policy[NoState]):
+    """A policy that picks by the inputs alone."""
+
+    def reset(self) -> NoState:
+        return NoState()
+
+    def update(self, state: NoState, inputs: PolicyInputs, picked: int | None) -> NoState:
+        return state
+
+    def states(self) -> Iterator[NoState]:
+        yield NoState()
+
+    def registers(self, state: NoState) -> dict[str, int]:
+        return {}
+
+
+class WithLast(Policy[Last]):
+    """A policy that remembers the warp selected most recently."""
+
+    def reset(self) -> Last:
+        return Last(self.warps - 1)
+
+    def update(self, state: Last, inputs: PolicyInputs, picked: int | None) -> Last:
+        return state if picked is None else Last(picked)
+
+    def states(self) -> Iterator[Last]:
+        return map(Last, range(self.warps))
+
+    def registers(self, state: Last) -> dict[str, int]:
+        return {"last": 1 << state.last}
+
+
+class WithPointer(Policy[Pointer]):
+    """A policy in which one warp has the turn, whether or not it is eligible."""
+
+    def reset(self) -> Pointer:
+        return Pointer(0)
+
+    def pick(self, state: Pointer, inputs: PolicyInputs) -> int | None:
+        return state.pointer if inputs.eligible >> state.pointer & 1 else None
+
+    def states(self) -> Iterator[Pointer]:
+        return map(Pointer, range(self.warps))
+
+    def registers(self, state: Pointer) -> dict[str, int]:
+        return {"pointer": 1 << state.pointer}
+
+
+def lowest(warps: int) -> int | None:
+    """The lowest warp of a set."""
+    return (warps & -warps).bit_length() - 1 if warps else None
+
+
+def after(last: int, among: int) -> int | None:
+    """The first of last+1, last+2, ... (cyclically) in the set ``among``."""
+    above = lowest(among >> (last + 1) << (last + 1))
+    return lowest(among) if above is None else above
+
+
+def members(among: int) -> list[int]:
+    """The warps of a set, lowest first."""
+    return [w for w in range(among.bit_length()) if among >> w & 1]
+
+
+class Fixed(Stateless):
+    """The lowest number."""
+
+    name = "fixed"
+
+    def pick(self, state: NoState, inputs: PolicyInputs) -> int | None:
+        return lowest(inputs.eligible)
+
+
+class LooseOldest(Stateless):
+    """The oldest, which is the lowest number: warps are activated in number order."""
+
+    name = "lo"
+
+    def pick(self, state: NoState, inputs: PolicyInputs) -> int | None:
+        return lowest(inputs.eligible)
+
+
+class LooseRoundRobin(WithLast):
+    """The first after the last."""
+
+    name = "lrr"
+
+    def pick(self, state: Last, inputs: PolicyInputs) -> int | None:
+        return after(state.last, inputs.eligible)
+
+
+class GreedyLooseRoundRobin(WithLast):
+    """The last, else the first after it."""
+
+    name = "gtlrr"
+
+    def pick(self, state: Last, inputs: PolicyInputs) -> int | None:
+        return after(state.last - 1, inputs.eligible)
+
+
+class GreedyLooseOldest(WithLast):
+    """The last, else the lowest number."""
+
+    name = "gtlo"
+
+    def pick(self, state: Last, inputs: PolicyInputs) -> int | None:
+        return state.last if inputs.eligible >> state.last & 1 else lowest(inputs.eligible)
+
+
+class StrictRoundRobin(WithPointer):
+    """One cycle for each active warp in turn."""
+
+    name = "srr"
+    reads = ("eligible", "active")
+
+    def update(self, state: Pointer, inputs: PolicyInputs, picked: int | None) -> Pointer:
+        following = after(state.pointer, inputs.active)
+        return state if following is None else Pointer(following)
+
+
+class PureRoundRobin(WithPointer):
+    """One instruction of each warp in turn that is active and does not wait for other warps."""
+
+    name = "prr"
+    reads = ("eligible", "active", "waiting")
+
+    def update(self, state: Pointer, inputs: PolicyInputs, picked: int | None) -> Pointer:
+        takers = inputs.active & ~inputs.waiting
+        following = after(state.pointer, takers)
+        if following is None or (picked != state.pointer and takers >> state.pointer & 1):
+            return state
+        return Pointer(following)
+
+
+class GreedyOldest(Policy[Ages]):
+    """The last, else the one of greatest age; of equal ones the lowest number. Ages saturate."""
+
+    name = "gto"
+
+    def __init__(self, *, warps: int, age_bits: int = AGE_BITS) -> None:
+        super().__init__(warps=warps)
+        self.oldest = (1 << age_bits) - 1
+
+    def reset(self) -> Ages:
+        return Ages(self.warps - 1, (0,) * self.warps)
+
+    def pick(self, state: Ages, inputs: PolicyInputs) -> int | None:
+        if inputs.eligible >> state.last & 1:
+            return state.last
+        return max(members(inputs.eligible), key=lambda w: (state.ages[w], -w), default=None)
+
+    def update(self, state: Ages, inputs: PolicyInputs, picked: int | None) -> Ages:
+        ages = [min(age + (inputs.eligible >> w & 1), self.oldest) for w, age in enumerate(state.ages)]
+        if picked != state.last:
+            ages[state.last] = 0
+        return Ages(state.last if picked is None else picked, tuple(ages))
+
+    def states(self) -> Iterator[Ages]:
+        ages = product(range(self.oldest + 1), repeat=self.warps)
+        return (Ages(last, each) for each in ages for last in range(self.warps))
+
+    def registers(self, state: Ages) -> dict[str, int]:
+        bits = self.oldest.bit_length()
+        return {"last": 1 << state.last, "age": sum(age << w * bits for w, age in enumerate(state.ages))}
+
+
+class GreedyOldestDispatch(Policy[Order]):
+    """The last, else the one activated first; of those activated in one cycle the lowest number."""
+
+    name = "gto_dispatch"
+    reads = ("eligible", "activated")
+
+    def reset(self) -> Order:
+        return Order(self.warps - 1, tuple(range(self.warps)))
+
+    def pick(self, state: Order, inputs: PolicyInputs) -> int | None:
+        if inputs.eligible >> state.last & 1:
+            return state.last
+        return next((w for w in state.order if inputs.eligible >> w & 1), None)
+
+    def update(self, state: Order, inputs: PolicyInputs, picked: int | None) -> Order:
+        before = [w for w in state.order if not inputs.activated >> w & 1]
+        return Order(state.last if picked is None else picked, (*before, *members(inputs.activated)))
+
+    def states(self) -> Iterator[Order]:
+        return (Order(last, order) for order in permutations(range(self.warps)) for last in range(self.warps))
+
+    def registers(self, state: Order) -> dict[str, int]:
+        pairs = [(v, w) for v in range(self.warps) for w in range(v + 1, self.warps)]
+        older = (state.order.index(v) < state.order.index(w) for v, w in pairs)
+        return {"last": 1 << state.last, "ahead": sum(bit << n for n, bit in enumerate(older))}
+
+
+class MostActiveThreads(Stateless):
+    """Most active lanes; of equal ones the lowest number."""
+
+    name = "pta"
+    reads = ("eligible", "lanes")
+
+    def pick(self, state: NoState, inputs: PolicyInputs) -> int | None:
+        return max(members(inputs.eligible), key=lambda w: (inputs.lanes[w], -w), default=None)
+
+
+class FewestFetched(WithLast):
+    """Fewest instructions fetched and not issued; of equal ones the first after the last."""
+
+    name = "icount"
+    reads = ("eligible", "fetched")
+
+    def pick(self, state: Last, inputs: PolicyInputs) -> int | None:
+        def preference(w: int) -> tuple[int, int]:
+            return inputs.fetched[w], (w - state.last - 1) % self.warps
+
+        return min(members(inputs.eligible), key=preference, default=None)
+
+
+POLICIES: dict[str, type[Policy]] = {
+    "fixed": Fixed,
+    "lrr": LooseRoundRobin,
+    "gtlrr": GreedyLooseRoundRobin,
+    "gtlo": GreedyLooseOldest,
+    "lo": LooseOldest,
+    "srr": StrictRoundRobin,
+    "prr": PureRoundRobin,
+    "gto": GreedyOldest,
+    "gto_dispatch": GreedyOldestDispatch,
+    "pta": MostActiveThreads,
+    "icount": FewestFetched,
+}
