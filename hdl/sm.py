@@ -127,6 +127,8 @@ class Sm(wiring.Component):
             control.start_pc.eq(self.start_pc),
             control.argument.eq(self.arg),
             frontend.active.eq(control.active),
+            frontend.waiting.eq(control.waiting),
+            frontend.masks.eq(control.masks),
             frontend.halt.eq(faults.valid),
             frontend.resolution.eq(control.resolution),
             frontend.release.eq(control.release),

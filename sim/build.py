@@ -108,9 +108,10 @@ def layout_header(config: SmConfig) -> str:
         lines.append("`define METRONOME_PROBE")
     if config.assertions:
         lines.append("`define METRONOME_ASSERTIONS")
-    if len(config.policies) > 1:
-        lines.append("`define METRONOME_POLICY")
-        lines.append(f"localparam int POLICY_BITS = {(len(config.policies) - 1).bit_length()};")
+    for strap, policies in (("POLICY", config.policies), ("FETCH_POLICY", config.fetch_policies)):
+        if len(policies) > 1:
+            lines.append(f"`define METRONOME_{strap}")
+            lines.append(f"localparam int {strap}_BITS = {(len(policies) - 1).bit_length()};")
     for prefix, layout in groups.items():
         lines.append(f"localparam int {prefix}_BITS = {layout.size};")
         for name, offset, width in flatten(layout, prefix):

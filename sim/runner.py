@@ -32,10 +32,19 @@ __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpStat
 ConsoleCallback = Callable[[int, str], None]
 
 
+def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
+    """ValueError for a fetch policy that this build does not have, or for none where one is needed."""
+    if not config.fetch_policies and name is not None:
+        raise ValueError(f"fetch_policy must be None, not {name!r}: swas has one scheduler for fetch and issue")
+    if config.fetch_policies and name not in config.fetch_policies:
+        raise ValueError(f"fetch_policy must be one of {', '.join(config.fetch_policies)}, not {name!r}")
+
+
 def _job(config: SmConfig, request: RunRequest) -> Job:
     """The request as plain data; ValueError for what this configuration cannot run."""
     if request.policy not in config.policies:
         raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
+    _check_fetch_policy(config, request.fetch_policy)
     if request.memory not in MEMORY_MODELS:
         raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {request.memory!r}")
     if request.latency < 1:
@@ -51,7 +60,9 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         request.launch.load_into(memory)
     return Job(
         config=config, pages=pack_memory(memory), start_pc=request.launch.entry, arg=request.launch.argument_address,
-        policy=config.policies.index(request.policy), memory=request.memory, latency=request.latency,
+        policy=config.policies.index(request.policy),
+        fetch_policy=config.fetch_policies.index(request.fetch_policy) if request.fetch_policy else 0,
+        memory=request.memory, latency=request.latency,
         seed=request.seed, check=request.check, trace=request.trace, max_cycles=request.max_cycles,
     )
 

@@ -47,7 +47,8 @@ class RunRequest:
     """One program and the way to run it.
 
     ``latency`` (cycles) and ``seed`` are the memory model's (:func:`sim.memory.models.create_model`). ``check`` runs
-    the golden model in lock step. ``trace`` keeps a record of every cycle in :attr:`RunResult.events`.
+    the golden model in lock step. ``fetch_policy`` is that of the fetch scheduler, where there is one. ``trace``
+    keeps a record of every cycle in :attr:`RunResult.events`.
     """
 
     launch: Program | Launch
@@ -58,6 +59,7 @@ class RunRequest:
     check: bool = False
     trace: bool = False
     max_cycles: int = DEFAULT_MAX_CYCLES
+    fetch_policy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class Job:
     start_pc: int
     arg: int
     policy: int
+    fetch_policy: int
     memory: str
     latency: int
     seed: int

@@ -109,7 +109,8 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     changed = ValueChange(dut.wake)
     started = time.perf_counter()
     box.launch(
-        start_pc=job.start_pc, arg=job.arg, policy=job.policy, max_cycles=job.max_cycles, record_level=observer.level
+        start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
+        max_cycles=job.max_cycles, record_level=observer.level
     )
     box.serve(model)
     while not box.finished and not observer.mismatches:

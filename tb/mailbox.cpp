@@ -29,7 +29,7 @@ struct Response {
 struct Mailbox {
     // Written by Python.
     uint64_t launch;  // 1: reset the SM and start a program; cleared when taken
-    uint64_t start_pc, arg, policy, max_cycles;
+    uint64_t start_pc, arg, policy, fetch_policy, max_cycles;
     uint64_t record_level;     // 0 no records, 1 cycles with an issue, writeback or store, 2 every cycle
     uint64_t lookahead;        // a request may wait this long for Python: the memory model's smallest latency
     uint64_t wake_cycle;       // wake Python at the end of this cycle at the latest
@@ -60,13 +60,15 @@ __attribute__((visibility("default"))) Mailbox *mailbox_address() { return &box;
 __attribute__((visibility("default"))) uint64_t mailbox_bytes() { return sizeof(Mailbox); }
 
 // Whether a program is to be launched.
-svBit mailbox_launch(int *start_pc, int *arg, int *policy, int64_t *max_cycles, int *record_level) {
+svBit mailbox_launch(
+    int *start_pc, int *arg, int *policy, int *fetch_policy, int64_t *max_cycles, int *record_level) {
     if (!box.launch) return 0;
     box.launch = 0;
     box.finished = 0;
     *start_pc = static_cast<int>(box.start_pc);
     *arg = static_cast<int>(box.arg);
     *policy = static_cast<int>(box.policy);
+    *fetch_policy = static_cast<int>(box.fetch_policy);
     *max_cycles = static_cast<int64_t>(box.max_cycles);
     *record_level = static_cast<int>(box.record_level);
     return 1;

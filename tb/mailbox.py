@@ -29,8 +29,8 @@ class _Fields(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in (
-            "launch", "start_pc", "arg", "policy", "max_cycles", "record_level", "lookahead", "wake_cycle",
-            "ready_from", "records", "record_capacity", "record_words", "request_taken", "response_given",
+            "launch", "start_pc", "arg", "policy", "fetch_policy", "max_cycles", "record_level", "lookahead",
+            "wake_cycle", "ready_from", "records", "record_capacity", "record_words", "request_taken", "response_given",
             "cycle", "finished", "record_count", "request_given", "response_taken",
         )),
         ("status", ctypes.c_uint32 * _STATUS_WORDS),
@@ -57,10 +57,12 @@ class Mailbox:
         self.fields.record_capacity = len(self._records)
         self.fields.record_words = words
 
-    def launch(self, *, start_pc: int, arg: int, policy: int, max_cycles: int, record_level: int) -> None:
+    def launch(self, *, start_pc: int, arg: int, policy: int, fetch_policy: int, max_cycles: int,
+               record_level: int) -> None:
         """Reset the SM and start a program; ``record_level`` 0 none, 1 cycles with an event, 2 every cycle."""
         fields = self.fields
-        fields.start_pc, fields.arg, fields.policy = start_pc, arg, policy
+        fields.start_pc, fields.arg = start_pc, arg
+        fields.policy, fields.fetch_policy = policy, fetch_policy
         fields.max_cycles, fields.record_level = max_cycles, record_level
         fields.request_taken = fields.request_given
         fields.response_given = fields.response_taken

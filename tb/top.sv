@@ -11,7 +11,8 @@ module metronome_top;
   `include "layout.svh"
 
   import "DPI-C" function bit mailbox_launch(
-      output int start_pc, output int arg, output int policy, output longint max_cycles, output int record_level);
+      output int start_pc, output int arg, output int policy, output int fetch_policy,
+      output longint max_cycles, output int record_level);
   import "DPI-C" function int mailbox_drive(input longint cycle);
   import "DPI-C" function void mailbox_response(output int tag, output bit error, output bit [511:0] data);
   import "DPI-C" function void mailbox_request(
@@ -29,7 +30,7 @@ module metronome_top;
   bit wake /*verilator public_flat_rw*/ = 0;
   bit running = 0;
   bit stopped = 0;
-  int start_pc, arg, policy, record_level;
+  int start_pc, arg, policy, fetch_policy, record_level;
   longint max_cycles;
   // Negative during reset.
   longint cycle = 0;
@@ -63,6 +64,9 @@ module metronome_top;
 `ifdef METRONOME_POLICY
       .policy(policy[POLICY_BITS-1:0]),
 `endif
+`ifdef METRONOME_FETCH_POLICY
+      .fetch_policy(fetch_policy[FETCH_POLICY_BITS-1:0]),
+`endif
 `ifdef METRONOME_PROBE
       .probe, .hang, .hang_pc,
 `endif
@@ -82,7 +86,7 @@ module metronome_top;
     start = 0;
     if (stopped) running = 0;
     if (resp_taken) resp_valid = 0;
-    if (!running && mailbox_launch(start_pc, arg, policy, max_cycles, record_level)) begin
+    if (!running && mailbox_launch(start_pc, arg, policy, fetch_policy, max_cycles, record_level)) begin
       rst = 1;
       running = 1;
       cycle = -RESET_CYCLES;

@@ -1,12 +1,10 @@
 """Baseline: fetch and issue each schedule warps on their own (paper 000, section V-B)."""
 
-from dataclasses import replace
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ..config import SmConfig
-from .coordination import coordination_signature
+from .coordination import connect_scheduler, coordination_signature
 from .scheduler import Scheduler
 
 __all__ = ["BaselineCoordination"]
@@ -27,9 +25,11 @@ class BaselineCoordination(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.issuing = issuing = Scheduler(config)
-        m.submodules.fetching = fetching = Scheduler(replace(config, policies=config.fetch_policies))
+        m.submodules.fetching = fetching = Scheduler(config, policies=config.fetch_policies)
         may_issue = self.active & ~self.unresolved & ~self.empty & self.ready
         may_fetch = self.active & ~self.suspended & ~self.missed & self.room & ~self._stalled(m)
+        connect_scheduler(m, self, issuing)
+        connect_scheduler(m, self, fetching)
         m.d.comb += [
             self.eligible.eq(Mux(self.halt, 0, may_issue)),
             issuing.eligible.eq(self.eligible),

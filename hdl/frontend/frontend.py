@@ -1,6 +1,6 @@
 """The front end: fetch pipeline, buffers and warp table around one coordination scheme."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -45,6 +45,8 @@ class FrontEnd(wiring.Component):
         self._config = config
         members = {
             "active": In(config.warps),
+            "waiting": In(config.warps),
+            "masks": In(data.ArrayLayout(config.threads, config.warps)),
             "ready": In(config.warps),
             "halt": In(1),
             "resolution": In(resolution_layout(config)),
@@ -105,6 +107,8 @@ class FrontEnd(wiring.Component):
         resolved = Mux(self.resolution.valid, one_hot(self.resolution.warp, config.warps), 0)
         m.d.comb += [
             scheme.active.eq(self.active),
+            scheme.waiting.eq(self.waiting),
+            scheme.activated.eq(self.activation.warps),
             scheme.suspended.eq(fetch.suspended),
             scheme.missed.eq(fetch.missed),
             scheme.unresolved.eq(warps.unresolved),
@@ -118,7 +122,9 @@ class FrontEnd(wiring.Component):
             scheme.resolved.eq(resolved | self.release),
             scheme.halt.eq(self.halt),
         ]
-        m.d.comb += [scheme.fetched[w].eq(count) for w, count in enumerate(held)]
+        for w, count in enumerate(held):
+            lanes = sum((self.masks[w][lane] for lane in range(config.threads)), Const(0, 1))
+            m.d.comb += [scheme.fetched[w].eq(count), scheme.lanes[w].eq(lanes)]
 
     def _fetch(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:

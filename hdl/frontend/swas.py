@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 
 from ..config import SmConfig
-from .coordination import coordination_signature
+from .coordination import connect_scheduler, coordination_signature
 from .scheduler import Scheduler
 
 __all__ = ["SwasCoordination"]
@@ -24,6 +24,7 @@ class SwasCoordination(wiring.Component):
         m = Module()
         m.submodules.scheduler = scheduler = Scheduler(self._config)
         may_run = self.active & ~self.suspended & ~self.missed & ~self.unresolved
+        connect_scheduler(m, self, scheduler)
         m.d.comb += [
             self.eligible.eq(Mux(self.halt, 0, may_run & (self.nop | self.ready))),
             scheduler.eligible.eq(self.eligible),
