@@ -6,8 +6,10 @@ That the reference says what policies.md says is the matter of tests/sim/test_po
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 from amaranth.hdl import ClockDomain, Module, Signal, Value
@@ -17,6 +19,7 @@ import sim.policies
 from hdl.policies import POLICIES, PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "policies.md"
 #: Small enough that every age of four warps can be tried, saturated ones included.
 SMALL_AGE_BITS = 2
 #: Values of `lanes` and `fetched`: as many as warps, so that every order among four warps with its ties occurs.
@@ -104,12 +107,9 @@ def test_ages_have_the_same_width():
     assert hdl.policies.gto.AGE_BITS == sim.policies.AGE_BITS
 
 
-@pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 2, 3, 4])
-def test_every_state_and_input(name, warps):
+def check_everything(bench: Bench) -> None:
     """All states, all values of all that the policy reads; once with its own pick, once with somebody else's."""
-    bench = Bench(name, warps)
-    seed = warps
+    seed = warps = bench.warps
     rng = random.Random(seed)
 
     async def testbench(ctx):
@@ -122,6 +122,33 @@ def test_every_state_and_input(name, warps):
         assert cases >= 2 << warps
 
     simulate(bench.design, testbench)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("warps", [1, 2, 3, 4])
+def test_every_state_and_input(name, warps):
+    check_everything(Bench(name, warps))
+
+
+@pytest.mark.parametrize("warps", [1, 2, 3, 4])
+def test_the_example_of_the_documentation(monkeypatch, warps):
+    """The two pieces of code in docs/policies.md, registered as it says, are one policy."""
+    hardware, reference = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    in_package = {"__name__": "hdl.policies.burst", "__package__": "hdl.policies"}
+    exec(compile(hardware, "docs/policies.md (hardware)", "exec"), in_package)
+    in_module = dict(vars(sim.policies))
+    exec(compile(reference, "docs/policies.md (reference)", "exec", dont_inherit=True), in_module)
+    monkeypatch.setitem(POLICIES, "burst", in_package["BurstRoundRobin"])
+    monkeypatch.setitem(sim.policies.POLICIES, "burst", in_module["BurstRoundRobin"])
+    check_everything(Bench("burst", warps))
+
+
+def test_the_table_of_the_documentation():
+    """It has the policies of the registry in their order, with the inputs that they read."""
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|[^|]*\|[^|]*\|$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    assert [name for name, _ in rows] == list(POLICIES)
+    for name, reads in rows:
+        assert ("eligible", *re.findall(r"`(\w+)`", reads)) == sim.policies.POLICIES[name].reads, name
 
 
 @pytest.mark.parametrize("name", POLICIES)
