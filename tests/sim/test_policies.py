@@ -123,7 +123,7 @@ class Warps:
 
     def __init__(self, rng: random.Random, warps: int) -> None:
         self.rng, self.warps = rng, warps
-        self.active = self.waiting = self.eligible = 0
+        self.active, self.waiting, self.eligible = rng.getrandbits(warps), 0, rng.getrandbits(warps)
 
     def some(self, probability: float) -> int:
         return sum(1 << w for w in range(self.warps) if self.rng.random() < probability)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from amaranth.hdl import ClockDomain, Module, Signal, Value
+from amaranth.lib import data
 
 import hdl.policies.gto
 import sim.policies
@@ -24,6 +25,10 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "policies.md"
 SMALL_AGE_BITS = 2
 #: Values of `lanes` and `fetched`: as many as warps, so that every order among four warps with its ties occurs.
 COUNTS = 4
+
+FIELDS = ("eligible", "active", "waiting", "activated", "lanes", "fetched")
+COUNTED = ("lanes", "fetched")
+COUNT_BITS = 6
 
 
 def parameters(name: str) -> dict[str, int]:
@@ -39,9 +44,15 @@ class Bench:
         self.warps = warps
         self.layout = self.hardware.state_layout()
         self.state = Signal(self.layout, init=self.hardware.state_reset())
-        self.vectors = {field: Signal(warps, name=field) for field in ("eligible", "active", "waiting", "activated")}
-        self.counts = {field: [Signal(6, name=f"{field}_{w}") for w in range(warps)] for field in ("lanes", "fetched")}
-        self.inputs = PolicyInputs(**self.vectors, **self.counts)
+        # One signal, so that the simulator evaluates the pick once a cycle.
+        self.fields = {field: data.ArrayLayout(COUNT_BITS if field in COUNTED else 1, warps) for field in FIELDS}
+        self.given = Signal(data.StructLayout(self.fields))
+        self.inputs = PolicyInputs(**{
+            field: [self.given[field][w] for w in range(warps)] if field in COUNTED else self.given[field].as_value()
+            for field in FIELDS
+        })
+        #: What drives the inputs that the policy does not read.
+        self.unread = dict.fromkeys(set(FIELDS) - set(self.reference.reads), 0)
         self.selected = Signal(warps)
         self.pick = Signal(warps)
         self.design = m = Module()
@@ -54,12 +65,12 @@ class Bench:
         return sum(value << self.layout[field].offset for field, value in self.reference.registers(state).items())
 
     def drive(self, ctx, inputs: sim.policies.PolicyInputs) -> None:
+        values = dict(self.unread)
         for field in self.reference.reads:
-            if field in self.vectors:
-                ctx.set(self.vectors[field], getattr(inputs, field))
-            else:
-                for signal, value in zip(self.counts[field], getattr(inputs, field), strict=True):
-                    ctx.set(signal, value)
+            value = getattr(inputs, field)
+            values[field] = sum(x << COUNT_BITS * w for w, x in enumerate(value)) if field in COUNTED else value
+        layout = self.given.shape()
+        ctx.set(Value.cast(self.given), sum(value << layout[field].offset for field, value in values.items()))
 
     async def check(self, ctx, state, inputs: sim.policies.PolicyInputs, *, foreign: int | None = None, what: str = ""):
         """One cycle in which ``foreign`` was selected, if given, else the policy's pick; returns the new state."""
@@ -80,7 +91,7 @@ class Bench:
 def all_inputs(reads: tuple[str, ...], warps: int) -> Iterator[sim.policies.PolicyInputs]:
     """Every value of what a policy reads."""
     counts = list(product(range(COUNTS), repeat=warps))
-    values = [counts if field in ("lanes", "fetched") else range(1 << warps) for field in reads]
+    values = [counts if field in COUNTED else range(1 << warps) for field in reads]
     return (sim.policies.PolicyInputs(**dict(zip(reads, each, strict=True))) for each in product(*values))
 
 
@@ -175,16 +186,10 @@ def test_only_what_is_declared_is_read(name):
     """``reads`` of the reference is true of the hardware: no other input changes the pick or the next state."""
     bench = Bench(name, 4)
     rng = random.Random(name)
-    unread = {**bench.vectors, **bench.counts}
-    for field in bench.reference.reads:
-        del unread[field]
-
     async def testbench(ctx):
         state = bench.reference.reset()
         for cycle in range(200):
-            for signals in unread.values():
-                for signal in signals if isinstance(signals, list) else [signals]:
-                    ctx.set(signal, rng.getrandbits(len(signal)))
+            bench.unread = {field: rng.getrandbits(bench.fields[field].size) for field in bench.unread}
             state = await bench.check(ctx, state, random_inputs(rng, 4), what=f"seed {name}, cycle {cycle}")
 
     simulate(bench.design, testbench)
