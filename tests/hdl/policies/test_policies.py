@@ -124,6 +124,7 @@ def check_everything(bench: Bench) -> None:
     rng = random.Random(seed)
 
     async def testbench(ctx):
+        assert ctx.get(Value.cast(bench.state)) == bench.registers(bench.reference.reset())
         cases = 0
         for state, inputs in product(bench.reference.states(), all_inputs(bench.reference.reads, warps)):
             for foreign in (None, rng.randrange(warps)):
