@@ -13,12 +13,13 @@ from .bench import bench
 from .errors import Exit, UsageError
 from .kernels import kernels
 from .run import run
+from .synth import synth
 from .verilog import verilog
 
 __all__ = ["app", "main"]
 
 #: Subcommands that design.md section 8 names and this version does not have.
-LATER = ("predict", "trace", "sweep", "report", "prove", "synth")
+LATER = ("predict", "trace", "sweep", "report", "prove")
 #: Set to show where an internal error arose.
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 
@@ -28,7 +29,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-COMMANDS: dict[str, Callable[..., int]] = {"kernels": kernels, "run": run, "verilog": verilog, "bench": bench}
+COMMANDS: dict[str, Callable[..., int]] = {
+    "kernels": kernels, "run": run, "verilog": verilog, "bench": bench, "synth": synth,
+}
 for _name, _function in COMMANDS.items():
     app.command(_name)(_function)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import ClassVar
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data
 
 from ..lib.onehot import lowest_one
 
-__all__ = ["LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "pick_after"]
+__all__ = ["LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "order", "pick_after"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,15 +99,26 @@ def greedy(last: Value, eligible: Value, otherwise: Value) -> Value:
 
 
 def first_by(ahead: Sequence[Value], eligible: Value) -> Value:
-    """The eligible warp that no eligible warp goes ahead of, one-hot.
+    """The eligible warp that no eligible warp goes ahead of, one-hot; ``ahead`` as :func:`order` returns it.
 
-    ``ahead[w]`` has bit v set where v goes ahead of w, a strict total order. It does not depend on ``eligible``, which
-    comes late in the cycle: from there to the selection there is one AND-NOR over the warps.
+    ``ahead`` does not depend on ``eligible``, which comes late in the cycle: from there to the selection there is one
+    AND-NOR over the warps.
     """
     return Cat(eligible[w] & ~(eligible & before).any() for w, before in enumerate(ahead))
 
 
+def order(warps: int, goes_first: Callable[[int, int], Value]) -> list[Value]:
+    """A strict total order of the warps: bit v of value w is set where v goes ahead of w.
+
+    ``goes_first(v, w)``, asked for every v < w, tells whether v goes ahead of w; if not, w goes ahead of v.
+    """
+    first = {pair: goes_first(*pair) for pair in combinations(range(warps), 2)}
+    numbers = range(warps)
+    return [
+        Cat(first[v, w] if v < w else ~first[w, v] if v > w else Const(0, 1) for v in numbers) for w in numbers
+    ]
+
+
 def largest_first(keys: Sequence[Value]) -> list[Value]:
-    """The order of :func:`first_by` by decreasing key; of equal ones the lower number goes ahead."""
-    warps = range(len(keys))
-    return [Cat(keys[v] >= keys[w] if v < w else keys[v] > keys[w] if v > w else 0 for v in warps) for w in warps]
+    """The order by decreasing key; of equal ones the lower number goes ahead."""
+    return order(len(keys), lambda v, w: keys[v] >= keys[w])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Module, Value
 from amaranth.lib import data
 
-from .base import LastWarpPolicy, PolicyInputs, first_by, greedy
+from .base import LastWarpPolicy, PolicyInputs, first_by, greedy, order
 
 __all__ = ["GreedyOldestDispatch"]
 
@@ -26,17 +26,15 @@ class GreedyOldestDispatch(LastWarpPolicy):
         return list(combinations(range(self.warps), 2))
 
     def state_layout(self) -> data.StructLayout:
-        return data.StructLayout({"last": self.warps, "ahead": len(self._pairs())})
+        # At least one bit: registers without bits do not survive the way to Verilog.
+        return data.StructLayout({"last": self.warps, "ahead": max(1, len(self._pairs()))})
 
     def state_reset(self) -> dict[str, int]:
         return {**super().state_reset(), "ahead": (1 << len(self._pairs())) - 1}
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
-        older = {}
-        for bit, (v, w) in enumerate(self._pairs()):
-            older[v, w], older[w, v] = state.ahead[bit], ~state.ahead[bit]
-        warps = range(self.warps)
-        ahead = [Cat(older.get((v, w), 0) for v in warps) for w in warps]
+        bits = {pair: state.ahead[bit] for bit, pair in enumerate(self._pairs())}
+        ahead = order(self.warps, lambda v, w: bits[v, w])
         return greedy(state.last, inputs.eligible, first_by(ahead, inputs.eligible))
 
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Mux, Value
 from amaranth.lib import data
 
-from .base import LastWarpPolicy, PolicyInputs, pick_after
+from .base import LastWarpPolicy, PolicyInputs, first_by, order
 
 __all__ = ["FewestFetched"]
 
@@ -16,7 +16,10 @@ class FewestFetched(LastWarpPolicy):
     name = "icount"
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
-        eligible, fetched = inputs.eligible, inputs.fetched
-        fewer = [Cat(other < own for other in fetched) for own in fetched]
-        fewest = Cat(eligible[w] & ~(eligible & fewer[w]).any() for w in range(self.warps))
-        return pick_after(state.last, fewest)
+        fetched = inputs.fetched
+
+        def goes_first(v: int, w: int) -> Value:
+            # Of v < w with equal counts w comes first in round robin iff last is one of v, v+1, ..., w-1.
+            return Mux(state.last[v:w].any(), fetched[v] < fetched[w], fetched[v] <= fetched[w])
+
+        return first_by(order(self.warps, goes_first), inputs.eligible)

@@ -11,7 +11,10 @@ from amaranth.hdl import ClockDomain, Module
 
 from hdl.config import SmConfig
 from hdl.frontend.scheduler import Scheduler
+from hdl.policies import POLICIES
 from hdl.presets import BASE
+from sim.policies import POLICIES as REFERENCES
+from sim.policies import PolicyInputs
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 from tests.hdl.policies.policy_reference import ReferenceScheduler
 
@@ -63,6 +66,79 @@ def test_random(config):
                 reference = ReferenceScheduler(config.warps)
 
     simulate(m, testbench)
+
+
+def random_inputs(rng: random.Random, config: SmConfig) -> PolicyInputs:
+    def some() -> int:
+        return rng.getrandbits(config.warps)
+
+    return PolicyInputs(
+        eligible=some() & (some() | some()), active=some() | some(), waiting=some() & some(),
+        activated=some() & some() & some(), lanes=tuple(rng.randint(0, config.threads) for _ in range(config.warps)),
+        fetched=tuple(rng.randint(0, config.buffer_depth) for _ in range(config.warps)),
+    )
+
+
+def drive(ctx, dut: Scheduler, inputs: PolicyInputs) -> None:
+    for field in ("eligible", "active", "waiting", "activated"):
+        ctx.set(getattr(dut, field), getattr(inputs, field))
+    for field in ("lanes", "fetched"):
+        for w, value in enumerate(getattr(inputs, field)):
+            ctx.set(getattr(dut, field)[w], value)
+
+
+ALL = [
+    (replace(BASE, warps=5, threads=2), tuple(POLICIES)),
+    (replace(BASE, warps=8, threads=8), ("gtlrr", "gto", "icount", "prr")),
+    (BASE, ("srr",)), (BASE, ("gto",)), (BASE, ("gto_dispatch",)), (BASE, ("pta",)), (replace(BASE, warps=1), ("prr",)),
+]
+
+
+@pytest.mark.parametrize(("config", "policies"), ALL, ids=lambda value: "-".join(value) if type(value) is tuple else "")
+def test_every_policy_and_the_oracles(config, policies):
+    """Every input reaches its policy; all follow what was selected; oracles see that state and change none of it."""
+    seed = 1000 + config.warps + len(policies)
+    rng = random.Random(seed)
+    dut = Scheduler(config, policies=policies, oracles=2)
+    m = Module()
+    m.domains.sync = ClockDomain()
+    m.submodules.dut = dut
+
+    async def testbench(ctx):
+        references = [REFERENCES[name](warps=config.warps) for name in policies]
+        states = [reference.reset() for reference in references]
+        chosen = idle = 0
+        for cycle in range(400):
+            if len(policies) > 1 and maybe(rng, 0.1):
+                chosen = rng.randrange(len(policies))
+                ctx.set(dut.policy, chosen)
+            inputs = random_inputs(rng, config)
+            drive(ctx, dut, inputs)
+            others = [rng.getrandbits(config.warps) for _ in range(2)]
+            for i, other in enumerate(others):
+                ctx.set(dut.oracle_eligible[i], other)
+            what = f"seed {seed}, cycle {cycle}, {policies[chosen]}, {states[chosen]}, {inputs}, oracles {others}"
+            picks = [references[chosen].pick(states[chosen], replace(inputs, eligible=each))
+                     for each in (inputs.eligible, *others)]
+            found = [ctx.get(each) for each in (dut.select, dut.oracle_select[0], dut.oracle_select[1])]
+            assert found == [0 if pick is None else 1 << pick for pick in picks], what
+            assert ctx.get(dut.select_valid) == (picks[0] is not None), what
+            if picks[0] is not None:
+                assert ctx.get(dut.select_warp) == picks[0], what
+            idle += bool(inputs.eligible) and picks[0] is None
+            await ctx.tick()
+            states = [reference.update(state, inputs, picks[0])
+                      for reference, state in zip(references, states, strict=True)]
+        assert (idle > 0) == (any(POLICIES[name].idles for name in policies) and config.warps > 1)
+
+    simulate(m, testbench)
+
+
+def test_policies_may_differ_from_the_configuration():
+    """So that fetch and issue can have a scheduler each."""
+    members = Scheduler(BASE, policies=("fixed",)).signature.members
+    assert "policy" not in members
+    assert not any(name.startswith("oracle") for name in members)
 
 
 def test_strap_only_with_several_policies():

@@ -6,21 +6,29 @@ That the reference says what policies.md says is the matter of tests/sim/test_po
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 from amaranth.hdl import ClockDomain, Module, Signal, Value
+from amaranth.lib import data
 
 import hdl.policies.gto
 import sim.policies
 from hdl.policies import POLICIES, PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "policies.md"
 #: Small enough that every age of four warps can be tried, saturated ones included.
 SMALL_AGE_BITS = 2
 #: Values of `lanes` and `fetched`: as many as warps, so that every order among four warps with its ties occurs.
 COUNTS = 4
+
+FIELDS = ("eligible", "active", "waiting", "activated", "lanes", "fetched")
+COUNTED = ("lanes", "fetched")
+COUNT_BITS = 6
 
 
 def parameters(name: str) -> dict[str, int]:
@@ -36,9 +44,15 @@ class Bench:
         self.warps = warps
         self.layout = self.hardware.state_layout()
         self.state = Signal(self.layout, init=self.hardware.state_reset())
-        self.vectors = {field: Signal(warps, name=field) for field in ("eligible", "active", "waiting", "activated")}
-        self.counts = {field: [Signal(6, name=f"{field}_{w}") for w in range(warps)] for field in ("lanes", "fetched")}
-        self.inputs = PolicyInputs(**self.vectors, **self.counts)
+        # One signal, so that the simulator evaluates the pick once a cycle.
+        self.fields = {field: data.ArrayLayout(COUNT_BITS if field in COUNTED else 1, warps) for field in FIELDS}
+        self.given = Signal(data.StructLayout(self.fields))
+        self.inputs = PolicyInputs(**{
+            field: [self.given[field][w] for w in range(warps)] if field in COUNTED else self.given[field].as_value()
+            for field in FIELDS
+        })
+        #: What drives the inputs that the policy does not read.
+        self.unread = dict.fromkeys(set(FIELDS) - set(self.reference.reads), 0)
         self.selected = Signal(warps)
         self.pick = Signal(warps)
         self.design = m = Module()
@@ -51,12 +65,12 @@ class Bench:
         return sum(value << self.layout[field].offset for field, value in self.reference.registers(state).items())
 
     def drive(self, ctx, inputs: sim.policies.PolicyInputs) -> None:
+        values = dict(self.unread)
         for field in self.reference.reads:
-            if field in self.vectors:
-                ctx.set(self.vectors[field], getattr(inputs, field))
-            else:
-                for signal, value in zip(self.counts[field], getattr(inputs, field), strict=True):
-                    ctx.set(signal, value)
+            value = getattr(inputs, field)
+            values[field] = sum(x << COUNT_BITS * w for w, x in enumerate(value)) if field in COUNTED else value
+        layout = self.given.shape()
+        ctx.set(Value.cast(self.given), sum(value << layout[field].offset for field, value in values.items()))
 
     async def check(self, ctx, state, inputs: sim.policies.PolicyInputs, *, foreign: int | None = None, what: str = ""):
         """One cycle in which ``foreign`` was selected, if given, else the policy's pick; returns the new state."""
@@ -77,7 +91,7 @@ class Bench:
 def all_inputs(reads: tuple[str, ...], warps: int) -> Iterator[sim.policies.PolicyInputs]:
     """Every value of what a policy reads."""
     counts = list(product(range(COUNTS), repeat=warps))
-    values = [counts if field in ("lanes", "fetched") else range(1 << warps) for field in reads]
+    values = [counts if field in COUNTED else range(1 << warps) for field in reads]
     return (sim.policies.PolicyInputs(**dict(zip(reads, each, strict=True))) for each in product(*values))
 
 
@@ -104,15 +118,13 @@ def test_ages_have_the_same_width():
     assert hdl.policies.gto.AGE_BITS == sim.policies.AGE_BITS
 
 
-@pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 2, 3, 4])
-def test_every_state_and_input(name, warps):
+def check_everything(bench: Bench) -> None:
     """All states, all values of all that the policy reads; once with its own pick, once with somebody else's."""
-    bench = Bench(name, warps)
-    seed = warps
+    seed = warps = bench.warps
     rng = random.Random(seed)
 
     async def testbench(ctx):
+        assert ctx.get(Value.cast(bench.state)) == bench.registers(bench.reference.reset())
         cases = 0
         for state, inputs in product(bench.reference.states(), all_inputs(bench.reference.reads, warps)):
             for foreign in (None, rng.randrange(warps)):
@@ -122,6 +134,33 @@ def test_every_state_and_input(name, warps):
         assert cases >= 2 << warps
 
     simulate(bench.design, testbench)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("warps", [1, 2, 3, 4])
+def test_every_state_and_input(name, warps):
+    check_everything(Bench(name, warps))
+
+
+@pytest.mark.parametrize("warps", [1, 2, 3, 4])
+def test_the_example_of_the_documentation(monkeypatch, warps):
+    """The two pieces of code in docs/policies.md, registered as it says, are one policy."""
+    hardware, reference = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    in_package = {"__name__": "hdl.policies.burst", "__package__": "hdl.policies"}
+    exec(compile(hardware, "docs/policies.md (hardware)", "exec"), in_package)
+    in_module = dict(vars(sim.policies))
+    exec(compile(reference, "docs/policies.md (reference)", "exec", dont_inherit=True), in_module)
+    monkeypatch.setitem(POLICIES, "burst", in_package["BurstRoundRobin"])
+    monkeypatch.setitem(sim.policies.POLICIES, "burst", in_module["BurstRoundRobin"])
+    check_everything(Bench("burst", warps))
+
+
+def test_the_table_of_the_documentation():
+    """It has the policies of the registry in their order, with the inputs that they read."""
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|[^|]*\|[^|]*\|$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    assert [name for name, _ in rows] == list(POLICIES)
+    for name, reads in rows:
+        assert ("eligible", *re.findall(r"`(\w+)`", reads)) == sim.policies.POLICIES[name].reads, name
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -148,16 +187,10 @@ def test_only_what_is_declared_is_read(name):
     """``reads`` of the reference is true of the hardware: no other input changes the pick or the next state."""
     bench = Bench(name, 4)
     rng = random.Random(name)
-    unread = {**bench.vectors, **bench.counts}
-    for field in bench.reference.reads:
-        del unread[field]
-
     async def testbench(ctx):
         state = bench.reference.reset()
         for cycle in range(200):
-            for signals in unread.values():
-                for signal in signals if isinstance(signals, list) else [signals]:
-                    ctx.set(signal, rng.getrandbits(len(signal)))
+            bench.unread = {field: rng.getrandbits(bench.fields[field].size) for field in bench.unread}
             state = await bench.check(ctx, state, random_inputs(rng, 4), what=f"seed {name}, cycle {cycle}")
 
     simulate(bench.design, testbench)

