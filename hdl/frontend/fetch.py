@@ -32,8 +32,8 @@ class FetchPipeline(wiring.Component):
     - t+1: ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is ``suspended`` until its line is
       there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in its own cycle.
     - t+3: ``done`` with warp, slot and ``entry``, or ``done_squashed`` where the fetch missed or was squashed.
-    - ``squash`` (mask): every fetch of these warps that is under way now is squashed, and their suspension ends. One in
-      t+1 requests no line.
+    - ``squash`` (mask): every fetch of these warps that is under way now, or requested in this cycle, is squashed, and
+      their suspension ends. One in t or t+1 requests no line.
     - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
     - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
     """
@@ -93,7 +93,7 @@ class FetchPipeline(wiring.Component):
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
         m.d.sync += [
             stages[0].valid.eq(self.request),
-            stages[0].squashed.eq(0),
+            stages[0].squashed.eq(Array(self.squash)[self.request_warp]),
             stages[0].warp.eq(self.request_warp),
             stages[0].slot.eq(self.request_slot),
             stages[0].pc.eq(self.request_pc),

@@ -1,6 +1,6 @@
 """What the SM remembers of things that should not happen: the first fault and the hardware assertions."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +11,12 @@ __all__ = ["FaultLatch", "Sticky"]
 
 
 class FaultLatch(wiring.Component):
-    """Keeps the first fault until reset. Of two in one cycle it is the LSU's, whose instruction is the older one."""
+    """Keeps the first fault until reset, the oldest of its warp.
+
+    A load or store tells its fault later than the instructions behind it: after a fault in stage X, one that the LSU
+    tells of the same warp is older (what was behind the first fault is cancelled) and takes its place. Of two in one
+    cycle the LSU's counts, for the same reason.
+    """
 
     def __init__(self, config: SmConfig) -> None:
         super().__init__({
@@ -25,10 +30,12 @@ class FaultLatch(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        with m.If(~self.valid & self.lsu_valid):
-            m.d.sync += [self.valid.eq(1), self.fault.eq(self.lsu)]
+        replaceable = Signal()
+        older = replaceable & (self.lsu.warp == self.fault.warp)
+        with m.If(self.lsu_valid & (~self.valid | older)):
+            m.d.sync += [self.valid.eq(1), self.fault.eq(self.lsu), replaceable.eq(0)]
         with m.Elif(~self.valid & self.execute_valid):
-            m.d.sync += [self.valid.eq(1), self.fault.eq(self.execute)]
+            m.d.sync += [self.valid.eq(1), self.fault.eq(self.execute), replaceable.eq(1)]
         return m
 
 

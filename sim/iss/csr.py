@@ -22,7 +22,7 @@ HIGH = 0x80
 MISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12 | 1 << 23
 #: mstatus, medeleg, mideleg, mie, mtvec, mepc, mcause, satp, pmpcfg0, pmpaddr0, mnstatus; mvendorid, marchid, mimpid.
 _ZERO = {0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0xF11, 0xF12, 0xF13}
-_COUNTERS = {number + high for number in (*range(0xB03, 0xB20), MCYCLE, MINSTRET) for high in (0, HIGH)}
+_COUNTERS = {number + high for number in (0xB01, *range(0xB03, 0xB20), MCYCLE, MINSTRET) for high in (0, HIGH)}
 
 Reader = Callable[[State, View], int | np.ndarray]
 
@@ -45,7 +45,8 @@ def _low(value: int) -> int:
 _READERS: dict[int, Reader] = {
     FFLAGS: lambda state, view: (state.fcsr[view.rows] & 0x1F)[:, None],
     FRM: lambda state, view: (state.fcsr[view.rows] >> 5)[:, None],
-    FCSR: lambda state, view: state.fcsr[view.rows][:, None],
+    # A copy: the instruction that reads it may write it before the old value reaches rd.
+    FCSR: lambda state, view: state.fcsr[view.rows][:, None].copy(),
     0x301: lambda state, view: MISA,
     MSCRATCH: lambda state, view: state.mscratch,
     MREGION: lambda state, view: state.mregion,

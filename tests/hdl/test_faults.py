@@ -241,3 +241,25 @@ def test_nothing_behind_a_faulting_instruction_takes_effect(behind):
     assert run.register(8) == {0: MARKER, 1: MARKER}
     last_fault = next(c.number for c in run.cycles if c.fault)
     assert not [c for c in run.cycles if c.number > last_fault and c.write]
+
+
+@pytest.mark.parametrize("behind", [[asm.ebreak()], [asm.nop(), asm.ebreak()], [asm.lw(9, 2, 5)]])
+def test_the_fault_of_an_older_load_is_the_one_reported(behind):
+    """The load's error comes back after the younger fault has stopped the SM; it is the older one of its warp."""
+    p, last = _body(asm.lw(9, 0, 0), *behind)
+    at = last - 4 * len(behind)
+    run = run_program(TINY, p, latency=20)
+    _expect(run, FaultCause.LOAD_ACCESS, at, 0)
+
+
+def test_the_fault_of_another_warps_load_is_not():
+    """Warp 1's load errs after warp 0 has stopped the SM: warp 0 was first."""
+    p = Program()
+    spawn(p, 2, "other")
+    p.add(*[asm.nop()] * 4)
+    at = p.here
+    p.add(asm.ebreak())
+    p.label("other")
+    p.add(asm.lw(9, 0, 0), asm.lw(9, 0, 0), asm.nop(), asm.tmc(0))
+    run = run_program(TINY, p, latency=lambda request: 4 if request.line >= USER << 4 else 60)
+    _expect(run, FaultCause.BREAKPOINT, at, 0)

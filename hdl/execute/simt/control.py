@@ -142,17 +142,20 @@ class SimtControl(wiring.Component):
         targets = Signal(config.warps)
         pc = Signal(32)
         spawned = Signal(config.warps)
+        alone = Signal()
         below = Signal(config.warps)
         arrives = self.valid & (self.op == SimtOp.WSPAWN)
         m.d.comb += [
-            spawned.eq(Mux(self.active == self._spawning, self._spawning, 0)),
+            alone.eq((self.active & (self.active - 1)) == 0),
+            spawned.eq(Mux(alone, self._spawning & self.active, 0)),
             # Warps below n; an n of num_warps or more shifts everything out.
             below.eq(~(Const((1 << config.warps) - 1, config.warps) << self.leader_rs1[:_shift_bits(config)])),
         ]
         with m.If(arrives):
             m.d.comb += self.waits.eq(1)
             m.d.sync += [
-                self._spawning.eq(one_hot(self.warp, config.warps)),
+                # Two that wait for each other never get on; each is still seen to wait.
+                self._spawning.eq(self._spawning | one_hot(self.warp, config.warps)),
                 targets.eq(
                     Mux(self.leader_rs1 >= config.warps, (1 << config.warps) - 1, below)
                     & ~one_hot(self.warp, config.warps)
