@@ -20,7 +20,7 @@ from hdl.frontend.decode import Decoder
 from hdl.frontend.icache_store import ICacheStore
 from hdl.frontend.misses import MissUnit
 from hdl.frontend.scheduler import Scheduler
-from hdl.frontend.swas import SwasFrontEnd
+from hdl.frontend.frontend import FrontEnd
 from hdl.frontend.warps import WarpTable
 from hdl.issue.issue import IssueStage
 from hdl.issue.scoreboard import Scoreboard
@@ -80,7 +80,7 @@ class _Joined(wiring.Component):
 
 def _front_end(config: SmConfig) -> wiring.Component:
     """The front end of the configuration's coordination scheme."""
-    return SwasFrontEnd(config)
+    return FrontEnd(config)
 
 
 def _select_loop(config: SmConfig) -> wiring.Component:
