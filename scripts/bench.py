@@ -17,7 +17,7 @@ from hdl.presets import PRESETS
 
 from .backend import Backend, backend_of
 from .errors import Exit
-from .options import JsonOption, choose, configure, json_target, positive
+from .options import MAX_LATENCY, JsonOption, choose, configure, json_target, positive, within
 from .outputs import write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
@@ -102,7 +102,7 @@ def bench(
 ) -> int:
     """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
     positive("--repeat", repeat)
-    positive("--latency", latency)
+    within("--latency", latency, 1, MAX_LATENCY)
     presets = [choose("--preset", name, PRESETS) for name in preset or PRESETS]
     target = json_target(json_file)
     backend = backend_of(ctx)

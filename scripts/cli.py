@@ -44,6 +44,16 @@ def _complain(message: str) -> None:
         print(log, file=sys.stderr)
 
 
+def _with_value(error: typer.TyperException) -> str:
+    """What typer complains of, with the value that it leaves out where pydantic has refused it."""
+    message = error.format_message()
+    refusals = getattr(error.__cause__, "errors", None)
+    if refusals is None:
+        return message
+    value = refusals()[0]["input"]
+    return message.replace("Invalid value for", f"Invalid value {value!r} for", 1)
+
+
 def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = None) -> int:
     """Run one subcommand.
 
@@ -71,7 +81,7 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return Exit.USAGE
     except typer.TyperException as error:
         program = f"metronome {name}" if name in COMMANDS else "metronome"
-        _complain(f"{error.format_message()} (see {program} --help)")
+        _complain(f"{_with_value(error)} (see {program} --help)")
         return Exit.USAGE
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
@@ -81,3 +91,7 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     if status == Exit.INTERRUPTED:
         _complain("interrupted")
     return int(status or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

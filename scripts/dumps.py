@@ -15,6 +15,8 @@ from .outputs import require_writable, write_file
 
 __all__ = ["Dump", "DumpRequest", "parse_dumps"]
 
+#: The bytes of one dump are in memory at once.
+MAX_BYTES = 256 << 20
 _SYNTAX = "SYMBOL=FILE, SYMBOL:BYTES=FILE or ADDR:BYTES=FILE"
 
 
@@ -79,6 +81,8 @@ class DumpRequest:
             if size == 0:
                 raise UsageError(f"--dump {self.text}: the size of {self.place} is unknown: add :BYTES")
         assert size is not None, "parse_dumps has asked for the size of an address"
+        if size > MAX_BYTES:
+            raise UsageError(f"--dump {self.text}: {size} bytes are too many: at most {MAX_BYTES} in one dump")
         if not memory_map.first <= address <= address + size <= memory_map.end:
             raise UsageError(
                 f"--dump {self.text}: {size} bytes from {address:#010x} are not all in memory, which is"
@@ -93,7 +97,10 @@ def _parse(text: str) -> DumpRequest:
         raise UsageError(f"--dump {text}: write {_SYNTAX}")
     place, count, file = match.groups()
     size = None if count is None else _number(count)
-    if (count is not None or _number(place) is not None) and (size is None or size < 1):
+    address = _number(place)
+    if address is not None and address < 0:
+        raise UsageError(f"--dump {text}: ADDR must be at least 0, not {place}")
+    if (count is not None or address is not None) and (size is None or size < 1):
         raise UsageError(f"--dump {text}: BYTES must be a number of at least 1: write {_SYNTAX}")
     return DumpRequest(text, place, size, require_writable(file, f"--dump {text}"))
 

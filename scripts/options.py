@@ -16,6 +16,7 @@ from .errors import UsageError
 from .outputs import STDOUT, require_writable
 
 __all__ = [
+    "MAX_LATENCY",
     "JsonOption",
     "PresetOption",
     "ThreadsOption",
@@ -26,7 +27,11 @@ __all__ = [
     "json_target",
     "positive",
     "preset_config",
+    "within",
 ]
+
+#: Cycles. Far above every memory there is, and far below what the mailbox of the simulation can hold.
+MAX_LATENCY = 1_000_000
 
 JsonOption = Annotated[
     str | None,
@@ -61,10 +66,22 @@ def positive(option: str, value: int | None) -> None:
         raise UsageError(f"{option} must be at least 1, not {value}")
 
 
+def within(option: str, value: int, first: int, last: int | None = None) -> None:
+    """Refuse a number below ``first`` or above ``last``."""
+    if value < first:
+        raise UsageError(f"{option} must be at least {first}, not {value}")
+    if last is not None and value > last:
+        raise UsageError(f"{option} must be at most {last}, not {value}")
+
+
 def input_file(option: str, name: str) -> Path:
-    """The path of an input file that is there and can be read."""
+    """The path of an input file: a regular file that is there and can be read, since a device may never end."""
+    if not name:
+        raise UsageError(f"{option}: the name of the file is empty")
     path = Path(name).expanduser()
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(0, "it is a folder" if path.is_dir() else "it is not a regular file")
         with path.open("rb"):
             return path
     except (OSError, ValueError) as error:

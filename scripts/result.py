@@ -132,15 +132,17 @@ class Outcome:
 def _complaints(outcome: Outcome) -> list[str]:
     """Why the run has not passed, a line each; nothing if it has."""
     result = outcome.result
+    lines = []
     fault = outcome.fault()
     if fault is not None:
         place = f" at {fault['source']}" if fault["source"] else ""
         place += f" in {fault['function']}" if fault["function"] else ""
         what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
-        return [f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}"]
-    if result.status == "hang":
-        return [f"not ended after {result.total_cycles} cycles (--max-cycles)", *map(str, result.hang)]
-    lines = [f"assertion: {text}" for text in result.assertions]
+        lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
+    elif result.status == "hang":
+        lines += [f"not ended after {result.total_cycles} cycles (--max-cycles)", *map(str, result.hang)]
+    # A defect of the machine can be what led to the fault or the hang.
+    lines += [f"assertion: {text}" for text in result.assertions]
     lines += [f"differs from the golden model: {text}" for text in result.mismatches]
     lines += [f"check: {problem}" for problem in outcome.problems]
     if result.exit_code:

@@ -14,6 +14,7 @@ from .backend import Backend, backend_of
 from .dumps import Dump, parse_dumps
 from .errors import UsageError
 from .options import (
+    MAX_LATENCY,
     JsonOption,
     PresetOption,
     ThreadsOption,
@@ -23,6 +24,7 @@ from .options import (
     input_file,
     json_target,
     positive,
+    within,
 )
 from .outputs import write_json
 from .progress import show_progress
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
+#: The testbench counts cycles in 64 bits, and needs room above the last one.
+MAX_CYCLES = 2**62
 MEMORIES = ("fixed", "random")
 #: The SM has no FPU yet; the golden model executes the float32 kernels.
 TYPES, LATER_TYPES = ("int32",), ("float32",)
@@ -102,8 +106,9 @@ def run(
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
     _check_names(mode, fetch, prediction, memory, dtype)
-    positive("--latency", latency)
-    positive("--max-cycles", max_cycles)
+    within("--latency", latency, 1, MAX_LATENCY)
+    within("--max-cycles", max_cycles, 1, MAX_CYCLES)
+    within("--seed", seed, 0)
     positive("--size", size)
     config = configure(preset, warps, threads)
     choose("--issue", issue, config.policies)

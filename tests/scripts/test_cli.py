@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +44,15 @@ def test_a_defect_is_one_line_unless_the_traceback_is_wanted(metronome, backend,
     monkeypatch.setenv("METRONOME_TRACEBACK", "1")
     with pytest.raises(IndexError):
         metronome("run", "psort")
+
+
+def test_the_module_is_a_program():
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.cli", "run", "--latency", "0"], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "metronome: --latency must be at least 1, not 0\n"
 
 
 def test_kernels(metronome):
@@ -129,7 +141,9 @@ def test_a_cold_bench_builds_in_an_empty_cache_and_leaves_the_other_alone(metron
     assert os.environ.get("METRONOME_CACHE") == before
 
 
-@pytest.mark.parametrize("arguments", [("--preset", "HUGE"), ("--repeat", "0"), ("--json", "missing/a")])
+@pytest.mark.parametrize(
+    "arguments", [("--preset", "HUGE"), ("--repeat", "0"), ("--latency", 2**64 - 1), ("--json", "missing/a")]
+)
 def test_bench_refuses_bad_use(metronome, backend, arguments):
     done = metronome("bench", *arguments)
     assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)

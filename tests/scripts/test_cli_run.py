@@ -192,7 +192,10 @@ def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, fault
         ("psort", "--fetch", "lrr"), ("psort", "--prediction", "btfn"), ("psort", "--memory", "dram"),
         ("psort", "--memory", "tdm"), ("psort", "--memory", "core"), ("psort", "--type", "int8"),
         ("psort", "--size", "0"), ("psort", "--latency", "0"), ("psort", "--max-cycles", "-1"),
-        ("psort", "--seed", "x"), ("psort", "--arg", "there"), ("psort", "more"), ("psort", "--unknown"),
+        ("psort", "--seed", "x"), ("psort", "--seed", "-1"), ("--elf", "there", "--seed", "-1"),
+        ("psort", "--latency", 2**64 - 1), ("psort", "--max-cycles", 2**64), ("--elf", ""), ("--elf", "/dev/zero"),
+        ("--bin", "/dev/zero"), ("--elf", "there", "--arg", "/dev/zero"), ("psort", "--dump", "0x1000:0x10000001=x"),
+        ("psort", "--arg", "there"), ("psort", "more"), ("psort", "--unknown"),
         ("unknown",), ("--elf", "missing"), ("--elf", "."), ("--bin", "missing"),
         ("--elf", "there", "--arg", "missing"),
         ("--elf", "there", "--type", "int32"), ("--bin", "there", "--size", "4"),
@@ -208,6 +211,44 @@ def test_bad_use_is_one_line_and_status_2_and_nothing_runs(metronome, backend, t
     assert done.out == ""
     assert backend.runs == []
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("psort", "--seed", "-1"), "--seed must be at least 0, not -1"),
+        (("psort", "--latency", "1000001"), "--latency must be at most 1000000, not 1000001"),
+        (("psort", "--latency", "0"), "--latency must be at least 1, not 0"),
+        (("psort", "--max-cycles", 2**62 + 1), f"--max-cycles must be at most {2**62}, not {2**62 + 1}"),
+        (("--elf", ""), "--elf: the name of the file is empty"),
+        (("--elf", "/dev/zero"), "--elf: cannot read '/dev/zero': it is not a regular file"),
+        (("--elf", "."), "--elf: cannot read '.': it is a folder"),
+        (("psort", "--warps", "many"), "Invalid value 'many' for '--warps': "),
+        (("psort", "--seed=1.5"), "Invalid value '1.5' for '--seed': "),
+        (("psort", "--dump", "-4:4=x"), "--dump -4:4=x: ADDR must be at least 0, not -4"),
+    ],
+)
+def test_a_complaint_names_the_option_and_the_value(metronome, arguments, complaint):
+    assert only_line(metronome("run", *arguments).err).startswith(f"metronome: {complaint}")
+
+
+def test_the_greatest_numbers_are_taken(metronome, backend):
+    done = metronome("run", "psort", "--latency", 1_000_000, "--max-cycles", 2**62, "--seed", 0)
+    assert (done.status, done.err) == (0, "")
+    assert len(backend.runs) == 1
+
+
+def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
+    backend.fault()
+    backend.update(mismatches=["cycle 12: warp 1, rd x5"], assertions=["the buffer was empty"])
+    done = metronome("run", "psort", "--check")
+    assert done.status == 3
+    fault, *rest = done.err.splitlines()
+    assert "load misaligned" in fault
+    assert rest == [
+        "metronome: assertion: the buffer was empty",
+        "metronome: differs from the golden model: cycle 12: warp 1, rd x5",
+    ]
 
 
 def test_what_a_later_version_has_is_said_to_be_missing(metronome):

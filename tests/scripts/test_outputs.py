@@ -9,7 +9,7 @@ from scripts.dumps import Dump, parse_dumps
 from scripts.errors import UsageError
 from sim.memory.store import SparseMemory
 
-SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0)}
+SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0), "huge": (0x1000, 2**32 - 1)}
 
 
 @pytest.fixture
@@ -102,8 +102,10 @@ def test_a_dump_writes_those_bytes(tmp_path, memory, place, expected):
         ("label=file", "size of label is unknown"),
         ("0:4=file", "not all in memory"),
         ("0xfffffffe:4=file", "not all in memory"),
-        ("-4:4=file", "not all in memory"),
-        ("result:0xffffffff=file", "not all in memory"),
+        ("-4:4=file", "ADDR must be at least 0, not -4"),
+        ("0xfffe0000:0xfffffff=file", "not all in memory"),
+        ("0x1000:0x10000001=file", "268435457 bytes are too many: at most 268435456"),
+        ("huge=file", "4294967295 bytes are too many"),
     ],
 )
 def test_a_bad_dump_is_one_line(tmp_path, monkeypatch, memory, text, complaint):
