@@ -198,13 +198,3 @@ def test_bench_runs_the_real_thing(capsys):
     assert value["presets"]["TINY"]["total_cycles"] > 256 * 256
     assert value["presets"]["TINY"]["cycles_per_second"] > 0
     assert value["iss_instructions_per_second"] > 0
-
-
-@pytest.mark.long
-def test_the_speeds_that_the_project_promises(capsys):
-    """With several times the promised speed on an idle machine, this holds on a busy one too."""
-    assert main(["bench", "--preset", "BASE", "--preset", "PAPER", "--json", "-"]) == 0
-    value = json.loads(capsys.readouterr().out)
-    assert value["presets"]["BASE"]["cycles_per_second"] >= 100_000
-    assert value["presets"]["PAPER"]["cycles_per_second"] >= 25_000
-    assert value["iss_instructions_per_second"] >= 1_000_000

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from hdl.presets import BASE, MID, TINY
+from hdl.presets import BASE, MID, PAPER, TINY
 from sim.runner import RunRequest, run_many
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram, problems
@@ -26,13 +26,26 @@ def requests_for(config, count, seed):
 
 
 COUNTS = {"TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50)}
+LONG_COUNTS = {"TINY": (TINY, 500), "BASE": (BASE, 500), "MID": (MID, 200), "PAPER": (PAPER, 40)}
 
 
-@pytest.mark.parametrize(("config", "count"), [
-    pytest.param(*values, id=name, marks=pytest.mark.xdist_group(name)) for name, values in COUNTS.items()
-])
-def test_random_programs_agree_with_the_golden_model(config, count):
-    results = run_many(config, list(requests_for(config, count, SEED)))
+def grouped(counts):
+    return [pytest.param(*values, id=name, marks=pytest.mark.xdist_group(name)) for name, values in counts.items()]
+
+
+def check_random_programs(config, count, seed):
+    results = run_many(config, list(requests_for(config, count, seed)))
     bad = [f"program {number}: {text}" for number, result in enumerate(results) for text in problems(result)[:1]]
     assert len(results) == count
-    assert not bad, f"seed {SEED}\n" + "\n".join(bad[:5])
+    assert not bad, f"seed {seed}\n" + "\n".join(bad[:5])
+
+
+@pytest.mark.parametrize(("config", "count"), grouped(COUNTS))
+def test_random_programs_agree_with_the_golden_model(config, count):
+    check_random_programs(config, count, SEED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("config", "count"), grouped(LONG_COUNTS))
+def test_more_random_programs(config, count):
+    check_random_programs(config, count, SEED + 1)
