@@ -111,12 +111,6 @@ def parse_dumps(texts: list[str]) -> list[DumpRequest]:
     Raises
     ------
     UsageError
-        For a text of another form, a file that cannot be written, or two dumps to one file.
+        For a text of another form, or a file that cannot be written.
     """
-    requests = [_parse(text) for text in texts]
-    seen: dict[Path, str] = {}
-    for request in requests:
-        if request.file in seen:
-            raise UsageError(f"--dump {request.text}: {request.file.name} is already the file of {seen[request.file]}")
-        seen[request.file] = request.text
-    return requests
+    return [_parse(text) for text in texts]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
 
-__all__ = ["STDOUT", "require_writable", "write_file", "write_json"]
+__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_shared", "require_writable", "write_file", "write_json"]
 
 #: As the file of --json: standard output.
 STDOUT = "-"
+#: Standard output among the files of a command line (:func:`refuse_shared`).
+STANDARD_OUTPUT = ("standard output", Path("/dev/stdout"))
 
 
 def _is_special(path: Path) -> bool:
@@ -39,8 +42,8 @@ def require_writable(name: str, option: str) -> Path:
             raise OSError(0, "the name is empty")
         if path.is_dir():
             raise OSError(0, "it is a folder")
-        path = path.resolve()
         if not _is_special(path):
+            path = path.resolve()
             probe = _temporary(path)
             probe.touch()
             probe.unlink()
@@ -48,6 +51,41 @@ def require_writable(name: str, option: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"{option}: cannot write {name!r}: {reason}") from None
     return path
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    """Whether both name one file, be it by a symbolic or a hard link; they need not be there."""
+    if os.path.realpath(first) == os.path.realpath(second):
+        return True
+    try:
+        return first.samefile(second)
+    except OSError:  # one of them is not there
+        return False
+
+
+def refuse_shared(outputs: Iterable[tuple[str, Path]], others: Iterable[tuple[str, Path]]) -> None:
+    """Refuse an output that would overwrite another file of the same command line.
+
+    Parameters
+    ----------
+    outputs
+        What each is in words, and its path. The null device may be there any number of times.
+    others
+        As ``outputs``: the inputs, and the output that is written in any case.
+
+    Raises
+    ------
+    UsageError
+        For an output that is one of ``others`` or an output before it.
+    """
+    taken = list(others)
+    for name, path in outputs:
+        if _is_same(path, Path(os.devnull)):
+            continue
+        for other, file in taken:
+            if _is_same(path, file):
+                raise UsageError(f"{name}: {path.name} is already the file of {other}")
+        taken.append((name, path))
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -11,7 +11,7 @@ import typer
 from hdl.config import SmConfig
 
 from .backend import Backend, backend_of
-from .dumps import Dump, parse_dumps
+from .dumps import Dump, DumpRequest, parse_dumps
 from .errors import UsageError
 from .options import (
     MAX_LATENCY,
@@ -26,7 +26,7 @@ from .options import (
     positive,
     within,
 )
-from .outputs import write_json
+from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
 from .progress import show_progress
 from .result import Outcome, print_outcome
 
@@ -51,6 +51,14 @@ def _check_names(mode: str, fetch: str | None, prediction: str, memory: str, dty
     choose("--memory", memory, MEMORIES, ("dram", "tdm"))
     if dtype is not None:
         choose("--type", dtype, TYPES, LATER_TYPES)
+
+
+def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, str | None]) -> None:
+    """Refuse an output that is an input or another output; the table or the JSON is on standard output in any case."""
+    outputs = [] if target is None else [("--json", target)]
+    outputs += [(f"--dump {request.text}", request.file) for request in dumps]
+    files = [(option, Path(name).expanduser()) for option, name in inputs.items() if name]
+    refuse_shared(outputs, [STANDARD_OUTPUT, *files])
 
 
 def _prepare(
@@ -114,6 +122,7 @@ def run(
     choose("--issue", issue, config.policies)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
+    _refuse_shared(target, dump_requests, {"--elf": elf, "--bin": binary, "--arg": argument})
 
     backend = backend_of(ctx)
     launch = _prepare(backend, config, kernel, elf, binary, argument, dtype, size, seed)

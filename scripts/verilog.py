@@ -11,7 +11,7 @@ import typer
 from .backend import backend_of
 from .errors import Exit, UsageError
 from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target
-from .outputs import STDOUT, require_writable, write_file, write_json
+from .outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from .progress import show_progress
 
 __all__ = ["verilog"]
@@ -37,6 +37,8 @@ def verilog(
         raise UsageError("--json - and the Verilog cannot both have standard output: add --output FILE")
     target = json_target(json_file)
     file = None if output == STDOUT else require_writable(output, "--output")
+    outputs = [(name, path) for name, path in (("--output", file), ("--json", target)) if path is not None]
+    refuse_shared(outputs, [STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])
     with show_progress() as progress:
         progress(f"elaborating {preset}")
         text = backend_of(ctx).verilog(config)

@@ -83,7 +83,10 @@ def test_verilog_to_a_file(metronome, tmp_path):
     assert (value["lines"], value["bytes"], value["config"]["warps"]) == (2, 31, 4)
 
 
-@pytest.mark.parametrize("arguments", [("--output", "missing/sm.v"), ("--json", "-"), ("--warps", "0")])
+@pytest.mark.parametrize("arguments", [
+    ("--output", "missing/sm.v"), ("--json", "-"), ("--warps", "0"), ("--output", "sm.v", "--json", "./sm.v"),
+    ("--json", "/dev/stdout"), ("--output", "/dev/stdout", "--json", "-"),
+])
 def test_verilog_refuses_before_it_elaborates(metronome, backend, arguments):
     done = metronome("verilog", *arguments)
     assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)

@@ -232,6 +232,31 @@ def test_a_complaint_names_the_option_and_the_value(metronome, arguments, compla
     assert only_line(metronome("run", *arguments).err).startswith(f"metronome: {complaint}")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("psort", "--dump", "target=there", "--json", "there"), ("psort", "--dump", "target=x", "--json", "./x"),
+        ("psort", "--dump", "target=x", "--dump", "table=./x"), ("--elf", "there", "--json", "there"),
+        ("--bin", "there", "--dump", "0x11000:4=there"), ("--bin", "there", "--arg", "link", "--json", "there"),
+        ("--elf", "there", "--dump", "0x11000:4=link"), ("psort", "--json", "/dev/stdout"),
+        ("psort", "--dump", "target=/dev/stdout", "--json", "-"),
+    ],
+)
+def test_an_output_that_is_another_file_is_refused(metronome, backend, tmp_path, arguments):
+    (tmp_path / "there").write_bytes(b"old")
+    (tmp_path / "link").hardlink_to(tmp_path / "there")
+    done = metronome("run", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert "is already the file of " in only_line(done.err)
+    assert (backend.prepared, backend.runs) == ([], [])
+    assert (tmp_path / "there").read_bytes() == b"old"
+
+
+def test_the_null_device_is_no_other_file(metronome):
+    done = metronome("run", "psort", "--dump", "target=/dev/null", "--dump", "table=/dev/null", "--json", "/dev/null")
+    assert (done.status, done.err) == (0, "")
+
+
 def test_the_greatest_numbers_are_taken(metronome, backend):
     done = metronome("run", "psort", "--latency", 1_000_000, "--max-cycles", 2**62, "--seed", 0)
     assert (done.status, done.err) == (0, "")

@@ -1,6 +1,7 @@
 """Output files are refused before the work, and are whole or not there."""
 
 import json
+import os
 
 import pytest
 
@@ -117,7 +118,43 @@ def test_a_bad_dump_is_one_line(tmp_path, monkeypatch, memory, text, complaint):
     assert "\n" not in str(caught.value)
 
 
-def test_two_dumps_to_one_file_are_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="already the file of result=a"):
-        parse_dumps(["result=a", "label:4=./a"])
+@pytest.fixture
+def names(tmp_path):
+    """Names of one file `real`, of one that is not there yet, and of others."""
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "hard").hardlink_to(tmp_path / "real")
+    (tmp_path / "soft").symlink_to("real")
+    (tmp_path / "dangling").symlink_to("new")
+    (tmp_path / "folder").symlink_to(".")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("real", "real"), ("real", "hard"), ("hard", "soft"), ("soft", "real"), ("new", "new"), ("new", "dangling"),
+        ("folder/new", "new"), ("folder/real", "hard"),
+    ],
+)
+@pytest.mark.parametrize("is_input", [False, True])
+def test_a_file_under_two_names_is_refused(names, first, second, is_input):
+    one, two = ("--json", names / first), ("--dump x=y", names / second)
+    with pytest.raises(UsageError, match=f"^--dump x=y: {second} is already the file of --json$"):
+        outputs.refuse_shared([two] if is_input else [one, two], [one] if is_input else [])
+    assert (names / "real").read_bytes() == b"old"
+
+
+def test_other_files_and_the_null_device_may_be_shared(names):
+    files = ["real", "new", "other", "folder/third"]
+    outputs.refuse_shared([(name, names / name) for name in files], [("--elf", names / "a.elf")])
+    outputs.refuse_shared([("a", outputs.Path("/dev/null")), ("b", outputs.Path("/dev/null"))], [])
+
+
+def test_a_pipe_behind_a_link_is_written_in_place(tmp_path):
+    reader, writer = os.pipe()
+    try:
+        outputs.write_file(outputs.require_writable(f"/dev/fd/{writer}", "--json"), b"text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+        os.close(writer)
