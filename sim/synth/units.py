@@ -17,10 +17,10 @@ from hdl.execute.div import DivUnit
 from hdl.execute.mul import MulUnit
 from hdl.frontend.buffers import InstructionBuffers
 from hdl.frontend.decode import Decoder
+from hdl.frontend.frontend import FrontEnd
 from hdl.frontend.icache_store import ICacheStore
 from hdl.frontend.misses import MissUnit
 from hdl.frontend.scheduler import Scheduler
-from hdl.frontend.frontend import FrontEnd
 from hdl.frontend.warps import WarpTable
 from hdl.issue.issue import IssueStage
 from hdl.issue.scoreboard import Scoreboard
