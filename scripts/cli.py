@@ -13,6 +13,7 @@ from .bench import bench
 from .errors import Exit, UsageError
 from .kernels import kernels
 from .run import run
+from .stdout import BrokenOutput, guard_stdout
 from .synth import synth
 from .verilog import verilog
 
@@ -75,7 +76,10 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return Exit.USAGE
     command = typer.main.get_command(app)
     try:
-        status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
+        with guard_stdout():
+            status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
+    except BrokenOutput:
+        return Exit.BROKEN_PIPE
     except UsageError as error:
         _complain(str(error))
         return Exit.USAGE

@@ -23,6 +23,8 @@ class Exit(enum.IntEnum):
     INTERNAL = 70
     #: As a shell reports a process that was interrupted.
     INTERRUPTED = 130
+    #: As a shell reports a process whose reader has gone (128 + SIGPIPE).
+    BROKEN_PIPE = 141
 
 
 class UsageError(Exception):

@@ -1,0 +1,39 @@
+"""Standard output that cannot be written: one line or silence, and never a traceback, at exit neither."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("verilog", "--preset", "TINY"), ("run", "--help")]
+
+
+def metronome(arguments, redirection):
+    """The command line as a process of its own, under a shell that redirects."""
+    command = f'"$0" -m scripts.cli "$@" {redirection}'
+    return subprocess.run(
+        ["bash", "-c", command, sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_full_disk_is_one_line_and_status_2(arguments):
+    done = metronome(arguments, ">/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "metronome: cannot write to standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
+    done = metronome(arguments, ">&-")
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line.startswith("metronome: standard output is closed")
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_reader_that_has_gone_is_silence_and_status_141(arguments):
+    done = metronome(arguments, "| :; exit ${PIPESTATUS[0]}")
+    assert (done.returncode, done.stderr) == (141, "")
