@@ -13,6 +13,7 @@ from .bench import bench
 from .errors import Exit, UsageError
 from .kernels import kernels
 from .run import run
+from .signals import Terminated, terminable
 from .stdout import BrokenOutput, guard_stdout
 from .synth import synth
 from .verilog import verilog
@@ -76,8 +77,11 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return Exit.USAGE
     command = typer.main.get_command(app)
     try:
-        with guard_stdout():
+        with guard_stdout(), terminable():
             status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
+    except Terminated:
+        _complain("terminated")
+        return Exit.TERMINATED
     except BrokenOutput:
         return Exit.BROKEN_PIPE
     except UsageError as error:

@@ -25,6 +25,8 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
     #: As a shell reports a process whose reader has gone (128 + SIGPIPE).
     BROKEN_PIPE = 141
+    #: As a shell reports a process that was told to end (128 + SIGTERM).
+    TERMINATED = 143
 
 
 class UsageError(Exception):

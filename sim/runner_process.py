@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from .runner_types import Job, SimulationError
 
 __all__ = ["messages"]
 
+#: linux/prctl.h
+_PR_SET_PDEATHSIG = 1
 _ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -41,6 +45,26 @@ def _environment(folder: Path, results_fd: int) -> dict[str, str]:
     }
 
 
+def _end_with_parent() -> Callable[[], None] | None:
+    """What the simulation process does before it starts, so that it ends with the thread that has started it.
+
+    Without it a simulation of a parent that was killed would go on for ever. Linux only: None elsewhere. Everything is
+    looked up now, since a process between fork and exec can do little without the danger of a deadlock.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+    arguments = [ctypes.c_ulong(value) for value in (signal.SIGKILL, 0, 0, 0)]
+
+    def end_with_parent() -> None:
+        prctl(_PR_SET_PDEATHSIG, *arguments)
+        if os.getppid() != parent:  # it was faster
+            os._exit(1)
+
+    return end_with_parent
+
+
 def _tail(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()[-20:]
     return "\n".join(lines) or "(its log is empty)"
@@ -64,7 +88,7 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
             try:
                 process = subprocess.Popen(
                     command, cwd=folder, env=_environment(folder, write_fd), stdin=subprocess.DEVNULL,
-                    stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd],
+                    stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd], preexec_fn=_end_with_parent(),
                 )
             finally:
                 os.close(write_fd)

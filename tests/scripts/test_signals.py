@@ -1,0 +1,105 @@
+"""A command that is told to end, or killed, leaves neither a simulation nor a temporary folder behind."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hdl.presets import TINY
+from scripts.cli import main
+from sim import asm
+from sim.build import build
+
+ROOT = Path(__file__).parents[2]
+#: One worker runs them all, so that the machine is built once.
+pytestmark = pytest.mark.xdist_group("TINY")
+
+
+def simulations(pid):
+    """The simulations that the process has started, by pid; it starts other programs too, which soon end."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in path.read_text().split():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                if b"metronome_top" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    found.append(int(child))
+    return found
+
+
+def is_running(pid):
+    """Whether the process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until(condition, what):
+    """Wait up to a minute: the machine may be busy."""
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit, f"not within a minute: {what}"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def endless(tmp_path):
+    """`metronome run` of a program that never ends: (the process, the pid of its simulation, its temporary folder)."""
+    build(TINY)
+    program = tmp_path / "loop.bin"
+    program.write_bytes(asm.jal(0, 0).to_bytes(4, "little"))
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripts.cli", "run", "--bin", str(program), "--preset", "TINY",
+         "--max-cycles", str(2**62)],
+        cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )
+    simulation = None
+    try:
+        wait_until(lambda: simulations(process.pid) or process.poll() is not None, "the simulation starts")
+        assert process.poll() is None, process.communicate()
+        (simulation,) = simulations(process.pid)
+        yield process, simulation, temporary
+    finally:
+        process.kill()
+        process.communicate()
+        if simulation is not None and is_running(simulation):
+            os.kill(simulation, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "line"),
+    [
+        (signal.SIGTERM, 143, "metronome: terminated\n"), (signal.SIGHUP, 143, "metronome: terminated\n"),
+        (signal.SIGINT, 130, "metronome: interrupted\n"),
+    ],
+)
+def test_a_signal_ends_the_simulation_and_leaves_nothing(endless, number, status, line):
+    process, simulation, temporary = endless
+    assert list(temporary.iterdir()) != []
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.lstrip("\n")) == (status, "", line)
+    # Not at once where the signal came before Popen had returned: then the simulation ends by that of its parent.
+    wait_until(lambda: not is_running(simulation), "the simulation ends")
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_killed_command_takes_its_simulation_with_it(endless):
+    process, simulation, _ = endless
+    process.kill()
+    process.wait()
+    wait_until(lambda: not is_running(simulation), "the simulation ends")
+
+
+def test_the_handlers_are_those_of_before_afterwards():
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    assert main(["--help"]) == 0
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
