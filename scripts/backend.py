@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sim.kernel import KernelInfo, Launch
     from sim.runner_types import RunRequest, RunResult
 
-__all__ = ["Backend", "SimBackend", "backend_of"]
+__all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
 
 
 class Backend(Protocol):
@@ -62,6 +63,19 @@ def _user_errors() -> Iterator[None]:
         yield
     except (ImageError, KernelError, ToolchainError) as error:
         raise UsageError(str(error)) from error
+
+
+def cache_problem(error: OSError) -> str | None:
+    """What to tell the user, if the build cache is what cannot be used; None if ``error`` is about something else."""
+    from sim.build import cache_folder
+
+    if not isinstance(error.filename, str | os.PathLike):
+        return None
+    cache, place = (Path(os.path.realpath(path)) for path in (cache_folder(), error.filename))
+    # The folders above it may have to be made too.
+    if not (place.is_relative_to(cache) or cache.is_relative_to(place)):
+        return None
+    return f"cannot use the build cache {cache}: {error.strerror}: set METRONOME_CACHE to a folder that can be written"
 
 
 class SimBackend:

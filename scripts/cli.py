@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from .backend import Backend, SimBackend
+from .backend import Backend, SimBackend, cache_problem
 from .bench import bench
 from .errors import Exit, UsageError
 from .kernels import kernels
@@ -94,6 +94,9 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
+        if isinstance(error, OSError) and (problem := cache_problem(error)) is not None:
+            _complain(problem)
+            return Exit.USAGE
         _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
         return Exit.INTERNAL
     if status == Exit.INTERRUPTED:

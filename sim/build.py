@@ -186,6 +186,18 @@ def _locked(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
+def _is_whole(executable: Path) -> bool:
+    """Whether the entry is there and undamaged as far as a look can tell: its executable has the size it was made with.
+
+    A full disk, an interrupted copy of the cache or a lost power supply can leave less; it is then built anew.
+    """
+    try:
+        about = json.loads(executable.with_name("build.json").read_text())
+        return executable.stat().st_size == about["executable_bytes"]
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _elaborate(config: SmConfig) -> str:
     from hdl import verilog
 
@@ -215,10 +227,10 @@ def build(
     key = _key(config, verilog, waves)
     entry = cache / f"sim-{key}"
     executable = entry / "metronome_top"
-    if executable.exists():
+    if _is_whole(executable):
         return Build(executable)
     with _locked(cache / f"sim-{key}.lock"):
-        if executable.exists():
+        if _is_whole(executable):
             return Build(executable)
         _require_tools()
         started = time.perf_counter()
@@ -232,7 +244,10 @@ def build(
             shutil.rmtree(folder / "obj")
             done = time.perf_counter()
             times = {"elaborate_seconds": elaborated - started, "build_seconds": done - elaborated}
-            (folder / "build.json").write_text(json.dumps({"config": repr(config), **times}, indent=1) + "\n")
+            size = (folder / "metronome_top").stat().st_size
+            about = {"config": repr(config), "executable_bytes": size, **times}
+            (folder / "build.json").write_text(json.dumps(about, indent=1) + "\n")
+            shutil.rmtree(entry, ignore_errors=True)  # a damaged one
             folder.rename(entry)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

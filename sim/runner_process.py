@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .build import BuildError
 from .runner_types import Job, SimulationError
 
 __all__ = ["messages"]
@@ -75,6 +76,8 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
 
     Raises
     ------
+    BuildError
+        If the executable is none.
     SimulationError
         If the process crashes, or its testbench raises.
     """
@@ -90,6 +93,11 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
                     command, cwd=folder, env=_environment(folder, write_fd), stdin=subprocess.DEVNULL,
                     stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd], preexec_fn=_end_with_parent(),
                 )
+            except OSError as error:  # damaged in a way that the cache does not notice
+                raise BuildError(
+                    f"cannot start the cached simulation {executable}: {error.strerror}:"
+                    f" delete {executable.parent}, and it is built again"
+                ) from None
             finally:
                 os.close(write_fd)
             try:
