@@ -90,6 +90,7 @@ class Outcome:
                 "preset": self.preset,
                 "mode": self.config.coordination,
                 "issue": request.policy,
+                "fetch": request.fetch_policy,
                 "memory": request.memory,
                 "latency": request.latency,
                 "type": self.launch.dtype,
@@ -161,7 +162,8 @@ def _table(outcome: Outcome) -> Table:
     passed = outcome.exit_status == Exit.PASSED
     table.add_row("result", "[green]passed[/]" if passed else f"[red]{outcome.exit_status.name.lower()}[/]")
     table.add_row("program", size or "-")
-    table.add_row("policy", request.policy)
+    fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
+    table.add_row("policy", f"{fetch}{request.policy}")
     table.add_row("memory", f"{request.memory}, latency {request.latency}")
     table.add_row("checked", checked if outcome.launch.size is not None or request.check else "exit code only")
     table.add_section()

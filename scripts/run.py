@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hdl.config import SmConfig
+from hdl.config import Coordination, SmConfig
+from hdl.policies import POLICIES
 
 from .backend import Backend, backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
@@ -42,15 +44,35 @@ MEMORIES = ("fixed", "random")
 TYPES, LATER_TYPES = ("int32",), ("float32",)
 
 
-def _check_names(mode: str, fetch: str | None, prediction: str, memory: str, dtype: str | None) -> None:
+def _check_names(mode: str, fetch: str | None, issue: str, prediction: str, memory: str, dtype: str | None) -> None:
     """Refuse what this version does not have, and names that no version has."""
-    choose("--mode", mode, ("swas",), ("baseline", "vortex"))
+    choose("--mode", mode, tuple(Coordination))
     if fetch is not None:
-        raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name its policy with --issue")
+        if mode == Coordination.SWAS:
+            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --issue")
+        choose("--fetch", fetch, tuple(POLICIES))
+    choose("--issue", issue, tuple(POLICIES))
     choose("--prediction", prediction, ("not_taken",), ("btfn",))
     choose("--memory", memory, MEMORIES, ("dram", "tdm"))
     if dtype is not None:
         choose("--type", dtype, TYPES, LATER_TYPES)
+
+
+def _coordinate(config: SmConfig, mode: str, fetch: str | None, issue: str) -> tuple[SmConfig, str | None]:
+    """The configuration of the scheme, with the policies asked for in the build, and the fetch policy.
+
+    The usual policies share one build; any other one has its own. ``vortex`` fetches by fixed priority unless told
+    otherwise (policies.md, "Where they apply").
+    """
+    usual = config.policies
+    policies = usual if issue in usual else (issue,)
+    if mode == Coordination.SWAS:
+        return dataclasses.replace(config, policies=policies), None
+    fetch = fetch or ("fixed" if mode == Coordination.VORTEX else "lrr")
+    fetch_policies = usual if fetch in usual else (fetch,)
+    return dataclasses.replace(
+        config, coordination=Coordination(mode), policies=policies, fetch_policies=fetch_policies,
+    ), fetch
 
 
 def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, str | None]) -> None:
@@ -95,9 +117,9 @@ def run(
     preset: PresetOption = "BASE",
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
-    mode: Annotated[str, typer.Option(metavar="MODE", help="How fetch and issue are coordinated: swas.")] = "swas",
-    issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy: lrr, gtlrr or gtlo.")] = "lrr",
-    fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="Not for swas: it has one scheduler.")] = None,
+    mode: Annotated[str, typer.Option(metavar="MODE", help="swas, baseline or vortex.")] = "swas",
+    issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
+    fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Branch prediction: not_taken.")] = "not_taken",
     dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
@@ -113,13 +135,12 @@ def run(
     json_file: JsonOption = None,
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
-    _check_names(mode, fetch, prediction, memory, dtype)
+    _check_names(mode, fetch, issue, prediction, memory, dtype)
     within("--latency", latency, 1, MAX_LATENCY)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)
     positive("--size", size)
-    config = configure(preset, warps, threads)
-    choose("--issue", issue, config.policies)
+    config, fetch = _coordinate(configure(preset, warps, threads), mode, fetch, issue)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
     _refuse_shared(target, dump_requests, {"--elf": elf, "--bin": binary, "--arg": argument})
@@ -131,7 +152,8 @@ def run(
     from sim.runner_types import RunRequest
 
     request = RunRequest(
-        launch=launch, policy=issue, memory=memory, latency=latency, seed=seed, check=check, max_cycles=max_cycles
+        launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=check,
+        max_cycles=max_cycles,
     )
     with show_progress() as progress:
         result = backend.run(config, request, progress, _print_console)

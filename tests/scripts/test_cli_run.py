@@ -187,8 +187,8 @@ def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, fault
     [
         (), ("psort", "--elf", "there"), ("--elf", "there", "--bin", "there"),
         ("psort", "--warps", "0"), ("psort", "--threads", "3"), ("psort", "--warps", "many"), ("psort", "--warps"),
-        ("psort", "--preset", "HUGE"), ("psort", "--issue", "gto"), ("psort", "--issue", ""),
-        ("psort", "--mode", "baseline"), ("psort", "--mode", "vortex"), ("psort", "--mode", "else"),
+        ("psort", "--preset", "HUGE"), ("psort", "--issue", "two_level"), ("psort", "--issue", ""),
+        ("psort", "--mode", "else"), ("psort", "--mode", "baseline", "--fetch", "else"),
         ("psort", "--fetch", "lrr"), ("psort", "--prediction", "btfn"), ("psort", "--memory", "dram"),
         ("psort", "--memory", "tdm"), ("psort", "--memory", "core"), ("psort", "--type", "int8"),
         ("psort", "--size", "0"), ("psort", "--latency", "0"), ("psort", "--max-cycles", "-1"),
@@ -277,5 +277,20 @@ def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
 
 
 def test_what_a_later_version_has_is_said_to_be_missing(metronome):
-    for arguments in (("--mode", "vortex"), ("--prediction", "btfn"), ("--memory", "dram"), ("--type", "float32")):
+    for arguments in (("--prediction", "btfn"), ("--memory", "dram"), ("--type", "float32")):
         assert "is not in this version" in metronome("run", "psort", *arguments).err
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [
+    ((), ("swas", ("lrr", "gtlrr", "gtlo"), (), "lrr", None)),
+    (("--issue", "gto"), ("swas", ("gto",), (), "gto", None)),
+    (("--mode", "baseline"), ("baseline", ("lrr", "gtlrr", "gtlo"), ("lrr", "gtlrr", "gtlo"), "lrr", "lrr")),
+    (("--mode", "baseline", "--fetch", "gtlo", "--issue", "gtlrr"),
+     ("baseline", ("lrr", "gtlrr", "gtlo"), ("lrr", "gtlrr", "gtlo"), "gtlrr", "gtlo")),
+    (("--mode", "vortex"), ("vortex", ("lrr", "gtlrr", "gtlo"), ("fixed",), "lrr", "fixed")),
+])
+def test_the_scheme_and_its_policies(metronome, backend, arguments, expected):
+    assert metronome("run", "psort", *arguments).status == 0
+    (config, request), = backend.runs
+    found = (config.coordination, config.policies, config.fetch_policies, request.policy, request.fetch_policy)
+    assert found == expected
