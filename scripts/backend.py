@@ -89,10 +89,19 @@ class SimBackend:
 
     def prepare(self, name: str, dtype: str, size: int | None, seed: int, config: SmConfig) -> Launch:
         """See :class:`Backend`."""
+        from sim.build import cache_folder
+        from sim.elf import ImageError
         from sim.kernel import prepare
 
-        with _user_errors():
-            return prepare(name, dtype, size, seed, config)
+        try:
+            with _user_errors():
+                return prepare(name, dtype, size, seed, config)
+        except UsageError as error:
+            if not isinstance(error.__cause__, ImageError):
+                raise
+            # A kernel is built by us: if its ELF is none, nobody but the cache has spoilt it.
+            folder = cache_folder() / "kernels"
+            raise UsageError(f"the build cache is damaged: delete {folder}, and it is built again ({error})") from None
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """See :class:`Backend`."""

@@ -3,6 +3,7 @@
 import pytest
 
 from hdl.presets import TINY
+from scripts.backend import SimBackend
 from scripts.cli import main
 from sim import build as build_module
 from sim.build import BuildError, build
@@ -44,6 +45,18 @@ def test_only_errors_in_the_cache_are_laid_to_it(metronome, backend, tmp_path, m
     assert done.status == status
     assert ("METRONOME_CACHE" in line) == (status == 2)
     assert "Permission denied" in line
+
+
+def test_a_damaged_kernel_is_laid_to_the_cache(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
+    SimBackend().prepare("vecadd", "int32", 4, 1, TINY)
+    (elf,) = tmp_path.glob("kernels/*/*.elf")
+    elf.write_bytes(b"")
+    status = main(["run", "vecadd", "--size", "4", "--preset", "TINY"])
+    out, err = capsys.readouterr()
+    (line,) = err.splitlines()
+    assert (status, out) == (2, "")
+    assert line.startswith(f"metronome: the build cache is damaged: delete {tmp_path / 'kernels'}, and it is built again")
 
 
 @pytest.fixture
