@@ -15,6 +15,8 @@ _MADE_UP = re.compile(
     r"(_(LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|TRELLIS_COMB|DP16KD|MULT18X18D)_|_\$|\$).*$"
 )
 _BIT = re.compile(r"\[\d+\]$")
+#: What Amaranth adds to a name that is already taken.
+_CLASH = re.compile(r"\$\d+(?=\.|_|\[|$)")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class SynthResult:
 
 def signal_name(net: str) -> str:
     """The Amaranth name, with its hierarchy, of a net of the netlist: of the nearest signal where yosys made it up."""
-    name = _BIT.sub("", _MADE_UP.sub("", net))
+    name = _BIT.sub("", _MADE_UP.sub("", _CLASH.sub("", net)))
     return name.removeprefix(f"{INNER}.").removeprefix(f"{CORE}.") or net
 
 

@@ -153,6 +153,9 @@ def test_an_unknown_unit_is_a_key_error():
         ("unit.core.warps.pc_3_TRELLIS_FF_Q_12_DI", "warps.pc_3"),
         ("unit.core.store.tags.0.1$DP16KD_COMB", "store.tags.0.1"),
         ("chain_TRELLIS_FF_Q", "chain"),
+        ("unit.core.frontend.fetch$116.store.valid_0_TRELLIS_FF_Q_10_DI", "frontend.fetch.store.valid_0"),
+        ("unit.core.frontend.fetch$116.store.orders[1]_TRELLIS_FF_Q_5", "frontend.fetch.store.orders"),
+        ("unit.core.scheduler.state$3", "scheduler.state"),
     ],
 )
 def test_signal_names(net, name):
