@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hdl.config import SmConfig
+from hdl.config import Coordination, SmConfig
+from hdl.policies import POLICIES
 
 from .errors import Exit, UsageError
 from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target, positive
@@ -32,6 +33,10 @@ def synth(
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
     policy: Annotated[str, typer.Option(metavar="NAME", help="The one warp policy of the build.")] = "gtlrr",
+    mode: Annotated[str, typer.Option(metavar="NAME", help="The scheme: swas, baseline or vortex.")] = "swas",
+    fetch: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The one fetch policy: baseline (lrr) and vortex (fixed).")
+    ] = None,
     freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 100.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
     json_file: JsonOption = None,
@@ -45,9 +50,7 @@ def synth(
     positive("--seed", seed)
     if seed > _MAX_SEED:
         raise UsageError(f"--seed must be at most {_MAX_SEED}, not {seed}")
-    base = configure(preset, warps, threads)
-    choose("--policy", policy, base.policies)
-    config = dataclasses.replace(base, policies=(policy,), probe=False, assertions=False)
+    config = _one_policy(configure(preset, warps, threads), mode, policy, fetch)
     target = json_target(json_file)
     options = Options(freq=freq, seed=seed)
     try:
@@ -62,9 +65,26 @@ def synth(
     return Exit.PASSED
 
 
+def _one_policy(config: SmConfig, mode: str, policy: str, fetch: str | None) -> SmConfig:
+    """The configuration without straps, probe and assertions."""
+    choose("--mode", mode, tuple(Coordination))
+    choose("--policy", policy, tuple(POLICIES))
+    if fetch is not None:
+        if mode == Coordination.SWAS:
+            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --policy")
+        choose("--fetch", fetch, tuple(POLICIES))
+    scheme = Coordination(mode)
+    usual = {Coordination.SWAS: (), Coordination.BASELINE: ("lrr",), Coordination.VORTEX: ("fixed",)}[scheme]
+    return dataclasses.replace(
+        config, coordination=scheme, policies=(policy,), fetch_policies=usual if fetch is None else (fetch,),
+        probe=False, assertions=False,
+    )
+
+
 def _asked(preset: str, config: SmConfig, options: Options) -> dict[str, object]:
     return {
-        "preset": preset, "warps": config.warps, "threads": config.threads, "policy": config.policies[0],
+        "preset": preset, "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
+        "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
         "device": "LFE5U-85F", **dataclasses.asdict(options),
     }
 

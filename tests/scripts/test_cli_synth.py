@@ -47,11 +47,28 @@ def test_the_table_goes_to_standard_output_unless_the_json_does(metronome, calls
 
 
 @pytest.mark.parametrize(
+    ("arguments", "mode", "fetch"),
+    [((), "swas", ()), (("--mode", "baseline"), "baseline", ("lrr",)), (("--mode", "vortex"), "vortex", ("fixed",)),
+     (("--mode", "baseline", "--fetch", "gtlo"), "baseline", ("gtlo",))],
+)
+def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, mode, fetch):
+    done = metronome("synth", "--unit", "frontend", *arguments, "--json", "-")
+    assert done.status == 0
+    ((_, config, _),) = calls
+    assert (config.coordination, config.policies, config.fetch_policies) == (mode, ("gtlrr",), fetch)
+    value = json.loads(done.out)["config"]
+    assert (value["mode"], value["fetch"]) == (mode, fetch[0] if fetch else None)
+
+
+@pytest.mark.parametrize(
     ("arguments", "word"),
     [
         ((), "--unit"),
         (("--unit", "nothing"), "nothing"),
         (("--unit", "alu", "--policy", "nothing"), "nothing"),
+        (("--unit", "alu", "--mode", "other"), "other"),
+        (("--unit", "alu", "--fetch", "lrr"), "--policy"),
+        (("--unit", "alu", "--mode", "vortex", "--fetch", "other"), "other"),
         (("--unit", "alu", "--preset", "HUGE"), "HUGE"),
         (("--unit", "alu", "--warps", "0"), "warps"),
         (("--unit", "alu", "--freq", "0"), "--freq"),

@@ -9,6 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hdl.config import Coordination
 from hdl.presets import TINY
 from sim.synth import UNITS, Options, SynthesisError, make_unit, synthesize
 from sim.synth.flow import _rtlil, netlist, place_and_route
@@ -118,6 +119,13 @@ def test_every_unit_elaborates(name):
     text = _rtlil(unit, opened)
     assert "module \\top.unit" in text
     assert "scan_out" in text
+
+
+@pytest.mark.parametrize("mode", ["baseline", "vortex"])
+def test_the_front_end_is_that_of_the_scheme(mode):
+    config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
+    texts = [_rtlil(*make_unit("frontend", one)) for one in (CONFIG, config)]
+    assert texts[0] != texts[1]
 
 
 def test_the_joined_unit_has_the_loop_inside():
