@@ -56,6 +56,23 @@ def _with_value(error: typer.TyperException) -> str:
     return message.replace("Invalid value for", f"Invalid value {value!r} for", 1)
 
 
+def _bad_use(error: Exception, name: str | None) -> str:
+    """The line for an error of the user's; typer's own point to the help."""
+    if not isinstance(error, typer.TyperException):
+        return str(error)
+    program = f"metronome {name}" if name in COMMANDS else "metronome"
+    return f"{_with_value(error)} (see {program} --help)"
+
+
+def _unexpected(error: Exception) -> Exit:
+    """A folder of the build cache that cannot be used is the user's matter, anything else a defect of ours."""
+    if isinstance(error, OSError) and (problem := cache_problem(error)) is not None:
+        _complain(problem)
+        return Exit.USAGE
+    _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
+    return Exit.INTERNAL
+
+
 def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = None) -> int:
     """Run one subcommand.
 
@@ -84,21 +101,13 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return Exit.TERMINATED
     except BrokenOutput:
         return Exit.BROKEN_PIPE
-    except UsageError as error:
-        _complain(str(error))
-        return Exit.USAGE
-    except typer.TyperException as error:
-        program = f"metronome {name}" if name in COMMANDS else "metronome"
-        _complain(f"{_with_value(error)} (see {program} --help)")
+    except (UsageError, typer.TyperException) as error:
+        _complain(_bad_use(error, name))
         return Exit.USAGE
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
-        if isinstance(error, OSError) and (problem := cache_problem(error)) is not None:
-            _complain(problem)
-            return Exit.USAGE
-        _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
-        return Exit.INTERNAL
+        return _unexpected(error)
     if status == Exit.INTERRUPTED:
         _complain("interrupted")
     return int(status or 0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hdl.config import Coordination
+from hdl.policies import POLICIES
 from hdl.presets import BASE, TINY
 from sim.kernel import kernels, prepare
 from sim.runner import RunRequest, run_many
@@ -55,3 +56,24 @@ def test_kernels_and_random_programs(preset, scheme):
         counted = result.counters
         assert counted["nops"] == 0, f"{what}: these schemes drop, they do not replace"
         assert counted["cycles"] == counted["committed"] + sum(counted["stalls"].values()), what
+
+
+@pytest.mark.xdist_group("TINY policies")
+def test_every_policy_in_swas():
+    """One build holds all policies; barriers and wspawn end under the strict ones too."""
+    config = replace(TINY, policies=tuple(POLICIES))
+    jobs = []
+    for policy, name in itertools.product(config.policies, ("vecadd", "psum", "diverge")):
+        launch = prepare(name, "int32", 11, 1, config)
+        jobs.append((launch, RunRequest(launch=launch, policy=policy, latency=7, check=True, max_cycles=200_000)))
+    for number, policy in enumerate(config.policies * 3):
+        program = RandomProgram(random.Random(f"{SEED}/{policy}/{number}"), config, floats=False).program
+        jobs.append((None, RunRequest(
+            launch=RawProgram(program.assemble()), policy=policy, memory="random", latency=40, seed=number, check=True,
+            max_cycles=400_000,
+        )))
+    results = run_many(config, [request for _, request in jobs])
+    for number, ((launch, request), result) in enumerate(zip(jobs, results, strict=True)):
+        what = f"seed {SEED}, job {number}, {request.policy}"
+        assert not problems(result), f"{what}: {problems(result)}"
+        assert launch is None or not launch.check(result.memory), what

@@ -162,8 +162,8 @@ def test_bad_request(values, text):
 
 def job(**values):
     return Job(**{
-        "config": TINY, "pages": {}, "start_pc": 0x8000_0000, "arg": 0, "policy": 0, "memory": "fixed", "latency": 1,
-        "seed": 1, "check": False, "trace": False, "max_cycles": 100,
+        "config": TINY, "pages": {}, "start_pc": 0x8000_0000, "arg": 0, "policy": 0, "fetch_policy": 0,
+        "memory": "fixed", "latency": 1, "seed": 1, "check": False, "trace": False, "max_cycles": 100,
     } | values)
 
 

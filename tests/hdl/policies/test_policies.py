@@ -1,6 +1,6 @@
 """Every hardware policy against its Python reference (sim/policies.py): picks and state updates.
 
-That the reference says what policies.md says is the matter of tests/sim/test_policies.py.
+That the reference says what policies.md says is the matter of tests/sim/test_policies_by_history.py.
 """
 
 from __future__ import annotations
