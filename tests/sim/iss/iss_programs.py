@@ -1,6 +1,6 @@
 """Random SIMT programs without races: their result does not depend on the order in which warps execute.
 
-Every hart has 8, 16 or 64 bytes of global and 32 of local memory of its own. Warps read each other's only
+Every hart has 8, 16 or 64 bytes of global and up to 32 of local memory of its own. Warps read each other's only
 between two barriers.
 """
 
@@ -16,7 +16,7 @@ SCRATCH, ONE = R["t0"], R["t1"]
 #: One register for each nesting level: stack pointer or saved mask, loop counter, loop bound.
 POINTER, COUNTER, BOUND = R["s6"], R["s9"], R["t3"]
 LEVELS = 3
-LOCAL_BYTES = 32
+MAX_LOCAL_BITS = 5
 
 BINARY = (
     asm.add, asm.sub, asm.sll, asm.slt, asm.sltu, asm.xor, asm.srl, asm.sra, asm.or_, asm.and_, asm.mul, asm.mulh,
@@ -37,6 +37,7 @@ class RandomProgram:
         self.floats = floats
         # A hart's own slot of global memory: small ones share lines between lanes and warps.
         self.slot_bits = rng.choice([3, 4, 6])
+        self.local_bits = min(MAX_LOCAL_BITS, (config.local_bytes // config.harts).bit_length() - 1)
         self.program = Program(config.memory_map.start)
         self._labels = 0
         self._prologue(config)
@@ -68,7 +69,7 @@ class RandomProgram:
         p.li(OWN, config.memory_map.user)
         p.add(asm.slli(ONE, SCRATCH, self.slot_bits), asm.add(OWN, OWN, ONE))
         p.li(OWN_LOCAL, config.memory_map.local)
-        p.add(asm.slli(ONE, SCRATCH, 5), asm.add(OWN_LOCAL, OWN_LOCAL, ONE))
+        p.add(asm.slli(ONE, SCRATCH, self.local_bits), asm.add(OWN_LOCAL, OWN_LOCAL, ONE))
         # The slot of the same lane in the next warp.
         p.li(ONE, config.threads)
         p.add(asm.add(SCRATCH, SCRATCH, ONE))
@@ -104,7 +105,7 @@ class RandomProgram:
                 p.add(asm.csrrw(rd, rng.choice([1, 2, 3]), rs1))
         else:
             op, size = rng.choice(MEMORY)
-            base, space = rng.choice([(OWN, 1 << self.slot_bits), (OWN_LOCAL, LOCAL_BYTES)])
+            base, space = rng.choice([(OWN, 1 << self.slot_bits), (OWN_LOCAL, 1 << self.local_bits)])
             p.add(op(rd if op(0, 0, 0) & 0x7F == 3 else rs1, rng.randrange(space // size) * size, base))
 
     def _block(self, level):
