@@ -122,6 +122,8 @@ class SmConfig:
 
     #: Report a branch whose active lanes disagree as a fault (isa.md, "Branches and jumps").
     check_divergent_branch: bool = True
+    #: The two oracle schedulers (paper 000, section VI-A4); without them their counters stay 0.
+    oracles: bool = True
     #: The probe port; without it the SM has only its memory port, straps, busy and fault.
     probe: bool = True
     #: Hardware assertions ("may never happen"), watched by the testbench.

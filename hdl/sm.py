@@ -178,6 +178,8 @@ class Sm(wiring.Component):
         ):
             for name in names:
                 m.d.comb += getattr(observer, name).eq(getattr(source, name))
+        if self.config.oracles:
+            m.d.comb += observer.oracle_select.eq(frontend.oracle_select)
         if self.config.assertions:
             m.d.comb += self.assertions.eq(observer.assertions)
         if self.config.probe:

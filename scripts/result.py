@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from hdl.config import SmConfig
+from hdl.config import Coordination, SmConfig
 
 from .errors import Exit
 
@@ -66,6 +66,17 @@ class Outcome:
         """Cycles in which nothing was issued, by reason."""
         return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
 
+    def oracles(self) -> dict[str, int | float | None]:
+        """Cycles in which the oracles picked another warp (docs/policies.md); None in a build without them."""
+        if not self.config.oracles:
+            return dict.fromkeys(("discrepancies", "errors", "error_rate"))
+        counters = self.counters
+        return {
+            "discrepancies": counters["discrepancies"],
+            "errors": counters["errors"],
+            "error_rate": _ratio(counters["errors"], counters["cycles"]),
+        }
+
     def fault(self) -> dict[str, Any] | None:
         """Why the machine stopped, or None."""
         fault = self.result.fault
@@ -113,11 +124,9 @@ class Outcome:
             "committed_threads": counters["committed_threads"],
             "ipc": _ratio(counters["committed_threads"], cycles),
             "nops": counters["nops"],
-            # The oracles and the data cache are not in this version.
-            "discrepancies": None,
-            "errors": None,
-            "error_rate": None,
+            **self.oracles(),
             "icache_misses": counters["icache_misses"],
+            # There is no data cache in this version.
             "dcache_misses": None,
             "taken_branches": counters["taken_branches"],
             "loads": counters["loads"],
@@ -174,6 +183,8 @@ def _table(outcome: Outcome) -> Table:
     else:
         rows = {"cycles": cycles, "warp-instructions": counters["committed"], "NOPs": counters["nops"]}
         rows |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
+        if config.oracles and config.coordination is not Coordination.SWAS:
+            rows |= {"discrepancies (osched1)": counters["discrepancies"], "errors (osched2)": counters["errors"]}
         for name, count in rows.items():
             table.add_row(name, f"{count}  {100 * count / cycles:5.1f} %")
         table.add_section()

@@ -66,7 +66,7 @@ def synth(
 
 
 def _one_policy(config: SmConfig, mode: str, policy: str, fetch: str | None) -> SmConfig:
-    """The configuration without straps, probe and assertions."""
+    """The configuration without straps, probe, assertions and oracles."""
     choose("--mode", mode, tuple(Coordination))
     choose("--policy", policy, tuple(POLICIES))
     if fetch is not None:
@@ -77,7 +77,7 @@ def _one_policy(config: SmConfig, mode: str, policy: str, fetch: str | None) -> 
     usual = {Coordination.SWAS: (), Coordination.BASELINE: ("lrr",), Coordination.VORTEX: ("fixed",)}[scheme]
     return dataclasses.replace(
         config, coordination=scheme, policies=(policy,), fetch_policies=usual if fetch is None else (fetch,),
-        probe=False, assertions=False,
+        probe=False, assertions=False, oracles=False,
     )
 
 

@@ -26,13 +26,13 @@ def verilog(
         str | None, typer.Option(metavar="POLICY", help="Only this warp policy: no strap selects. Default: all.")
     ] = None,
     output: Annotated[str, typer.Option(metavar="FILE", help="Where to; - is standard output.")] = STDOUT,
-    probe: Annotated[bool, typer.Option("--probe", help="Keep the probe port and the assertions.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Keep probe port, assertions and oracles.")] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Write the SM as synthesizable Verilog."""
     config = configure(preset, warps, threads)
     policies = config.policies if issue is None else (choose("--issue", issue, config.policies),)
-    config = dataclasses.replace(config, policies=policies, probe=probe, assertions=probe)
+    config = dataclasses.replace(config, policies=policies, probe=probe, assertions=probe, oracles=probe)
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both have standard output: add --output FILE")
     target = json_target(json_file)

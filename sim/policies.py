@@ -23,7 +23,8 @@ class PolicyInputs:
 
     ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
     warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
-    ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued.
+    ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued, inserted
+    NOPs left out.
     """
 
     eligible: int

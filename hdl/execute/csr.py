@@ -136,6 +136,8 @@ class CsrUnit(wiring.Component):
         rows = [
             (Csr.REGION_COMMITTED, counters.committed),
             (Csr.REGION_NOPS, counters.nops),
+            (Csr.REGION_DISCREPANCIES, counters.discrepancies),
+            (Csr.REGION_ERRORS, counters.errors),
             (Csr.REGION_ICACHE_MISSES, counters.icache_misses),
             (Csr.REGION_TAKEN_BRANCHES, counters.taken_branches),
             (Csr.REGION_LOADS, counters.loads),

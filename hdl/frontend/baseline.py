@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ..config import SmConfig
-from .coordination import connect_scheduler, coordination_signature
+from .coordination import connect_oracles, connect_scheduler, coordination_signature, oracles_of
 from .scheduler import Scheduler
 
 __all__ = ["BaselineCoordination"]
@@ -24,14 +24,15 @@ class BaselineCoordination(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.issuing = issuing = Scheduler(config)
+        m.submodules.issuing = issuing = Scheduler(config, oracles=oracles_of(config))
         m.submodules.fetching = fetching = Scheduler(config, policies=config.fetch_policies)
-        may_issue = self.active & ~self.unresolved & ~self.empty & self.ready
+        may_issue = self.active & ~self.unresolved
         may_fetch = self.active & ~self.suspended & ~self.missed & self.room & ~self._stalled(m)
         connect_scheduler(m, self, issuing)
         connect_scheduler(m, self, fetching)
+        connect_oracles(m, config, self, issuing, may_issue=may_issue, head_ready=self.ready)
         m.d.comb += [
-            self.eligible.eq(Mux(self.halt, 0, may_issue)),
+            self.eligible.eq(Mux(self.halt, 0, may_issue & ~self.empty & self.ready)),
             issuing.eligible.eq(self.eligible),
             self.issue.eq(issuing.select),
             self.issue_valid.eq(issuing.select_valid),

@@ -25,6 +25,7 @@ class InstructionBuffers(wiring.Component):
     - ``pop`` (one-hot) and ``pop_warp`` in cycle t: the head of that warp leaves; its ``entry`` appears in t+1.
     - ``fill`` with warp, slot, entry, nop: writes a slot; poppable in the next cycle.
     - ``occupancy[w]``: filled slots, before this cycle's pop and fill.
+    - ``instructions[w]``: as ``occupancy``, the NOPs left out.
     - ``empty_pop``: the popped ring was empty; ``overflow``: the slot to fill was filled. Neither may ever happen.
 
     ``swas``: buffer + in flight = d for every warp, always (design.md section 3). So the slot popped in t is the one
@@ -45,6 +46,7 @@ class InstructionBuffers(wiring.Component):
             "head_nop": Out(config.warps),
             "empty": Out(config.warps),
             "occupancy": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
+            "instructions": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
             "pop": In(config.warps),
             "pop_warp": In(config.warp_bits),
             "pop_slot": Out(slot_bits(config)),
@@ -110,6 +112,7 @@ class InstructionBuffers(wiring.Component):
             self.head_nop[w].eq(nop.bit_select(head, 1)),
             self.empty[w].eq(~filled.bit_select(head, 1)),
             self.occupancy[w].eq(sum((filled[i] for i in range(depth)), Const(0, 1))),
+            self.instructions[w].eq(sum((filled[i] & ~nop[i] for i in range(depth)), Const(0, 1))),
             overflows[w].eq((filling & filled).any()),
         ]
         with m.If(self.pop[w]):

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..observe.oracles import ORACLES, OracleSets
 from .scheduler import Scheduler
 
-__all__ = ["connect_scheduler", "coordination_signature"]
+__all__ = ["connect_oracles", "connect_scheduler", "coordination_signature", "oracles_of"]
 
 
 def coordination_signature(config: SmConfig) -> wiring.Signature:
     """The ports of a scheme, seen from the scheme. All masks have one bit a warp.
 
     In: ``active``; ``waiting`` at a barrier or in wspawn; ``activated`` in this cycle; ``lanes``: active lanes;
-    ``fetched``: instructions in buffer and flight; ``suspended`` (a miss is outstanding) and ``missed`` (a lookup
-    misses in this very cycle); ``unresolved`` control flow issued; ``nop``, ``ready`` (of the head, which means
-    nothing for an ``empty`` buffer); ``room``: buffer + in flight < d; ``decoded`` (one-hot) with
+    ``fetched``: instructions in buffer and flight, NOPs left out; ``suspended`` (a miss is outstanding) and ``missed``
+    (a lookup misses in this very cycle); ``unresolved`` control flow issued; ``nop``, ``ready`` (of the head, which
+    means nothing for an ``empty`` buffer); ``room``: buffer + in flight < d; ``decoded`` (one-hot) with
     ``decoded_control``: a fetch of the warp reaches decode; ``redirected``, ``resolved``: its control flow resolves
     in this cycle; ``halt``: a fault has stopped the SM.
 
     Out: ``fetch`` and ``issue``, each one-hot or 0, with valid bit and number; ``eligible``: the set that issue chose
-    from.
+    from; ``oracle_select``, with ``config.oracles``: what the oracles pick.
     """
     warps = config.warps
     members: dict[str, In | Out] = {
@@ -45,10 +46,34 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
         members["policy"] = In(range(len(config.policies)))
     if len(config.fetch_policies) > 1:
         members["fetch_policy"] = In(range(len(config.fetch_policies)))
+    if config.oracles:
+        members["oracle_select"] = Out(data.ArrayLayout(warps, ORACLES))
     return wiring.Signature(members)
+
+
+def oracles_of(config: SmConfig) -> int:
+    """How many oracles stand beside the issue scheduler."""
+    return ORACLES if config.oracles else 0
 
 
 def connect_scheduler(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> None:
     """Show ``scheduler`` what a policy may look at besides the eligible set (hdl.policies.PolicyInputs)."""
     for name in ("active", "waiting", "activated", "lanes", "fetched"):
         m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
+
+
+def connect_oracles(
+    m: Module, config: SmConfig, scheme: wiring.Component, scheduler: Scheduler, *, may_issue: Value, head_ready: Value,
+) -> None:
+    """Put the oracles, where the build has them, beside the issue scheduler: its policy and state, their own sets.
+
+    ``may_issue``: the warps that it would take if their buffers held a ready instruction; ``head_ready``: whose heads
+    are ready, of those that are not empty.
+    """
+    if not config.oracles:
+        return
+    m.submodules.oracle_sets = sets = OracleSets(config)
+    m.d.comb += [sets.may_issue.eq(may_issue), sets.head_ready.eq(head_ready)]
+    for name in ("empty", "suspended", "missed", "redirected", "halt"):
+        m.d.comb += getattr(sets, name).eq(getattr(scheme, name))
+    m.d.comb += [scheduler.oracle_eligible.eq(sets.eligible), scheme.oracle_select.eq(scheduler.oracle_select)]

@@ -9,6 +9,7 @@ from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.decoded import BufferEntry, IssueInfo
 from ..lib.onehot import one_hot, select
 from ..memory.port import icache_tag_bits, memory_port_signature
+from ..observe.oracles import ORACLES
 from .baseline import BaselineCoordination
 from .buffers import InstructionBuffers
 from .fetch import FetchPipeline
@@ -37,6 +38,7 @@ class FrontEnd(wiring.Component):
     ``heads`` and ``head_nop`` tell the issue stage what to judge; ``ready`` is its judgement. ``resolution``,
     ``release`` and ``activation`` act on selection from the next cycle on; ``halt`` stops it. ``fetch_waits`` and
     ``starved``: warps with nothing to issue because of a miss, or because their buffer is empty for another reason.
+    ``oracle_select``, with ``config.oracles``: what osched1 and osched2 pick (one-hot or 0).
     ``empty_pop`` and ``miscounted`` (``swas``: buffer + in flight of the selected warp is not d; else: a full buffer
     is filled) may never be 1.
     """
@@ -79,6 +81,8 @@ class FrontEnd(wiring.Component):
             members["policy"] = In(range(len(config.policies)))
         if len(config.fetch_policies) > 1:
             members["fetch_policy"] = In(range(len(config.fetch_policies)))
+        if config.oracles:
+            members["oracle_select"] = Out(data.ArrayLayout(config.warps, ORACLES))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -122,9 +126,11 @@ class FrontEnd(wiring.Component):
             scheme.resolved.eq(resolved | self.release),
             scheme.halt.eq(self.halt),
         ]
-        for w, count in enumerate(held):
-            lanes = sum((self.masks[w][lane] for lane in range(config.threads)), Const(0, 1))
-            m.d.comb += [scheme.fetched[w].eq(count), scheme.lanes[w].eq(lanes)]
+        for w in range(config.warps):
+            m.d.comb += [
+                scheme.fetched[w].eq(buffers.instructions[w] + fetch.kept_in_flight[w]),
+                scheme.lanes[w].eq(sum((self.masks[w][lane] for lane in range(config.threads)), Const(0, 1))),
+            ]
 
     def _fetch(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:
@@ -173,6 +179,8 @@ class FrontEnd(wiring.Component):
         unified = config.coordination is Coordination.SWAS
         held = Signal(range(2 * config.buffer_depth))
         missing = fetch.suspended | fetch.missed
+        if config.oracles:
+            m.d.comb += self.oracle_select.eq(scheme.oracle_select)
         m.d.comb += [
             held.eq(select(scheme.issue, [buffers.occupancy[w] + fetch.in_flight[w] for w in range(config.warps)])),
             self.miscounted.eq(

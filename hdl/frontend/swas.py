@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 
 from ..config import SmConfig
-from .coordination import connect_scheduler, coordination_signature
+from .coordination import connect_oracles, connect_scheduler, coordination_signature, oracles_of
 from .scheduler import Scheduler
 
 __all__ = ["SwasCoordination"]
@@ -22,9 +22,10 @@ class SwasCoordination(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.scheduler = scheduler = Scheduler(self._config)
+        m.submodules.scheduler = scheduler = Scheduler(self._config, oracles=oracles_of(self._config))
         may_run = self.active & ~self.suspended & ~self.missed & ~self.unresolved
         connect_scheduler(m, self, scheduler)
+        connect_oracles(m, self._config, self, scheduler, may_issue=may_run, head_ready=self.nop | self.ready)
         m.d.comb += [
             self.eligible.eq(Mux(self.halt, 0, may_run & (self.nop | self.ready))),
             scheduler.eligible.eq(self.eligible),

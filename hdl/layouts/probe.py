@@ -84,8 +84,8 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
 def counters_layout() -> data.StructLayout:
     """The SM's counters; all but ``total_cycles`` run only inside the measured region (isa.md, mregion)."""
     fields: dict[str, int | data.ArrayLayout] = dict.fromkeys(
-        ("total_cycles", "cycles", "committed", "committed_threads", "nops", "icache_misses", "taken_branches",
-         "loads", "load_wait_cycles"),
+        ("total_cycles", "cycles", "committed", "committed_threads", "nops", "discrepancies", "errors",
+         "icache_misses", "taken_branches", "loads", "load_wait_cycles"),
         48,
     )
     fields["stalls"] = data.ArrayLayout(48, len(StallReason))

@@ -68,9 +68,10 @@ class Counters(wiring.Component):
     """Counts what :func:`hdl.layouts.probe.counters_layout` names.
 
     Inputs describe one cycle's selection (``selected``, ``nop``, ``stall``, ``miss``, ``load_waits``: warps whose
-    head waits for a load) and count where ``region`` is 1 in that cycle, so that committed + nops + stalls = cycles.
-    ``lanes`` counts the active lanes of a selected instruction and ``taken`` its redirect where they are known,
-    later, with their own region bits. ``running``: the program runs (total_cycles). ``start`` clears all.
+    head waits for a load, ``discrepancy`` and ``error``: osched1 and osched2 pick another warp) and count where
+    ``region`` is 1 in that cycle, so that committed + nops + stalls = cycles. ``lanes`` counts
+    the active lanes of a selected instruction and ``taken`` its redirect where they are known, later, with their own
+    region bits. ``running``: the program runs (total_cycles). ``start`` clears all.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -83,6 +84,8 @@ class Counters(wiring.Component):
             "nop": In(1),
             "load": In(1),
             "stall": In(4),
+            "discrepancy": In(1),
+            "error": In(1),
             "miss": In(1),
             "load_waits": In(config.warps),
             "lanes": In(range(config.threads + 1)),
@@ -101,6 +104,8 @@ class Counters(wiring.Component):
             "committed": region & self.selected & ~self.nop,
             "committed_threads": self.lanes,
             "nops": region & self.selected & self.nop,
+            "discrepancies": region & self.discrepancy,
+            "errors": region & self.error,
             "icache_misses": region & self.miss,
             "taken_branches": self.taken,
             "loads": region & self.selected & ~self.nop & self.load,

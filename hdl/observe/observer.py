@@ -11,6 +11,7 @@ from ..layouts.decoded import IssueInfo
 from ..layouts.execute import operands_layout, writeback_layout
 from ..layouts.probe import ASSERTIONS, StallReason, counters_layout, probe_layout
 from .counters import Counters, StallAttribution
+from .oracles import ORACLES
 from .watch import Sticky
 
 __all__ = ["Observer"]
@@ -38,6 +39,8 @@ class Observer(wiring.Component):
             "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1),
             "refill_line": In(26), "resolution": In(resolution_layout(config)),
             "activation": In(activation_layout(config)),
+            # What the oracles pick, where there are any.
+            "oracle_select": In(data.ArrayLayout(warps, ORACLES)),
             # Issue and execution.
             "reason": In(data.ArrayLayout(4, warps)), "operands": In(operands_layout(config)),
             "write_valid": In(1), "write": In(writeback_layout(config)), "taken": In(1),
@@ -91,6 +94,12 @@ class Observer(wiring.Component):
             counters.taken.eq(selected_in_region[1] & self.taken),
             self.counters.eq(counters.values),
         ]
+        if self._config.oracles:
+            # Nobody is a pick like any other.
+            m.d.comb += [
+                counters.discrepancy.eq(self.oracle_select[0] != self.select),
+                counters.error.eq(self.oracle_select[1] != self.select),
+            ]
 
     def _probe(self, m: Module, stalls: StallAttribution) -> None:
         for w in range(self._config.warps):

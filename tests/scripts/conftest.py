@@ -31,6 +31,7 @@ def counters(**values):
     return {
         "total_cycles": 700, "cycles": 500, "committed": 400, "committed_threads": 1500, "nops": 40,
         "icache_misses": 3, "taken_branches": 9, "loads": 20, "load_wait_cycles": 60, "stalls": stalls,
+        "discrepancies": 70, "errors": 25,
     } | values
 
 

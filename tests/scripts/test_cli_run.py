@@ -65,10 +65,24 @@ def test_the_json_is_the_one_of_the_design(metronome):
     assert value["committed"] + value["nops"] + sum(value["stalls"].values()) == value["cycles"]
     assert value["ipc"] == pytest.approx(1500 / 500)
     assert set(value["stalls"]) == {reason.name.lower() for reason in StallReason if reason}
-    assert (value["discrepancies"], value["errors"], value["error_rate"], value["dcache_misses"]) == (None,) * 4
+    assert (value["discrepancies"], value["errors"], value["error_rate"]) == (70, 25, pytest.approx(25 / 500))
+    assert value["dcache_misses"] is None
     assert value["cycles_per_second"] == pytest.approx(1400)
     expected = {"preset": "BASE", "mode": "swas", "issue": "lrr", "memory": "fixed", "seed": 4, "warps": 4}
     assert {name: value["config"][name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("mode", ["swas", "baseline", "vortex"])
+def test_the_table_shows_the_oracles_where_they_can_differ(metronome, mode):
+    words = set(metronome("run", "psort", "--mode", mode).out.split())
+    shown = {"discrepancies", "errors", "70", "25", "14.0", "5.0"} <= words
+    assert shown == (mode != "swas")
+
+
+def test_the_oracles_of_a_region_that_never_opened(metronome, backend):
+    backend.result.counters.update(cycles=0, discrepancies=0, errors=0)
+    value = json.loads(metronome("run", "psort", "--mode", "baseline", "--json", "-").out)
+    assert (value["cycles"], value["discrepancies"], value["errors"], value["error_rate"]) == (None, 0, 0, None)
 
 
 def test_json_on_standard_output_is_alone_there(metronome, backend):

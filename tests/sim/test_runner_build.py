@@ -147,6 +147,6 @@ def test_header_names_what_the_top_uses():
 
 
 def test_header_leaves_out_what_the_sm_has_not():
-    config = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False)
+    config = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False, oracles=False)
     assert "`define" not in layout_header(config)
     assert layout_header(TINY).count("`define") == 3

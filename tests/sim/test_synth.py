@@ -17,7 +17,7 @@ from sim.synth.report import area, critical_path, fmax, signal_name
 from sim.synth.units import UnitEntry
 
 pytestmark = pytest.mark.xdist_group("synth")
-CONFIG = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False)
+CONFIG = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False, oracles=False)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -35,6 +35,7 @@ def test_kernel_in_lock_step(preset, name):
         assert not launch.check(result.memory), combination
         counted = result.counters
         assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values())
+        assert (counted["discrepancies"], counted["errors"]) == (0, 0), combination
 
 
 @pytest.mark.xdist_group("PAPER")

@@ -56,6 +56,7 @@ def test_kernels_and_random_programs(preset, scheme):
         counted = result.counters
         assert counted["nops"] == 0, f"{what}: these schemes drop, they do not replace"
         assert counted["cycles"] == counted["committed"] + sum(counted["stalls"].values()), what
+        assert counted["errors"] <= counted["discrepancies"], what
 
 
 @pytest.mark.xdist_group("TINY policies")
@@ -75,5 +76,8 @@ def test_every_policy_in_swas():
     results = run_many(config, [request for _, request in jobs])
     for number, ((launch, request), result) in enumerate(zip(jobs, results, strict=True)):
         what = f"seed {SEED}, job {number}, {request.policy}"
+        counted = result.counters
+        assert (counted["discrepancies"], counted["errors"]) == (0, 0), what
+        assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values()), what
         assert not problems(result), f"{what}: {problems(result)}"
         assert launch is None or not launch.check(result.memory), what

@@ -43,6 +43,8 @@ class Rings:
         assert ctx.get(self.dut.pop_slot) == self.heads[warp], f"{what}: slot"
         occupancy = DEPTH - self.slots[warp].count(IN_FLIGHT)
         assert ctx.get(self.dut.occupancy[warp]) == occupancy, f"{what}: occupancy"
+        instructions = occupancy - self.slots[warp].count(NOP)
+        assert ctx.get(self.dut.instructions[warp]) == instructions, f"{what}: instructions"
 
     def pop(self, warp: int) -> int | None:
         slot = self.heads[warp]
