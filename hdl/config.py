@@ -42,9 +42,12 @@ class Coordination(enum.StrEnum):
 
 
 class Prediction(enum.StrEnum):
-    """Static branch prediction of the front end."""
+    """Static branch prediction of the front end (design.md section 3)."""
 
+    #: Fetch goes on at pc + 4 (the paper).
     NOT_TAKEN = "not_taken"
+    #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
+    BTFN = "btfn"
 
 
 @dataclass(frozen=True, kw_only=True)

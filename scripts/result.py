@@ -172,7 +172,7 @@ def _table(outcome: Outcome) -> Table:
     table.add_row("result", "[green]passed[/]" if passed else f"[red]{outcome.exit_status.name.lower()}[/]")
     table.add_row("program", size or "-")
     fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
-    table.add_row("policy", f"{fetch}{request.policy}")
+    table.add_row("policy", f"{fetch}{request.policy}, prediction {config.prediction}")
     table.add_row("memory", f"{request.memory}, latency {request.latency}")
     table.add_row("checked", checked if outcome.launch.size is not None or request.check else "exit code only")
     table.add_section()

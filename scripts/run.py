@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hdl.config import Coordination, SmConfig
+from hdl.config import Coordination, Prediction, SmConfig
 from hdl.policies import POLICIES
 
 from .backend import Backend, backend_of
@@ -52,19 +52,21 @@ def _check_names(mode: str, fetch: str | None, issue: str, prediction: str, memo
             raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --issue")
         choose("--fetch", fetch, tuple(POLICIES))
     choose("--issue", issue, tuple(POLICIES))
-    choose("--prediction", prediction, ("not_taken",), ("btfn",))
+    choose("--prediction", prediction, tuple(Prediction))
     choose("--memory", memory, MEMORIES, ("dram", "tdm"))
     if dtype is not None:
         choose("--type", dtype, TYPES, LATER_TYPES)
 
 
-def _coordinate(config: SmConfig, mode: str, fetch: str | None, issue: str) -> tuple[SmConfig, str | None]:
+def _coordinate(config: SmConfig, mode: str, fetch: str | None, issue: str,
+                prediction: str) -> tuple[SmConfig, str | None]:
     """The configuration of the scheme, with the policies asked for in the build, and the fetch policy.
 
     The usual policies share one build; any other one has its own. ``vortex`` fetches by fixed priority unless told
     otherwise (policies.md, "Where they apply").
     """
     usual = config.policies
+    config = dataclasses.replace(config, prediction=Prediction(prediction))
     policies = usual if issue in usual else (issue,)
     if mode == Coordination.SWAS:
         return dataclasses.replace(config, policies=policies), None
@@ -120,7 +122,7 @@ def run(
     mode: Annotated[str, typer.Option(metavar="MODE", help="swas, baseline or vortex.")] = "swas",
     issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
     fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAME", help="Branch prediction: not_taken.")] = "not_taken",
+    prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
     dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
@@ -140,7 +142,7 @@ def run(
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)
     positive("--size", size)
-    config, fetch = _coordinate(configure(preset, warps, threads), mode, fetch, issue)
+    config, fetch = _coordinate(configure(preset, warps, threads), mode, fetch, issue, prediction)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
     _refuse_shared(target, dump_requests, {"--elf": elf, "--bin": binary, "--arg": argument})

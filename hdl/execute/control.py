@@ -30,12 +30,14 @@ _SYSTEM_FAULTS = {
 class ControlUnit(wiring.Component):
     """Executes the units BRANCH, SIMT, CSR and SYSTEM for the instruction in stage X (``x``, cycle t+2).
 
-    - ``resolution`` in t+R = t+3: redirect of a taken branch, jump, join, fence.i or the warp's end.
+    - ``resolution`` in t+R = t+3: redirect of a branch or jump that the fetch has not followed as it should, a join,
+      fence.i or the warp's end. A ``jal`` that the fetch has followed does not resolve.
     - ``release``: warps whose bar or wspawn is over, in the cycle after that was decided.
     - ``activation``: warps that start (launch and wspawn). ``invalidate``: fence.i in X.
     - ``fault_valid`` and ``fault`` in t+2, combinational: the instruction changes nothing.
     - ``result`` in t+3 (W): the value for rd, the lane number added where ``add_lane``.
-    - ``redirects``: x redirects its warp (for the counters). ``retired``: thread-instructions x completes.
+    - ``taken``: x goes on elsewhere than at pc + 4, or fetches anew (for the counters). ``retired``:
+      thread-instructions that x completes.
 
     A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0).
     """
@@ -77,7 +79,7 @@ class ControlUnit(wiring.Component):
             self.fault.pc.eq(x.entry.pc),
         ]
         self._redirect, self._target = Signal(), Signal(32)
-        self._waits = Signal()
+        self._jumps, self._waits = Signal(), Signal()
         self._value, self._add_lane = Signal(32), Signal()
         simt = self._simt(m)
         csr = self._csr(m)
@@ -147,7 +149,9 @@ class ControlUnit(wiring.Component):
             taken.eq((lanes.taken & leader).any()),
             target.eq((Mux(is_jalr, self._rs1, x.entry.pc) + decoded.imm) & Const(0xFFFF_FFFE, 32)),
             self._value.eq(x.entry.pc + 4),
-            self._target.eq(target),
+            # Fetch is on the predicted path already; what remains is the repair of a wrong prediction.
+            self._target.eq(Mux(taken, target, x.entry.pc + 4)),
+            self._jumps.eq(taken),
         ]
         if config.check_divergent_branch:
             m.d.comb += disagree.eq(Mux(is_jalr, other_target, other_way))
@@ -160,12 +164,13 @@ class ControlUnit(wiring.Component):
                 self.fault.address.eq(target),
             ]
         with m.Else():
-            m.d.comb += self._redirect.eq(taken)
+            m.d.comb += self._redirect.eq(taken ^ decoded.predicted)
 
     def _finish_simt(self, m: Module, simt: SimtControl) -> None:
         m.d.comb += [
             self._value.eq(simt.result),
             self._redirect.eq(simt.redirect),
+            self._jumps.eq(simt.redirect & ~simt.ended),
             self._target.eq(simt.target),
             self._waits.eq(simt.waits),
             self.fault_valid.eq(simt.fault),
@@ -192,12 +197,14 @@ class ControlUnit(wiring.Component):
                     if op is SystemOp.FETCH_FAULT:
                         m.d.comb += self.fault.address.eq(entry.pc)
             with m.Case(SystemOp.FENCE_I):
-                m.d.comb += [self.invalidate.eq(1), self._redirect.eq(1), self._target.eq(entry.pc + 4)]
+                m.d.comb += [
+                    self.invalidate.eq(1), self._redirect.eq(1), self._jumps.eq(1), self._target.eq(entry.pc + 4),
+                ]
 
     def _resolve(self, m: Module, simt: SimtControl) -> None:
         x = self.x
         control = x.valid & x.entry.decoded.info.control
-        m.d.comb += self.taken.eq(control & self._redirect & ~self.fault_valid & ~simt.ended)
+        m.d.comb += self.taken.eq(self._jumps & ~self.fault_valid)
         m.d.sync += self.resolution.valid.eq(control & ~self._waits & ~self.fault_valid)
         with m.If(control):
             m.d.sync += [

@@ -6,12 +6,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..config import Prediction
 from ..isa.csrs import FLOAT_CSRS
-from ..isa.ops import OP_BITS, STORE_BIT, SystemOp, Unit
+from ..isa.ops import OP_BITS, STORE_BIT, BranchOp, SystemOp, Unit
 from ..isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 from ..layouts.decoded import Decoded
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "jump_offset"]
 
 
 class Decoder(wiring.Component):
@@ -22,6 +23,8 @@ class Decoder(wiring.Component):
     - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
       and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
     - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it.
+    - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
+      so its ``info.control`` is clear.
 
     Rows exclude each other, so every output bit is an OR over the rows that set it: no priority chain.
 
@@ -29,9 +32,12 @@ class Decoder(wiring.Component):
     ----------
     fpu : bool
         Without it every instruction of F, ``flw`` and ``fsw`` included, is illegal.
+    prediction : Prediction
+        What ``predicted`` says.
     """
 
-    def __init__(self, *, fpu: bool = False):
+    def __init__(self, *, fpu: bool = False, prediction: Prediction = Prediction.NOT_TAKEN):
+        self._follows = prediction is Prediction.BTFN
         self._rows = tuple(row for row in INSTRUCTIONS if fpu or not row.fp)
         super().__init__({
             "instruction": In(32),
@@ -51,7 +57,7 @@ class Decoder(wiring.Component):
             """1 iff the word is a row for which the condition holds."""
             return _any(match[row.mnemonic] for row in self._rows if condition(row))
 
-        known = Signal()
+        known, jal, branch = Signal(), Signal(), Signal()
         out, info = self.decoded, self.decoded.info
         unit = _or_constants(where, len(info.unit.as_value()), lambda row: row.unit.value)
         op = _or_constants(where, OP_BITS, lambda row: row.op.value)
@@ -63,7 +69,10 @@ class Decoder(wiring.Component):
             out.use_pc.eq(where(lambda row: row.use_pc)),
             out.rm.eq(Mux(where(lambda row: row.rm), word[12:15], 0)),
             out.imm.eq(_immediate(where, word)),
-            info.control.eq(where(lambda row: row.control)),
+            jal.eq(where(lambda row: row.op is BranchOp.JAL)),
+            branch.eq(where(lambda row: row.imm is ImmFormat.B)),
+            out.predicted.eq((jal | (branch & word[31])) if self._follows else 0),
+            info.control.eq(where(lambda row: row.control and not (self._follows and row.op is BranchOp.JAL))),
             info.fence.eq(where(lambda row: row.fence)),
             info.store.eq(where(lambda row: row.unit is Unit.LSU and row.op.value & STORE_BIT)),
             info.drain.eq(where(lambda row: row.imm is ImmFormat.CSR)
@@ -80,6 +89,16 @@ class Decoder(wiring.Component):
                 info[operand].eq(Mux(flag, Cat(field, is_fp), 0)),
             ]
         return m
+
+
+def jump_offset(word: Value) -> Value:
+    """The offset, 32 bits, of a word that is known to be ``jal`` or a branch: sooner there than the whole immediate."""
+    sign = word[31]
+    return Cat(
+        Const(0, 1),
+        Mux(word[3], Cat(word[21:31], word[20], word[12:20]), Cat(word[8:12], word[25:31], word[7], sign.replicate(8))),
+        sign.replicate(12),
+    )
 
 
 def _match_rows(m: Module, word: Value, rows: tuple[Instruction, ...]) -> dict[str, Value]:

@@ -11,7 +11,7 @@ from ..layouts.decoded import BufferEntry
 from ..lib.onehot import one_hot
 from ..memory.port import icache_tag_bits, memory_port_signature
 from .buffers import slot_bits
-from .decode import Decoder
+from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
 from .misses import MissUnit
 
@@ -32,8 +32,10 @@ class FetchPipeline(wiring.Component):
     - t+1: ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is ``suspended`` until its line is
       there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in its own cycle.
     - t+3: ``done`` with warp, slot and ``entry``, or ``done_squashed`` where the fetch missed or was squashed.
+      The decoder may follow it (``Prediction.BTFN``): ``turn`` (one-hot) then squashes the fetches of its warp behind
+      it, those requested in t+1..t+3, and the warp goes on at ``turn_target``.
     - ``squash`` (mask): every fetch of these warps that is under way now, or requested in this cycle, is squashed, and
-      their suspension ends. One in t or t+1 requests no line.
+      their suspension ends. One in t or t+1 requests no line. It comes before ``turn``.
     - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
     - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
     """
@@ -59,6 +61,8 @@ class FetchPipeline(wiring.Component):
             "done_warp": Out(config.warp_bits),
             "done_slot": Out(slot_bits(config)),
             "entry": Out(BufferEntry),
+            "turn": Out(config.warps),
+            "turn_target": Out(32),
             "in_flight": Out(counts),
             "kept_in_flight": Out(counts),
             "refill": Out(1),
@@ -70,9 +74,16 @@ class FetchPipeline(wiring.Component):
         m = Module()
         m.submodules.store = store = ICacheStore(self._config)
         m.submodules.misses = misses = MissUnit(self._config)
-        m.submodules.decoder = decoder = Decoder()
-        lookup, last = self._stages(m, store)
-        self._lookup(m, lookup, store, misses)
+        m.submodules.decoder = decoder = Decoder(prediction=self._config.prediction)
+        squash = Signal(self._config.warps, name="any_squash")
+        lookup, last = self._stages(m, store, squash)
+        self._lookup(m, lookup, store, misses, squash)
+        follows = last.valid & ~last.squashed & decoder.decoded.predicted
+        m.d.comb += [
+            self.turn.eq(Mux(follows, one_hot(last.warp, self._config.warps) & ~self.squash, 0)),
+            self.turn_target.eq(last.pc + jump_offset(store.instruction)),
+            squash.eq(self.squash | self.turn),
+        ]
         m.d.comb += [
             decoder.instruction.eq(store.instruction),
             decoder.fetch_error.eq(store.error),
@@ -86,20 +97,20 @@ class FetchPipeline(wiring.Component):
         ]
         return m
 
-    def _stages(self, m: Module, store: ICacheStore) -> tuple[data.View, data.View]:
+    def _stages(self, m: Module, store: ICacheStore, squash: Signal) -> tuple[data.View, data.View]:
         """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3)."""
         config = self._config
         layout = _stage_layout(config)
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
         m.d.sync += [
             stages[0].valid.eq(self.request),
-            stages[0].squashed.eq(Array(self.squash)[self.request_warp]),
+            stages[0].squashed.eq(Array(squash)[self.request_warp]),
             stages[0].warp.eq(self.request_warp),
             stages[0].slot.eq(self.request_slot),
             stages[0].pc.eq(self.request_pc),
         ]
         for number, (stage, following) in enumerate(pairwise(stages)):
-            squashed = Array(self.squash)[stage.warp]
+            squashed = Array(squash)[stage.warp]
             missed = stage.valid & ~stage.squashed & ~store.hit if number == 0 else 0
             m.d.sync += [following.eq(stage), following.squashed.eq(stage.squashed | squashed | missed)]
         for w in range(config.warps):
@@ -111,7 +122,7 @@ class FetchPipeline(wiring.Component):
             ]
         return stages[0], stages[-1]
 
-    def _lookup(self, m: Module, lookup: data.View, store: ICacheStore, misses: MissUnit) -> None:
+    def _lookup(self, m: Module, lookup: data.View, store: ICacheStore, misses: MissUnit, squash: Signal) -> None:
         missed = Signal()
         m.d.comb += [
             store.lookup_valid.eq(self.request),
@@ -119,13 +130,13 @@ class FetchPipeline(wiring.Component):
             missed.eq(lookup.valid & ~lookup.squashed & ~store.hit),
             self.missed.eq(Mux(missed, one_hot(lookup.warp, self._config.warps), 0)),
             # A miss squashed in its own cycle still blocks selection in that cycle, but requests nothing.
-            self.miss.eq((self.missed & ~self.squash).any()),
+            self.miss.eq((self.missed & ~squash).any()),
             self.miss_warp.eq(lookup.warp),
             self.miss_pc.eq(lookup.pc),
             misses.miss.eq(self.miss),
             misses.miss_warp.eq(lookup.warp),
             misses.miss_line.eq(lookup.pc[6:]),
-            misses.release.eq(self.squash),
+            misses.release.eq(squash),
             misses.invalidate.eq(self.invalidate),
             misses.pending_line.eq(self.lines),
             self.suspended.eq(misses.suspended),

@@ -39,6 +39,7 @@ class FrontEnd(wiring.Component):
     ``release`` and ``activation`` act on selection from the next cycle on; ``halt`` stops it. ``fetch_waits`` and
     ``starved``: warps with nothing to issue because of a miss, or because their buffer is empty for another reason.
     ``oracle_select``, with ``config.oracles``: what osched1 and osched2 pick (one-hot or 0).
+    ``turn``: the warp whose fetch is redirected by a jump in decode.
     ``empty_pop`` and ``miscounted`` (``swas``: buffer + in flight of the selected warp is not d; else: a full buffer
     is filled) may never be 1.
     """
@@ -73,6 +74,7 @@ class FrontEnd(wiring.Component):
             "miss_warp": Out(config.warp_bits),
             "refill": Out(1),
             "refill_line": Out(26),
+            "turn": Out(config.warps),
             "empty_pop": Out(1),
             "miscounted": Out(1),
             "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
@@ -142,6 +144,8 @@ class FrontEnd(wiring.Component):
             fetch.request_slot.eq(buffers.pop_slot),
             fetch.squash.eq(warps.redirected),
             fetch.invalidate.eq(self.invalidate),
+            warps.turn.eq(fetch.turn),
+            warps.turn_target.eq(fetch.turn_target),
             warps.missed.eq(fetch.missed),
             warps.missed_pc.eq(fetch.miss_pc),
             buffers.fill.eq(fetch.done),
@@ -195,4 +199,5 @@ class FrontEnd(wiring.Component):
             self.miss_warp.eq(fetch.miss_warp),
             self.refill.eq(fetch.refill),
             self.refill_line.eq(fetch.refill_line),
+            self.turn.eq(fetch.turn),
         ]

@@ -15,9 +15,9 @@ class WarpTable(wiring.Component):
     """Fetch pc and pending control flow of every warp.
 
     ``fetch_pc`` is the fetch pc of the warp in ``fetched`` (one-hot), which then advances by 4. Priority for the pc:
-    activation, resolution, miss, +4 (design.md section 3). ``unresolved[w]`` is set when the warp issues a control
-    instruction (``issued``, one-hot) and cleared by its resolution or by ``release`` (barriers, wspawn).
-    ``redirected``: warps whose fetch goes on elsewhere from the next cycle on.
+    activation, resolution, ``turn`` (a jump followed at decode), miss, +4 (design.md section 3). ``unresolved[w]`` is
+    set when the warp issues a control instruction (``issued``, one-hot) and cleared by its resolution or by
+    ``release`` (barriers, wspawn). ``redirected``: warps whose fetch goes on elsewhere from the next cycle on.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -26,6 +26,8 @@ class WarpTable(wiring.Component):
             "fetched": In(config.warps),
             "fetch_pc": Out(32),
             "issued": In(config.warps),
+            "turn": In(config.warps),
+            "turn_target": In(32),
             "missed": In(config.warps),
             "missed_pc": In(32),
             "resolution": In(resolution_layout(config)),
@@ -57,6 +59,8 @@ class WarpTable(wiring.Component):
                 m.d.sync += pc.eq(self.activation.pc[2:])
             with m.Elif(self.redirected[w]):
                 m.d.sync += pc.eq(self.resolution.target[2:])
+            with m.Elif(self.turn[w]):
+                m.d.sync += pc.eq(self.turn_target[2:])
             with m.Elif(self.missed[w]):
                 m.d.sync += pc.eq(self.missed_pc[2:])
             with m.Elif(self.fetched[w]):

@@ -23,7 +23,8 @@ class IssueInfo(data.Struct):
     use_rs2: 1
     use_rs3: 1
     writes_rd: 1
-    #: A branch, jump, SIMT instruction or fence.i: the warp is not eligible again until it has resolved.
+    #: A branch, jump, SIMT instruction or fence.i: the warp is not eligible again until it has resolved. Not a ``jal``
+    #: that the front end has followed at decode.
     control: 1
     #: Waits until the warp's older instructions have completed (access to fflags, frm, fcsr).
     drain: 1
@@ -42,6 +43,8 @@ class Decoded(data.Struct):
     use_imm: 1
     #: The first operand is the pc, not rs1.
     use_pc: 1
+    #: The front end goes on at pc + imm behind this branch or ``jal``, not at pc + 4.
+    predicted: 1
     #: Rounding-mode field of a floating-point instruction.
     rm: 3
     #: Sign-extended immediate; for CSR instructions the CSR number in 11..0 and the rs1 field in 16..12;

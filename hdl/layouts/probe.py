@@ -56,9 +56,9 @@ ASSERTIONS: tuple[str, ...] = (
 def probe_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the SM.
 
-    ``front`` and ``stall`` describe this cycle's selection. ``issue`` is the non-NOP instruction now in stage X, two
-    cycles after its selection, in issue order. ``wb`` is the register write of this cycle. ``store`` is a store as
-    the LSU takes it up, in LSU order.
+    ``front`` and ``stall`` describe this cycle's selection; ``turn``: the fetch of this warp is redirected by a jump in
+    decode. ``issue`` is the non-NOP instruction now in stage X, two cycles after its selection, in issue order. ``wb``
+    is the register write of this cycle. ``store`` is a store as the LSU takes it up, in LSU order.
     """
     warp = config.warp_bits
     lanes = data.ArrayLayout(32, config.threads)
@@ -67,7 +67,7 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
             "select": 1, "select_warp": warp, "select_nop": 1,
             "miss": 1, "miss_warp": warp,
             "refill": 1, "refill_line": 26,
-            "resolve": 1, "resolve_warp": warp, "redirect": 1,
+            "resolve": 1, "resolve_warp": warp, "redirect": 1, "turn": config.warps,
             "eligible": config.warps, "active": config.warps, "activate": config.warps,
             "stall": 4,
         }),

@@ -36,7 +36,7 @@ class Observer(wiring.Component):
             "active": In(warps), "eligible": In(warps), "select": In(warps), "select_valid": In(1),
             "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "fetch_waits": In(warps),
             "unresolved": In(warps), "waiting": In(warps), "starved": In(warps), "head_nop": In(warps),
-            "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1),
+            "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1), "turn": In(warps),
             "refill_line": In(26), "resolution": In(resolution_layout(config)),
             "activation": In(activation_layout(config)),
             # What the oracles pick, where there are any.
@@ -113,7 +113,7 @@ class Observer(wiring.Component):
             front.select_nop.eq(self.select_nop), front.miss.eq(self.miss), front.miss_warp.eq(self.miss_warp),
             front.refill.eq(self.refill), front.refill_line.eq(self.refill_line),
             front.resolve.eq(self.resolution.valid), front.resolve_warp.eq(self.resolution.warp),
-            front.redirect.eq(self.resolution.redirect), front.eligible.eq(self.eligible),
+            front.redirect.eq(self.resolution.redirect), front.turn.eq(self.turn), front.eligible.eq(self.eligible),
             front.active.eq(self.active), front.activate.eq(self.activation.warps), front.stall.eq(stalls.stall),
             issue.valid.eq(self.operands.valid), issue.warp.eq(self.operands.warp),
             issue.pc.eq(self.operands.entry.pc), issue.instruction.eq(self.operands.entry.instruction),

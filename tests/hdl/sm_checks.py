@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from hdl.config import Prediction
 from hdl.execute.control import RESOLVE
 from hdl.layouts.probe import StallReason
 from tests.hdl.sm_harness import LINE, Cycle, Run
@@ -17,10 +18,26 @@ DEPTH = 4
 _JUMPS, _FENCE_I, _SIMT = (0x63, 0x67, 0x6F), 0x100F, 0x0B
 
 
-def is_control(instruction: int) -> bool:
+def predicted_offset(instruction: int, prediction: Prediction) -> int | None:
+    """Where the fetch goes on, relative to the instruction, if it follows it at decode: jal and backward branches."""
+    sign = instruction >> 31
+    if prediction is not Prediction.BTFN:
+        return None
+    if instruction & 0x7F == 0x6F:
+        fields = ((21, 10, 1), (20, 1, 11), (12, 8, 12), (31, 1, 20))
+    elif instruction & 0x7F == 0x63 and sign:
+        fields = ((8, 4, 1), (25, 6, 5), (7, 1, 11), (31, 1, 12))
+    else:
+        return None
+    offset = sum((instruction >> low & (1 << bits) - 1) << to for low, bits, to in fields)
+    return offset - (sign << fields[-1][2] + 1)
+
+
+def is_control(instruction: int, prediction: Prediction) -> bool:
     """Whether the warp is not eligible before the instruction has resolved."""
     simt = instruction & 0x7F == _SIMT and instruction >> 12 & 7 <= 5
-    return simt or instruction & 0x7F in _JUMPS or instruction & 0x707F == _FENCE_I
+    jump = instruction & 0x7F in _JUMPS and not (instruction & 0x7F == 0x6F and prediction is Prediction.BTFN)
+    return simt or jump or instruction & 0x707F == _FENCE_I
 
 
 def is_waiting(instruction: int) -> bool:
@@ -71,26 +88,46 @@ def _redirects(run: Run, warp: int) -> list[int]:
 
 
 def _check_nops(run: Run, warp: int) -> None:
-    """A pop is the slot that the fetch of the d-th selection before filled: with a NOP if it missed or was squashed."""
+    """A pop is the slot that the fetch of the d-th selection before filled: with a NOP if it missed or was squashed.
+
+    A jump that is followed at decode, fetched in t, squashes the fetches of t+1..t+3. (One that is on a wrong path
+    squashes what the redirect squashes as well.)
+    """
     missed = set(run.misses(warp))
     redirects = _redirects(run, warp)
     selections = run.selections(warp)
+    turns = [
+        selections[index - DEPTH][0] + 3 for index, (cycle, pc) in enumerate(selections)
+        if pc is not None and _offset_behind(run, cycle) is not None
+    ]
+    for turn in turns:
+        assert run.cycles[turn].turn == 1 << warp, f"warp {warp}: no jump is followed in cycle {turn}"
     for index, (cycle, pc) in enumerate(selections):
         if index < DEPTH:
             expected = True
         else:
             fetched = selections[index - DEPTH][0]
             expected = fetched + 1 in missed or any(fetched < redirect < cycle for redirect in redirects)
+            expected |= any(fetched <= turn < fetched + 3 for turn in turns)
         assert (pc is None) == expected, f"warp {warp}, cycle {cycle}: NOP is {pc is None}, expected {expected}"
 
 
+def _offset_behind(run: Run, cycle: int) -> int | None:
+    """Where the fetch goes on behind the instruction that was selected in ``cycle``, if it follows it at decode."""
+    return predicted_offset(run.cycles[cycle + 2].issue.instruction, run.config.prediction)
+
+
 def _check_order(run: Run, warp: int) -> None:
-    """Between redirects and activations pcs follow one another; every fetch is of the pc that issues d pops later."""
+    """Between redirects and activations pcs follow one another, or a jump followed at decode.
+
+    Every fetch is of the pc that issues d pops later.
+    """
     breaks = sorted(_redirects(run, warp) + [c.number for c in run.cycles if c.activate >> warp & 1])
     issues = run.issues(warp)
     for (before, pc), (after, following) in pairwise(issues):
         if not any(before < cycle < after for cycle in breaks):
-            assert following == pc + 4, f"warp {warp}, cycle {after}: {following:#x} after {pc:#x}"
+            offset = _offset_behind(run, before) or 4
+            assert following == pc + offset, f"warp {warp}, cycle {after}: {following:#x} after {pc:#x}"
     selections = run.selections(warp)
     for (fetched, _), (cycle, pc) in zip(selections, selections[DEPTH:], strict=False):
         at = run.cycles[fetched].pcs[warp]
@@ -103,7 +140,7 @@ def _check_resolution(run: Run, warp: int) -> None:
     expected = set()
     for t, _ in run.issues(warp):
         issue = run.cycles[t + 2].issue
-        if is_control(issue.instruction):
+        if is_control(issue.instruction, run.config.prediction):
             out = [c.number for c in run.cycles[t + 1:t + RESOLVE + 1] if c.eligible >> warp & 1]
             assert not out, f"warp {warp} has a control instruction from {t} and is eligible in {out}"
             if not is_waiting(issue.instruction):
@@ -117,7 +154,7 @@ def _check_suspension(run: Run, warp: int) -> None:
 
     (An answer that a fence.i has made stale wakes the warp, too: it misses again.)
     """
-    redirects = set(_redirects(run, warp))
+    redirects = {*_redirects(run, warp), *(c.number for c in run.cycles if c.turn >> warp & 1)}
     for miss in run.misses(warp):
         line = run.cycles[miss + 1].pcs[warp] // LINE * LINE
         for cycle in run.cycles[miss:]:

@@ -155,6 +155,7 @@ class _Harness:
             refill=p("front.refill_line") * LINE if p("front.refill") else None,
             resolve=p("front.resolve_warp") if p("front.resolve") else None,
             redirect=bool(p("front.resolve") and p("front.redirect")),
+            turn=p("front.turn"),
             eligible=p("front.eligible"),
             active=p("front.active"),
             activate=p("front.activate"),

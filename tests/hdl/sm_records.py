@@ -51,6 +51,8 @@ class Cycle:
     refill: int | None
     resolve: int | None
     redirect: bool
+    #: The warp (one-hot) whose fetch a jump in decode redirects.
+    turn: int
     eligible: int
     active: int
     activate: int

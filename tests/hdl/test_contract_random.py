@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from hdl.config import Prediction
 from hdl.presets import BASE, TINY
 from sim import asm
 from sim.asm import Program
@@ -29,7 +31,7 @@ class _Writer:
         self._labels = 0
         self._actions: list[Callable[[], None]] = [
             self._straight, self._straight, self._taken, self._not_taken, self._jump, self._indirect, self._split,
-            self._barrier, self._loop, self._own_way, self._fence_i,
+            self._barrier, self._loop, self._own_way, self._fence_i, self._back, self._fall_through,
         ]
 
     def _label(self) -> str:
@@ -88,6 +90,31 @@ class _Writer:
         self.p.add(asm.addi(12, 12, -1))
         self.p.branch(asm.bne, 12, ZERO, label)
 
+    def _back(self) -> None:
+        """There with one jump and back with another."""
+        back, over, end = self._label(), self._label(), self._label()
+        self.p.jal(0, over)
+        self._wrong()
+        self.p.label(back)
+        self._add(self.rng.randrange(1, 4))
+        self.p.jal(1, end)
+        self._wrong()
+        self.p.label(over)
+        self._add(self.rng.randrange(0, 3))
+        self.p.jal(1, back)
+        self._wrong()
+        self.p.label(end)
+
+    def _fall_through(self) -> None:
+        """A backward branch that is not taken."""
+        back, over = self._label(), self._label()
+        self.p.jal(0, over)
+        self.p.label(back)
+        self._wrong()
+        self.p.label(over)
+        self._add(self.rng.randrange(0, 3))
+        self.p.branch(self.rng.choice((asm.bne, asm.blt, asm.bltu)), WARP, WARP, back)
+
     def _own_way(self) -> None:
         """Warp 0 takes a branch, the others do not."""
         label, number = self._label(), self.rng.randrange(1, 8)
@@ -123,8 +150,10 @@ def _check(run: Run, writer: _Writer) -> None:
 
 
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
+@pytest.mark.parametrize("prediction", Prediction)
 @pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
-def test_random_program(config, policy):
+def test_random_program(config, prediction, policy):
+    config = replace(config, prediction=prediction)
     for seed in range(2):
         rng = random.Random(f"{policy} {config.warps} {seed}")
         slowest = rng.choice((1, 4, 30))

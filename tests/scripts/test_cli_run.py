@@ -203,7 +203,7 @@ def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, fault
         ("psort", "--warps", "0"), ("psort", "--threads", "3"), ("psort", "--warps", "many"), ("psort", "--warps"),
         ("psort", "--preset", "HUGE"), ("psort", "--issue", "two_level"), ("psort", "--issue", ""),
         ("psort", "--mode", "else"), ("psort", "--mode", "baseline", "--fetch", "else"),
-        ("psort", "--fetch", "lrr"), ("psort", "--prediction", "btfn"), ("psort", "--memory", "dram"),
+        ("psort", "--fetch", "lrr"), ("psort", "--prediction", "gshare"), ("psort", "--memory", "dram"),
         ("psort", "--memory", "tdm"), ("psort", "--memory", "core"), ("psort", "--type", "int8"),
         ("psort", "--size", "0"), ("psort", "--latency", "0"), ("psort", "--max-cycles", "-1"),
         ("psort", "--seed", "x"), ("psort", "--seed", "-1"), ("--elf", "there", "--seed", "-1"),
@@ -291,7 +291,7 @@ def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
 
 
 def test_what_a_later_version_has_is_said_to_be_missing(metronome):
-    for arguments in (("--prediction", "btfn"), ("--memory", "dram"), ("--type", "float32")):
+    for arguments in (("--memory", "dram"), ("--memory", "tdm"), ("--type", "float32")):
         assert "is not in this version" in metronome("run", "psort", *arguments).err
 
 

@@ -6,10 +6,12 @@ import random
 from dataclasses import asdict
 
 import pytest
+from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 from decode_reference import Expected, decode
 
-from hdl.frontend.decode import Decoder
+from hdl.config import Prediction
+from hdl.frontend.decode import Decoder, jump_offset
 from hdl.isa.ops import AluOp, BranchOp, CsrOp, DivOp, FpuOp, LsuOp, MulOp, SimtOp, SystemOp, Unit
 from hdl.isa.table import INSTRUCTIONS
 
@@ -231,3 +233,31 @@ def test_fetch_error():
     words = [0, 0xFFFFFFFF, *(word for word, _ in ASSEMBLED)]
     check(words, fpu=True, fetch_error=True, label="fetch error",
           expected=lambda word: Expected(unit="SYSTEM", op="FETCH_FAULT"))
+
+
+@pytest.mark.parametrize("word", sorted(BY_HAND))
+def test_prediction(word):
+    """btfn follows jal and backward branches, and changes nothing else; their offset is known sooner than imm."""
+    jal, branch = word & 0x7F == 0x6F, word & 0x7F == 0x63
+    dut = Decoder(prediction=Prediction.BTFN)
+    plain = Decoder()
+    offset = Signal(32)
+    m = Module()
+    m.submodules.dut, m.submodules.plain = dut, plain
+    m.d.comb += [offset.eq(jump_offset(dut.instruction))]
+
+    async def testbench(ctx):
+        for decoder in (dut, plain):
+            ctx.set(decoder.instruction, word)
+        await ctx.delay(1e-9)
+        got, want = ctx.get(dut.decoded), ctx.get(plain.decoded)
+        assert got.predicted == (jal or (branch and word >> 31)) and not want.predicted
+        assert got.info.control == (want.info.control and not jal)
+        if jal or branch:
+            assert ctx.get(offset) == BY_HAND[word].imm
+        names = [name for name, _ in got.shape() if name not in ("info", "predicted")]
+        assert [got[name] for name in names] == [want[name] for name in names]
+
+    sim = Simulator(m)
+    sim.add_testbench(testbench)
+    sim.run()

@@ -39,7 +39,8 @@ def _recount(run: Run) -> dict[str, Any]:
     taken = 0
     for cycle, issue in zip(selected, executed, strict=True):
         resolution = run.cycles[cycle.number + 3]
-        if is_control(issue.instruction) and resolution.resolve == issue.warp and resolution.redirect:
+        control = is_control(issue.instruction, run.config.prediction)
+        if control and resolution.resolve == issue.warp and resolution.redirect:
             # The end of a warp is no branch.
             taken += resolution.active >> issue.warp & 1
     return {
