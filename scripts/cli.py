@@ -15,13 +15,14 @@ from .kernels import kernels
 from .run import run
 from .signals import Terminated, terminable
 from .stdout import BrokenOutput, guard_stdout
+from .sweep import sweep
 from .synth import synth
 from .verilog import verilog
 
 __all__ = ["app", "main"]
 
 #: Subcommands that design.md section 8 names and this version does not have.
-LATER = ("predict", "trace", "sweep", "report", "prove")
+LATER = ("predict", "trace", "report", "prove")
 #: Set to show where an internal error arose.
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "run": run, "verilog": verilog, "bench": bench, "synth": synth,
+    "kernels": kernels, "run": run, "verilog": verilog, "sweep": sweep, "bench": bench, "synth": synth,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name)(_function)

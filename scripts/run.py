@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hdl.config import Coordination, Prediction, SmConfig
-from hdl.policies import POLICIES
+from hdl.config import SmConfig
 
 from .backend import Backend, backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
@@ -31,6 +29,7 @@ from .options import (
 from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
 from .progress import show_progress
 from .result import Outcome, print_outcome
+from .schemes import check_scheme, coordinate
 
 if TYPE_CHECKING:
     from sim.kernel import Launch
@@ -44,37 +43,11 @@ MEMORIES = ("fixed", "random")
 TYPES, LATER_TYPES = ("int32",), ("float32",)
 
 
-def _check_names(mode: str, fetch: str | None, issue: str, prediction: str, memory: str, dtype: str | None) -> None:
+def _check_names(memory: str, dtype: str | None) -> None:
     """Refuse what this version does not have, and names that no version has."""
-    choose("--mode", mode, tuple(Coordination))
-    if fetch is not None:
-        if mode == Coordination.SWAS:
-            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --issue")
-        choose("--fetch", fetch, tuple(POLICIES))
-    choose("--issue", issue, tuple(POLICIES))
-    choose("--prediction", prediction, tuple(Prediction))
     choose("--memory", memory, MEMORIES, ("dram", "tdm"))
     if dtype is not None:
         choose("--type", dtype, TYPES, LATER_TYPES)
-
-
-def _coordinate(config: SmConfig, mode: str, fetch: str | None, issue: str,
-                prediction: str) -> tuple[SmConfig, str | None]:
-    """The configuration of the scheme, with the policies asked for in the build, and the fetch policy.
-
-    The usual policies share one build; any other one has its own. ``vortex`` fetches by fixed priority unless told
-    otherwise (policies.md, "Where they apply").
-    """
-    usual = config.policies
-    config = dataclasses.replace(config, prediction=Prediction(prediction))
-    policies = usual if issue in usual else (issue,)
-    if mode == Coordination.SWAS:
-        return dataclasses.replace(config, policies=policies), None
-    fetch = fetch or ("fixed" if mode == Coordination.VORTEX else "lrr")
-    fetch_policies = usual if fetch in usual else (fetch,)
-    return dataclasses.replace(
-        config, coordination=Coordination(mode), policies=policies, fetch_policies=fetch_policies,
-    ), fetch
 
 
 def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, str | None]) -> None:
@@ -137,12 +110,13 @@ def run(
     json_file: JsonOption = None,
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
-    _check_names(mode, fetch, issue, prediction, memory, dtype)
+    scheme = check_scheme(mode, fetch, issue, prediction)
+    _check_names(memory, dtype)
     within("--latency", latency, 1, MAX_LATENCY)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)
     positive("--size", size)
-    config, fetch = _coordinate(configure(preset, warps, threads), mode, fetch, issue, prediction)
+    config = coordinate(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
     _refuse_shared(target, dump_requests, {"--elf": elf, "--bin": binary, "--arg": argument})
@@ -154,8 +128,8 @@ def run(
     from sim.runner_types import RunRequest
 
     request = RunRequest(
-        launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=check,
-        max_cycles=max_cycles,
+        launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency, seed=seed,
+        check=check, max_cycles=max_cycles,
     )
     with show_progress() as progress:
         result = backend.run(config, request, progress, _print_console)

@@ -1,0 +1,136 @@
+"""``metronome sweep``: one kernel on many front ends, a table row each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .backend import backend_of
+from .errors import Exit, UsageError
+from .options import (
+    MAX_LATENCY,
+    JsonOption,
+    PresetOption,
+    ThreadsOption,
+    WarpsOption,
+    choose,
+    configure,
+    json_target,
+    positive,
+    within,
+)
+from .outputs import write_json
+from .progress import Report, show_progress
+from .result import Outcome, print_outcome
+from .run import MAX_CYCLES, MEMORIES
+from .schemes import Scheme, coordinate, schemes
+
+__all__ = ["sweep"]
+
+
+def _names(option: str, text: str) -> list[str]:
+    """The names of a list with commas, each once."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"{option}: an empty name in {text!r}: write NAME,NAME,..")
+    return list(dict.fromkeys(names))
+
+
+def _share(part: int | None, cycles: int | None) -> str:
+    return "-" if part is None or not cycles else f"{100 * part / cycles:.2f} %"
+
+
+def _table(title: str, outcomes: Sequence[Outcome]) -> Table:
+    """A row a run. IPC counts warp-instructions: one SM issues at most one a cycle."""
+    table = Table("mode", "fetch", "issue", "prediction", "cycles", "IPC", "to the first", "NOPs", "discrepancies",
+                  "errors", title=title)
+    for column in table.columns[4:]:
+        column.justify = "right"
+    first: float | None = None
+    for outcome in outcomes:
+        cycles, counters, config = outcome.cycles, outcome.counters, outcome.config
+        ipc = None if cycles is None else counters["committed"] / cycles
+        first = first or ipc
+        row = [config.coordination.value, outcome.request.fetch_policy or "-", outcome.request.policy,
+               config.prediction.value]
+        if outcome.exit_status != Exit.PASSED or ipc is None or first is None:
+            table.add_row(*row, outcome.exit_status.name.lower() if ipc is not None else "no region")
+            continue
+        table.add_row(
+            *row, str(cycles), f"{ipc:.4f}", f"{ipc / first:.3f}", _share(counters["nops"], cycles),
+            _share(counters["discrepancies"], cycles), _share(counters["errors"], cycles),
+        )
+    return table
+
+
+def sweep(
+    ctx: typer.Context,
+    kernel: Annotated[str, typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`.")],
+    preset: PresetOption = "BASE",
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    mode: Annotated[str, typer.Option(metavar="MODES", help="swas, baseline, vortex; with commas.")] = "baseline,swas",
+    issue: Annotated[str, typer.Option(metavar="POLICIES", help="Warp policies, with commas.")] = "lrr,gtlrr,gtlo",
+    fetch: Annotated[
+        str | None,
+        typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
+    ] = None,
+    prediction: Annotated[str, typer.Option(metavar="NAMES", help="not_taken, btfn; with commas.")] = "not_taken",
+    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32.")] = "int32",
+    size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
+    memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",
+    latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
+    max_cycles: Annotated[int, typer.Option(metavar="N", help="Stop a run after this many cycles.")] = 10_000_000,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")] = False,
+    json_file: JsonOption = None,
+) -> int:
+    """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
+    choose("--memory", memory, MEMORIES, ("dram", "tdm"))
+    choose("--type", dtype, ("int32",), ("float32",))
+    within("--latency", latency, 1, MAX_LATENCY)
+    within("--max-cycles", max_cycles, 1, MAX_CYCLES)
+    within("--seed", seed, 0)
+    positive("--size", size)
+    asked = list(schemes(
+        _names("--mode", mode), [] if fetch is None else _names("--fetch", fetch), _names("--issue", issue),
+        _names("--prediction", prediction),
+    ))
+    base = configure(preset, warps, threads)
+    target = json_target(json_file)
+    from sim.runner_types import RunRequest
+
+    backend = backend_of(ctx)
+    outcomes = []
+    with show_progress() as progress:
+        for scheme in asked:
+            config = coordinate(base, scheme, asked)
+            launch = backend.prepare(kernel, dtype, size, seed, config)
+            request = RunRequest(
+                launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency,
+                seed=seed, check=check, max_cycles=max_cycles,
+            )
+            name = _title(scheme)
+            result = backend.run(config, request, _named(name, progress), lambda line: None)
+            outcomes.append(Outcome(preset=preset, config=config, launch=launch, request=request, result=result))
+            print_outcome(outcomes[-1], table=False)
+    if json_file is not None:
+        write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
+    if json_file is None or target is not None:
+        Console().print(_table(f"{kernel} on {preset} ({base.warps} warps x {base.threads} threads), "
+                               f"size {outcomes[0].launch.size}, {memory} memory, latency {latency}", outcomes))
+    return max(outcome.exit_status for outcome in outcomes)
+
+
+def _named(name: str, progress: Report) -> Report:
+    """Steps with the run's name before them."""
+    return lambda step: progress(f"{name}: {step}")
+
+
+def _title(scheme: Scheme) -> str:
+    pair = scheme.issue if scheme.fetch is None else f"{scheme.fetch}-{scheme.issue}"
+    return f"{scheme.mode} {pair} {scheme.prediction}"

@@ -1,0 +1,69 @@
+"""``metronome sweep``: which runs it makes of its lists, in which builds, and what it shows."""
+
+import json
+
+import pytest
+
+
+def pairs(backend):
+    return [
+        (config.coordination, request.fetch_policy, request.policy, config.prediction)
+        for config, request in backend.runs
+    ]
+
+
+def test_every_combination_and_swas_once_for_all_fetch_policies(metronome, backend):
+    arguments = ("--mode", "baseline,swas", "--fetch", "lrr,gtlo", "--issue", "lrr,gtlrr", "--prediction", "btfn")
+    assert metronome("sweep", "psort", *arguments).status == 0
+    baseline = [("baseline", fetch, issue, "btfn") for fetch in ("lrr", "gtlo") for issue in ("lrr", "gtlrr")]
+    assert pairs(backend) == baseline + [("swas", None, issue, "btfn") for issue in ("lrr", "gtlrr")]
+
+
+def test_without_lists_the_paper_s_comparison(metronome, backend):
+    assert metronome("sweep", "psort").status == 0
+    issues = ("lrr", "gtlrr", "gtlo")
+    assert pairs(backend) == [("baseline", "lrr", i, "not_taken") for i in issues] + [
+        ("swas", None, i, "not_taken") for i in issues
+    ]
+
+
+def test_policies_that_are_asked_for_together_share_a_build(metronome, backend):
+    metronome("sweep", "psort", "--mode", "swas,vortex", "--issue", "gto,lrr", "--prediction", "not_taken,btfn")
+    configs = {config for config, _ in backend.runs}
+    assert len(backend.runs) == 8 and len(configs) == 4
+    assert {config.policies for config in configs} == {("gto", "lrr")}
+    assert {config.fetch_policies for config in configs} == {(), ("fixed",)}
+
+
+def test_the_table(metronome):
+    """500 cycles, 400 instructions, 40 NOPs, 70 discrepancies, 25 errors (conftest)."""
+    lines = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr").out.splitlines()
+    (row,) = [line for line in lines if "baseline" in line]
+    cells = [cell.strip() for cell in row.strip("│").split("│")]
+    expected = ["baseline", "lrr", "lrr", "not_taken", "500", "0.8000", "1.000", "8.00 %", "14.00 %", "5.00 %"]
+    assert cells == expected
+
+
+def test_json_holds_every_run(metronome):
+    value = json.loads(metronome("sweep", "psort", "--mode", "swas", "--json", "-").out)
+    assert value["kernel"] == "psort"
+    assert [run["config"]["issue"] for run in value["runs"]] == ["lrr", "gtlrr", "gtlo"]
+    assert all(run["cycles"] == 500 for run in value["runs"])
+
+
+def test_a_bad_run_is_told_and_is_the_status(metronome, backend):
+    backend.problems = ["element 3 is 4, not 5"]
+    done = metronome("sweep", "psort", "--mode", "swas", "--issue", "lrr,gtlo")
+    assert done.status == 1
+    assert done.err.count("element 3 is 4, not 5") == 2
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--mode", "baseline,else"), ("--issue", "lrr,,gtlo"), ("--issue", "newest"), ("--fetch", "newest"),
+    ("--mode", "swas", "--fetch", "lrr"), ("--prediction", "gshare"), ("--memory", "dram"), ("--size", "0"),
+])
+def test_bad_use_is_one_line(metronome, backend, arguments):
+    done = metronome("sweep", "psort", *arguments)
+    assert done.status == 2
+    assert len(done.err.splitlines()) == 1 and done.err.startswith("metronome: ")
+    assert not backend.runs
