@@ -7,7 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..observe.oracles import ORACLES, OracleSets
+from ..layouts.probe import ORACLES
+from ..observe.oracles import OracleSets
 from .scheduler import Scheduler
 
 __all__ = ["connect_oracles", "connect_scheduler", "coordination_signature", "oracles_of"]
@@ -20,8 +21,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     ``fetched``: instructions in buffer and flight, NOPs left out; ``suspended`` (a miss is outstanding) and ``missed``
     (a lookup misses in this very cycle); ``unresolved`` control flow issued; ``nop``, ``ready`` (of the head, which
     means nothing for an ``empty`` buffer); ``room``: buffer + in flight < d; ``decoded`` (one-hot) with
-    ``decoded_control``: a fetch of the warp reaches decode; ``redirected``, ``resolved``: its control flow resolves
-    in this cycle; ``halt``: a fault has stopped the SM.
+    ``decoded_control``: a fetch of the warp reaches decode, ``turned``: and redirects those behind it;
+    ``redirected``, ``resolved``: its control flow resolves in this cycle; ``halt``: a fault has stopped the SM.
 
     Out: ``fetch`` and ``issue``, each one-hot or 0, with valid bit and number; ``eligible``: the set that issue chose
     from; ``oracle_select``, with ``config.oracles``: what the oracles pick.
@@ -30,7 +31,7 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     members: dict[str, In | Out] = {
         name: In(warps) for name in (
             "active", "waiting", "activated", "suspended", "missed", "unresolved", "nop", "ready", "empty", "room",
-            "decoded", "redirected", "resolved",
+            "decoded", "turned", "redirected", "resolved",
         )
     }
     members |= {
@@ -74,6 +75,7 @@ def connect_oracles(
         return
     m.submodules.oracle_sets = sets = OracleSets(config)
     m.d.comb += [sets.may_issue.eq(may_issue), sets.head_ready.eq(head_ready)]
-    for name in ("empty", "suspended", "missed", "redirected", "halt"):
+    m.d.comb += sets.redirected.eq(scheme.redirected | scheme.turned)
+    for name in ("empty", "suspended", "missed", "halt"):
         m.d.comb += getattr(sets, name).eq(getattr(scheme, name))
     m.d.comb += [scheduler.oracle_eligible.eq(sets.eligible), scheme.oracle_select.eq(scheduler.oracle_select)]

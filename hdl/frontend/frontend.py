@@ -7,9 +7,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ..config import Coordination, SmConfig
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.decoded import BufferEntry, IssueInfo
+from ..layouts.probe import ORACLES
 from ..lib.onehot import one_hot, select
 from ..memory.port import icache_tag_bits, memory_port_signature
-from ..observe.oracles import ORACLES
 from .baseline import BaselineCoordination
 from .buffers import InstructionBuffers
 from .fetch import FetchPipeline
@@ -39,7 +39,8 @@ class FrontEnd(wiring.Component):
     ``release`` and ``activation`` act on selection from the next cycle on; ``halt`` stops it. ``fetch_waits`` and
     ``starved``: warps with nothing to issue because of a miss, or because their buffer is empty for another reason.
     ``oracle_select``, with ``config.oracles``: what osched1 and osched2 pick (one-hot or 0).
-    ``turn``: the warp whose fetch is redirected by a jump in decode.
+    ``fetch_valid``, ``fetch_warp``, ``missed``, ``miss_line`` and ``woken`` are for the observer
+    (:func:`hdl.layouts.probe.probe_layout`). ``turn``: the warp whose fetch is redirected by a jump in decode.
     ``empty_pop`` and ``miscounted`` (``swas``: buffer + in flight of the selected warp is not d; else: a full buffer
     is filled) may never be 1.
     """
@@ -72,7 +73,12 @@ class FrontEnd(wiring.Component):
             "starved": Out(config.warps),
             "miss": Out(1),
             "miss_warp": Out(config.warp_bits),
+            "miss_line": Out(26),
+            "missed": Out(1),
+            "fetch_valid": Out(1),
+            "fetch_warp": Out(config.warp_bits),
             "refill": Out(1),
+            "woken": Out(1),
             "refill_line": Out(26),
             "turn": Out(config.warps),
             "empty_pop": Out(1),
@@ -125,6 +131,7 @@ class FrontEnd(wiring.Component):
             scheme.decoded.eq(Mux(fetch.done & ~fetch.done_squashed, one_hot(fetch.done_warp, config.warps), 0)),
             scheme.decoded_control.eq(fetch.entry.decoded.info.control),
             scheme.redirected.eq(warps.redirected),
+            scheme.turned.eq(fetch.turn),
             scheme.resolved.eq(resolved | self.release),
             scheme.halt.eq(self.halt),
         ]
@@ -197,7 +204,12 @@ class FrontEnd(wiring.Component):
             self.suspended.eq(fetch.suspended),
             self.miss.eq(fetch.miss),
             self.miss_warp.eq(fetch.miss_warp),
+            self.miss_line.eq(fetch.miss_pc[6:]),
+            self.missed.eq(fetch.missed.any()),
+            self.fetch_valid.eq(scheme.fetch_valid),
+            self.fetch_warp.eq(scheme.fetch_warp),
             self.refill.eq(fetch.refill),
+            self.woken.eq(fetch.woken),
             self.refill_line.eq(fetch.refill_line),
             self.turn.eq(fetch.turn),
         ]

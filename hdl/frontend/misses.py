@@ -21,6 +21,7 @@ class MissUnit(wiring.Component):
     - Memory answers in cycle c: ``refill_valid``, ``refill_line``, data and error go to the store in c, the warps
       that wait for the line (one that misses in c included) are not suspended from c+1 on, so they are selectable in
       c+1.
+      ``woken`` says that there is such an answer, also where it is stale.
     - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
 
     ``pending_line``: the line of each suspended warp (of its pc, to which the miss has put it back).
@@ -39,6 +40,7 @@ class MissUnit(wiring.Component):
             "invalidate": In(1),
             "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
             "suspended": Out(config.warps),
+            "woken": Out(1),
             "refill_valid": Out(1),
             "refill_line": Out(self._line_bits),
             "refill_data": Out(config.line_bytes * 8),
@@ -67,6 +69,7 @@ class MissUnit(wiring.Component):
         m.d.comb += [
             response.ready.eq(1),
             answered.eq(Mux(response.valid, (Const(1, self._count) << response.payload.tag)[: self._count], 0)),
+            self.woken.eq(answered.any()),
             self.refill_valid.eq((answered & ~stale).any() & ~self.invalidate),
             self.refill_line.eq(Array(lines)[response.payload.tag]),
             self.refill_data.eq(response.payload.data),

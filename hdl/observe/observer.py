@@ -9,9 +9,8 @@ from ..isa.ops import Unit
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.decoded import IssueInfo
 from ..layouts.execute import operands_layout, writeback_layout
-from ..layouts.probe import ASSERTIONS, StallReason, counters_layout, probe_layout
+from ..layouts.probe import ASSERTIONS, ORACLES, StallReason, counters_layout, probe_layout
 from .counters import Counters, StallAttribution
-from .oracles import ORACLES
 from .watch import Sticky
 
 __all__ = ["Observer"]
@@ -36,8 +35,9 @@ class Observer(wiring.Component):
             "active": In(warps), "eligible": In(warps), "select": In(warps), "select_valid": In(1),
             "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "fetch_waits": In(warps),
             "unresolved": In(warps), "waiting": In(warps), "starved": In(warps), "head_nop": In(warps),
-            "miss": In(1), "miss_warp": In(warp_bits), "refill": In(1), "turn": In(warps),
-            "refill_line": In(26), "resolution": In(resolution_layout(config)),
+            "fetch_valid": In(1), "fetch_warp": In(warp_bits), "missed": In(1), "miss": In(1),
+            "miss_warp": In(warp_bits), "miss_line": In(26), "refill": In(1), "woken": In(1), "refill_line": In(26),
+            "turn": In(warps), "ready": In(warps), "resolution": In(resolution_layout(config)),
             "activation": In(activation_layout(config)),
             # What the oracles pick, where there are any.
             "oracle_select": In(data.ArrayLayout(warps, ORACLES)),
@@ -111,7 +111,10 @@ class Observer(wiring.Component):
         m.d.comb += [
             front.select.eq(self.select_valid), front.select_warp.eq(self.select_warp),
             front.select_nop.eq(self.select_nop), front.miss.eq(self.miss), front.miss_warp.eq(self.miss_warp),
-            front.refill.eq(self.refill), front.refill_line.eq(self.refill_line),
+            front.fetch.eq(self.fetch_valid), front.fetch_warp.eq(self.fetch_warp), front.missed.eq(self.missed),
+            front.miss_line.eq(self.miss_line), front.refill.eq(self.refill), front.woken.eq(self.woken),
+            front.refill_line.eq(self.refill_line), front.waiting.eq(self.waiting), front.head_ready.eq(self.ready),
+            front.region.eq(self.region), front.halt.eq(self.halt),
             front.resolve.eq(self.resolution.valid), front.resolve_warp.eq(self.resolution.warp),
             front.redirect.eq(self.resolution.redirect), front.turn.eq(self.turn), front.eligible.eq(self.eligible),
             front.active.eq(self.active), front.activate.eq(self.activation.warps), front.stall.eq(stalls.stall),
@@ -121,3 +124,5 @@ class Observer(wiring.Component):
             wb.valid.eq(self.write_valid), wb.value.eq(self.write),
             self.probe.store.eq(self.store_event),
         ]
+        if self._config.oracles:
+            m.d.comb += front.oracles.eq(self.oracle_select)

@@ -5,11 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..layouts.probe import ORACLES
 
-__all__ = ["ORACLES", "OracleSets"]
-
-#: osched1 and osched2.
-ORACLES = 2
+__all__ = ["OracleSets"]
 
 
 class OracleSets(wiring.Component):

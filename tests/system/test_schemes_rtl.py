@@ -2,41 +2,17 @@
 
 import itertools
 import random
-from dataclasses import replace
 
 import pytest
 
-from hdl.config import Coordination, Prediction
-from hdl.policies import POLICIES
-from hdl.presets import BASE, MID, TINY
-from sim.kernel import kernels, prepare
+from hdl.config import Coordination
+from sim.kernel import prepare
 from sim.runner import RunRequest, run_many
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram, problems
+from tests.system.scheme_builds import MATRIX_KERNELS, MEMORIES, NAMES, SIZES, build_of, builds
 
-#: Issue and fetch policies of a scheme: all in swas; the paper's nine pairs; Vortex's own fixed priority (policies.md).
-USUAL = ("lrr", "gtlrr", "gtlo")
-SCHEMES = {
-    Coordination.SWAS: (tuple(POLICIES), ()),
-    Coordination.BASELINE: (USUAL, USUAL),
-    Coordination.VORTEX: (USUAL, ("fixed",)),
-}
-#: Preset, problem size, side of a matrix, random programs.
-SIZES = {"TINY": (TINY, 11, 3, 30), "BASE": (BASE, 37, 6, 30), "MID": (MID, 133, 9, 20)}
-MEMORIES = [("fixed", 20, 1), ("random", 60, 2)]
-NAMES = [kernel.name for kernel in kernels() if "int32" in kernel.types]
 SEED = 20261122
-
-#: What `make test` runs of BASE; the rest, and MID, are long.
-QUICK = {(Coordination.VORTEX, Prediction.NOT_TAKEN), (Coordination.BASELINE, Prediction.BTFN)}
-
-
-def builds():
-    """One parameter a build; each is a group, so that two processes do not wait for each other's."""
-    for preset, scheme, prediction in itertools.product(SIZES, SCHEMES, Prediction):
-        quick = preset == "TINY" or (preset == "BASE" and (scheme, prediction) in QUICK)
-        marks = [pytest.mark.xdist_group(f"{preset} {scheme} {prediction}"), *([] if quick else [pytest.mark.long])]
-        yield pytest.param(preset, scheme, prediction, marks=marks)
 
 
 def check_counters(what, config, counted):
@@ -51,15 +27,11 @@ def check_counters(what, config, counted):
 
 @pytest.mark.parametrize(("preset", "scheme", "prediction"), list(builds()))
 def test_kernels_and_random_programs(preset, scheme, prediction):
-    base, size, side, programs = SIZES[preset]
-    policies, fetch_policies = SCHEMES[scheme]
-    config = replace(
-        base, coordination=scheme, policies=policies, fetch_policies=fetch_policies, prediction=prediction,
-    )
-    pairs = list(itertools.product(fetch_policies or (None,), policies))
+    _, size, side, programs = SIZES[preset]
+    config, pairs = build_of(preset, scheme, prediction)
     jobs = []
     for name, (fetch, issue), (memory, latency, seed) in itertools.product(NAMES, pairs, MEMORIES):
-        launch = prepare(name, "int32", side if name in ("sgemm", "transpose") else size, seed, config)
+        launch = prepare(name, "int32", side if name in MATRIX_KERNELS else size, seed, config)
         jobs.append((launch, RunRequest(
             launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=True,
             max_cycles=2_000_000,

@@ -1,0 +1,165 @@
+"""The oracles in hardware, compared in every cycle with picks recomputed from the events of the run (sim.oracles)."""
+
+import random
+from types import SimpleNamespace
+
+import pytest
+from amaranth.hdl import Const
+
+from hdl.config import Coordination, Prediction
+from hdl.frontend import coordination
+from hdl.observe.oracles import OracleSets
+from hdl.verilog import generate
+from sim.kernel import prepare
+from sim.oracles import oracle_differences
+from sim.runner import RunRequest, run_many
+from tests.sim.iss.iss_programs import RandomProgram
+from tests.system.rtl_programs import RawProgram
+from tests.system.scheme_builds import MEMORIES, SIZES, build_of, builds
+
+SEED = 20261123
+#: With barriers, with divergence, and with loops of loads.
+KERNELS = ("psum", "diverge", "psort")
+
+
+def requests_for(config, pairs, size):
+    """Every pair of policies runs a kernel and a random program, the kernels and memories in turn."""
+    for number, (fetch, issue) in enumerate(pairs):
+        name = KERNELS[number % len(KERNELS)]
+        rng = random.Random(f"{SEED}/{number}")
+        programs = [
+            prepare(name, "int32", size, number, config),
+            RawProgram(RandomProgram(rng, config, floats=False).program.assemble()),
+        ]
+        for offset, program in enumerate(programs):
+            memory, latency, seed = MEMORIES[(number // len(KERNELS) + offset) % len(MEMORIES)]
+            yield RunRequest(
+                launch=program, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed,
+                trace=True, max_cycles=400_000,
+            )
+
+
+def differences(config, request, result):
+    assert result.status == "ended", result.status
+    return oracle_differences(config, request.policy, result)
+
+
+@pytest.mark.parametrize(("preset", "scheme", "prediction"), list(builds()))
+def test_every_cycle(preset, scheme, prediction):
+    config, pairs = build_of(preset, scheme, prediction)
+    requests = list(requests_for(config, pairs, SIZES[preset][1]))
+    errors = 0
+    for number, (request, result) in enumerate(zip(requests, run_many(config, requests), strict=True)):
+        what = f"seed {SEED}, run {number}: {request.fetch_policy}-{request.policy}, {request.memory}"
+        found = differences(config, request, result)
+        assert not found, f"{what}: {found}"
+        errors += result.counters["errors"]
+    assert (errors > 0) == (scheme is not Coordination.SWAS), errors
+
+
+@pytest.fixture(scope="module")
+def traced():
+    """A traced run of the smallest baseline, whose counters are not 0."""
+    config, _ = build_of("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN)
+    request = RunRequest(
+        launch=prepare("psum", "int32", 11, 1, config), policy="gtlrr", fetch_policy="lrr", latency=20, trace=True,
+    )
+    (result,) = run_many(config, [request])
+    assert not differences(config, request, result)
+    assert result.counters["discrepancies"] > result.counters["errors"] > 0
+    return config, request, result
+
+
+def spoiled(events, field, cycle, value):
+    """A copy in which one flag of one cycle is another."""
+    events = events.copy()
+    events["front"][field][cycle] = value
+    return events
+
+
+#: Events without which the rest of the run cannot be explained.
+EVENTS = ("woken", "miss", "missed", "redirect", "fetch", "head_ready", "active", "waiting")
+#: Means something in a cycle in which there is also this.
+MATTERS_WITH = {"redirect": "resolve", "head_ready": "select", "active": "select"}
+
+
+@pytest.mark.xdist_group("TINY baseline not_taken")
+@pytest.mark.parametrize("field", EVENTS)
+def test_a_lost_event_shows(traced, field):
+    """The comparison hangs on each of them: leaving one out makes it fail."""
+    config, request, result = traced
+    front = result.events["front"]
+    happens = (front["region"] != 0) & (front[field] != 0)
+    if field in MATTERS_WITH:
+        happens &= front[MATTERS_WITH[field]] != 0
+    cycles = happens.nonzero()[0]
+    middle = cycles[len(cycles) // 2]
+    lost = SimpleNamespace(
+        events=spoiled(result.events, field, middle, 0), status="ended", counters=result.counters,
+    )
+    assert oracle_differences(config, request.policy, lost)
+
+
+@pytest.mark.xdist_group("TINY baseline not_taken")
+def test_a_wrong_pick_and_a_wrong_counter_show(traced):
+    config, request, result = traced
+    cycle = len(result.events) // 2
+    for oracle in (0, 1):
+        events = result.events.copy()
+        events["front"]["oracles"][cycle, oracle] ^= 1
+        (text,) = oracle_differences(
+            config, request.policy, SimpleNamespace(events=events, status="ended", counters=result.counters)
+        )
+        assert text.startswith(f"cycle {cycle}: ")
+    for name in ("discrepancies", "errors"):
+        counters = {**result.counters, name: result.counters[name] + 1}
+        (text,) = oracle_differences(
+            config, request.policy, SimpleNamespace(events=result.events, status="ended", counters=counters)
+        )
+        assert text.startswith(f"{name}: ")
+
+
+def test_what_cannot_be_recomputed_is_refused(traced):
+    config, request, result = traced
+    for change in ({"events": None}, {"status": "fault"}, {"status": "hang"}):
+        values = {"events": result.events, "status": "ended", "counters": result.counters} | change
+        with pytest.raises(ValueError, match="a traced run that ended, in a build with oracles"):
+            oracle_differences(config, request.policy, SimpleNamespace(**values))
+
+
+def broken(*, depth=4, **constants):
+    """An OracleSets whose window has another length, or for which some inputs are stuck."""
+
+    class BrokenSets(OracleSets):
+        def elaborate(self, platform):
+            warps = self._config.warps
+            self._config = SimpleNamespace(warps=warps, buffer_depth=depth)
+            for name, value in constants.items():
+                setattr(self, name, Const(-value, warps))
+            return super().elaborate(platform)
+
+    return BrokenSets
+
+
+MUTANTS = {
+    "window of d-1": broken(depth=3),
+    "window of d+1": broken(depth=5),
+    "never empty": broken(empty=0),
+    "no suspension": broken(suspended=0),
+    "no miss in its own cycle": broken(missed=0),
+    "no redirect": broken(redirected=0),
+    "head always ready": broken(head_ready=1),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_broken_oracle_is_found(mutant, monkeypatch):
+    """Each bug in the hardware, one at a time."""
+    config, _ = build_of("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN)
+    monkeypatch.setattr(coordination, "OracleSets", MUTANTS[mutant])
+    verilog = generate(config)
+    requests = list(requests_for(config, [("lrr", "gtlrr"), ("gtlo", "lrr"), ("gtlrr", "gtlo")], 11))
+    results = run_many(config, requests, verilog=verilog)
+    found = [differences(config, request, result) for request, result in zip(requests, results, strict=True)]
+    assert any(found), mutant
