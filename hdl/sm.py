@@ -12,7 +12,7 @@ from .isa.ops import Unit
 from .issue.issue import IssueStage
 from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
-from .layouts.probe import ASSERTIONS, counters_layout, probe_layout
+from .layouts.probe import ASSERTIONS, counters_layout, passed_over_layout, probe_layout
 from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
 from .observe.observer import Observer
@@ -29,8 +29,9 @@ class Sm(wiring.Component):
     ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position, ``fetch_policy`` among
     ``config.fetch_policies``; each exists only when there are several and must not change while ``busy``. ``mem``:
     requests out, responses in any order; see :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of
-    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang`` and ``hang_pc``: each warp's stall reason and the pc it issued
-    last. ``probe``, ``assertions`` and ``hang`` are there only where the config asks for them.
+    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang``, ``hang_pc`` and ``passed_over``: each warp's stall reason, the
+    pc it issued last, and whether it is starved. ``probe``, ``assertions`` and these three are there only where the
+    config asks for them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -58,6 +59,7 @@ class Sm(wiring.Component):
             members["probe"] = Out(probe_layout(config))
             members["hang"] = Out(data.ArrayLayout(4, config.warps))
             members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))
+            members["passed_over"] = Out(passed_over_layout(config))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -170,8 +172,9 @@ class Sm(wiring.Component):
         ]
         for source, names in (
             (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "fetch_waits",
-                        "unresolved", "head_nop", "fetch_valid", "fetch_warp", "missed", "miss", "miss_warp",
-                        "miss_line", "refill", "woken", "refill_line", "turn", "empty_pop", "miscounted", "starved")),
+                        "unresolved", "head_nop", "fetch_eligible", "fetch", "fetch_valid", "fetch_warp", "missed",
+                        "miss", "miss_warp", "miss_line", "refill", "woken", "refill_line", "turn", "empty_pop",
+                        "miscounted", "starved")),
             (issue, ("ready", "reason", "operands", "write_valid", "write", "clash")),
             (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
             (lsu, ("store_event", "overflow")),
@@ -187,4 +190,5 @@ class Sm(wiring.Component):
                 self.probe.eq(observer.probe),
                 self.hang.eq(observer.hang),
                 self.hang_pc.eq(observer.hang_pc),
+                self.passed_over.eq(observer.passed_over),
             ]

@@ -10,7 +10,7 @@ from amaranth.lib import data
 
 from hdl.config import SmConfig
 from hdl.layouts.execute import fault_layout
-from hdl.layouts.probe import ASSERTIONS, counters_layout, probe_layout
+from hdl.layouts.probe import ASSERTIONS, counters_layout, passed_over_layout, probe_layout
 
 __all__ = ["decode_records", "flatten", "layout_dtype", "record_words", "status_layout"]
 
@@ -27,6 +27,7 @@ def status_layout(config: SmConfig) -> data.StructLayout:
         "active": config.warps,
         "hang": data.ArrayLayout(4, config.warps),
         "hang_pc": data.ArrayLayout(32, config.warps),
+        "passed_over": passed_over_layout(config),
         "counters": counters_layout(),
         "assertions": len(ASSERTIONS),
     })

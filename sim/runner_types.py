@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from hdl.config import SmConfig
-from hdl.layouts.probe import StallReason
+from hdl.layouts.probe import STARVATION_CYCLES, StallReason
 
 from .iss import Fault
 from .kernel import Launch
@@ -64,18 +64,28 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class WarpState:
-    """What one warp did when a program was cut off; ``pc`` is that of the instruction it issued last."""
+    """What one warp did when a program was cut off; ``pc`` is that of the instruction it issued last.
+
+    ``starved``: the stages (``issue``, ``fetch``) whose policy, by its name, has passed the warp over for
+    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible.
+    """
 
     warp: int
     active: bool
     reason: StallReason
     pc: int
+    starved: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if not self.active:
             return f"warp {self.warp}: not active"
         reason = "runs" if self.reason is StallReason.NONE else f"waits: {self.reason.name.lower()}"
-        return f"warp {self.warp}: last issued {self.pc:#010x}, {reason}"
+        parts = [f"last issued {self.pc:#010x}", reason]
+        parts += [
+            f"starved: {policy} has passed it over at {stage} for {STARVATION_CYCLES} cycles or more"
+            for stage, policy in self.starved.items()
+        ]
+        return f"warp {self.warp}: {', '.join(parts)}"
 
 
 @dataclass(kw_only=True)

@@ -17,7 +17,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ValueChange
 
-from hdl.config import FaultCause, SmConfig
+from hdl.config import FaultCause
 from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout
 from sim.iss import Fault
 from sim.lockstep import LockStep, Mismatch
@@ -43,15 +43,22 @@ def _fault(status: np.void) -> Fault | None:
     return Fault(FaultCause(int(fault["cause"])), int(fault["warp"]), int(fault["pc"]), int(fault["address"]))
 
 
-def _hang(config: SmConfig, status: np.void) -> list[WarpState]:
-    active = int(status["active"])
+def _hang(job: Job, status: np.void) -> list[WarpState]:
+    config = job.config
+    policies = {"issue": config.policies[job.policy]}
+    if config.fetch_policies:
+        policies["fetch"] = config.fetch_policies[job.fetch_policy]
     return [
-        WarpState(warp, bool(active >> warp & 1), StallReason(int(status["hang"][warp])), int(status["hang_pc"][warp]))
+        WarpState(
+            warp, bool(status["active"] >> warp & 1), StallReason(int(status["hang"][warp])),
+            int(status["hang_pc"][warp]),
+            {stage: policy for stage, policy in policies.items() if status["passed_over"][stage] >> warp & 1},
+        )
         for warp in range(config.warps)
     ]
 
 
-def _verdict(config: SmConfig, status: np.void) -> dict[str, Any]:
+def _verdict(job: Job, status: np.void) -> dict[str, Any]:
     """The fields of RunResult that the SM's final status decides."""
     raised = int(status["assertions"])
     assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
@@ -64,7 +71,7 @@ def _verdict(config: SmConfig, status: np.void) -> dict[str, Any]:
         name = "ended" if status["ended"] else "hang"
     return {
         "status": name, "assertions": assertions, "fault": fault, "counters": _counters(status),
-        "hang": [] if name == "ended" else _hang(config, status),
+        "hang": [] if name == "ended" else _hang(job, status),
     }
 
 
@@ -123,7 +130,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     if box.finished:
         layout = status_layout(job.config)
         status = decode_words(box.status[None, : (layout.size + 31) // 32], layout)[0]
-        fields |= _verdict(job.config, status)
+        fields |= _verdict(job, status)
         observer.finish(memory, fields)
         if observer.mismatches:
             fields["status"] = "mismatch"

@@ -46,6 +46,7 @@ module metronome_top;
   wire [STATUS_FAULT_BITS-1:0] fault;
   wire [STATUS_HANG_BITS-1:0] hang;
   wire [STATUS_HANG_PC_BITS-1:0] hang_pc;
+  wire [STATUS_PASSED_OVER_BITS-1:0] passed_over;
   wire [STATUS_COUNTERS_BITS-1:0] counters;
   wire [STATUS_ASSERTIONS_BITS-1:0] assertions;
   wire [PROBE_BITS-1:0] probe;
@@ -54,6 +55,7 @@ module metronome_top;
   assign probe = '0;
   assign hang = '0;
   assign hang_pc = '0;
+  assign passed_over = '0;
 `endif
 `ifndef METRONOME_ASSERTIONS
   assign assertions = '0;
@@ -68,7 +70,7 @@ module metronome_top;
       .fetch_policy(fetch_policy[FETCH_POLICY_BITS-1:0]),
 `endif
 `ifdef METRONOME_PROBE
-      .probe, .hang, .hang_pc,
+      .probe, .hang, .hang_pc, .passed_over,
 `endif
 `ifdef METRONOME_ASSERTIONS
       .assertions,
@@ -130,6 +132,7 @@ module metronome_top;
         status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_FRONT_ACTIVE_LSB+:PROBE_FRONT_ACTIVE_BITS];
         status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = hang;
         status[STATUS_HANG_PC_LSB+:STATUS_HANG_PC_BITS] = hang_pc;
+        status[STATUS_PASSED_OVER_LSB+:STATUS_PASSED_OVER_BITS] = passed_over;
         status[STATUS_COUNTERS_LSB+:STATUS_COUNTERS_BITS] = counters;
         status[STATUS_ASSERTIONS_LSB+:STATUS_ASSERTIONS_BITS] = assertions;
         mailbox_finish(status, (STATUS_BITS + 31) / 32);

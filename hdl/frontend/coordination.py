@@ -24,8 +24,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     ``decoded_control``: a fetch of the warp reaches decode, ``turned``: and redirects those behind it;
     ``redirected``, ``resolved``: its control flow resolves in this cycle; ``halt``: a fault has stopped the SM.
 
-    Out: ``fetch`` and ``issue``, each one-hot or 0, with valid bit and number; ``eligible``: the set that issue chose
-    from; ``oracle_select``, with ``config.oracles``: what the oracles pick.
+    Out: ``fetch`` and ``issue``, each one-hot or 0, with valid bit and number; ``eligible`` and ``fetch_eligible``: the
+    sets that they were chosen from; ``oracle_select``, with ``config.oracles``: what the oracles pick.
     """
     warps = config.warps
     members: dict[str, In | Out] = {
@@ -40,6 +40,7 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
         "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),
         "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),
         "eligible": Out(warps),
+        "fetch_eligible": Out(warps),
     }
     for stage in ("fetch", "issue"):
         members |= {stage: Out(warps), f"{stage}_valid": Out(1), f"{stage}_warp": Out(config.warp_bits)}

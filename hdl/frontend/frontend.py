@@ -39,8 +39,8 @@ class FrontEnd(wiring.Component):
     ``release`` and ``activation`` act on selection from the next cycle on; ``halt`` stops it. ``fetch_waits`` and
     ``starved``: warps with nothing to issue because of a miss, or because their buffer is empty for another reason.
     ``oracle_select``, with ``config.oracles``: what osched1 and osched2 pick (one-hot or 0).
-    ``fetch_valid``, ``fetch_warp``, ``missed``, ``miss_line`` and ``woken`` are for the observer
-    (:func:`hdl.layouts.probe.probe_layout`). ``turn``: the warp whose fetch is redirected by a jump in decode.
+    ``fetch*``, ``missed``, ``miss_line`` and ``woken`` are for the observer (:func:`hdl.layouts.probe.probe_layout`).
+    ``turn``: the warp whose fetch is redirected by a jump in decode.
     ``empty_pop`` and ``miscounted`` (``swas``: buffer + in flight of the selected warp is not d; else: a full buffer
     is filled) may never be 1.
     """
@@ -60,6 +60,8 @@ class FrontEnd(wiring.Component):
             "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),
             "head_nop": Out(config.warps),
             "eligible": Out(config.warps),
+            "fetch_eligible": Out(config.warps),
+            "fetch": Out(config.warps),
             "select": Out(config.warps),
             "select_valid": Out(1),
             "select_warp": Out(config.warp_bits),
@@ -206,6 +208,8 @@ class FrontEnd(wiring.Component):
             self.miss_warp.eq(fetch.miss_warp),
             self.miss_line.eq(fetch.miss_pc[6:]),
             self.missed.eq(fetch.missed.any()),
+            self.fetch_eligible.eq(scheme.fetch_eligible),
+            self.fetch.eq(scheme.fetch),
             self.fetch_valid.eq(scheme.fetch_valid),
             self.fetch_warp.eq(scheme.fetch_warp),
             self.refill.eq(fetch.refill),

@@ -32,6 +32,7 @@ class SwasCoordination(wiring.Component):
             self.issue.eq(scheduler.select),
             self.issue_valid.eq(scheduler.select_valid),
             self.issue_warp.eq(scheduler.select_warp),
+            self.fetch_eligible.eq(self.eligible),
             self.fetch.eq(scheduler.select),
             self.fetch_valid.eq(scheduler.select_valid),
             self.fetch_warp.eq(scheduler.select_warp),

@@ -6,14 +6,20 @@ import enum
 
 from amaranth.lib import data
 
-from ..config import SmConfig
+from ..config import Coordination, SmConfig
 from .execute import writeback_layout
 
-__all__ = ["ASSERTIONS", "ORACLES", "StallReason", "counters_layout", "probe_layout"]
+__all__ = [
+    "ASSERTIONS", "ORACLES", "STARVATION_CYCLES", "StallReason", "counters_layout", "passed_over_layout",
+    "probe_layout",
+]
 
 
 #: osched1 and osched2 (docs/policies.md, "The oracles").
 ORACLES = 2
+
+#: A warp that a scheduler has passed over for so many cycles counts as starved in the report of a hang.
+STARVATION_CYCLES = 1024
 
 
 class StallReason(enum.IntEnum):
@@ -89,6 +95,12 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
             "valid": 1, "warp": warp, "pc": 32, "size": 2, "mask": config.threads, "address": lanes, "data": lanes,
         }),
     })
+
+
+def passed_over_layout(config: SmConfig) -> data.StructLayout:
+    """The warps that each scheduler starves (:class:`hdl.observe.starvation.PassedOver`), by what it selects for."""
+    stages = ("issue",) if config.coordination is Coordination.SWAS else ("issue", "fetch")
+    return data.StructLayout(dict.fromkeys(stages, config.warps))
 
 
 def counters_layout() -> data.StructLayout:

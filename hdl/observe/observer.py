@@ -9,8 +9,17 @@ from ..isa.ops import Unit
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.decoded import IssueInfo
 from ..layouts.execute import operands_layout, writeback_layout
-from ..layouts.probe import ASSERTIONS, ORACLES, StallReason, counters_layout, probe_layout
+from ..layouts.probe import (
+    ASSERTIONS,
+    ORACLES,
+    STARVATION_CYCLES,
+    StallReason,
+    counters_layout,
+    passed_over_layout,
+    probe_layout,
+)
 from .counters import Counters, StallAttribution
+from .starvation import PassedOver
 from .watch import Sticky
 
 __all__ = ["Observer"]
@@ -21,7 +30,7 @@ class Observer(wiring.Component):
 
     ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang`` is each
     warp's current stall reason, ``hang_pc`` the pc of the instruction that it issued last (where it started, before
-    the first).
+    the first); ``passed_over``: whom the schedulers starve.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -35,14 +44,15 @@ class Observer(wiring.Component):
             "active": In(warps), "eligible": In(warps), "select": In(warps), "select_valid": In(1),
             "select_warp": In(warp_bits), "select_nop": In(1), "select_info": In(IssueInfo), "fetch_waits": In(warps),
             "unresolved": In(warps), "waiting": In(warps), "starved": In(warps), "head_nop": In(warps),
-            "fetch_valid": In(1), "fetch_warp": In(warp_bits), "missed": In(1), "miss": In(1),
-            "miss_warp": In(warp_bits), "miss_line": In(26), "refill": In(1), "woken": In(1), "refill_line": In(26),
-            "turn": In(warps), "ready": In(warps), "resolution": In(resolution_layout(config)),
-            "activation": In(activation_layout(config)),
+            "resolution": In(resolution_layout(config)), "activation": In(activation_layout(config)),
+            # Its fetches.
+            "fetch_eligible": In(warps), "fetch": In(warps), "fetch_valid": In(1), "fetch_warp": In(warp_bits),
+            "missed": In(1), "miss": In(1), "miss_warp": In(warp_bits), "miss_line": In(26), "refill": In(1),
+            "woken": In(1), "refill_line": In(26), "turn": In(warps),
             # What the oracles pick, where there are any.
             "oracle_select": In(data.ArrayLayout(warps, ORACLES)),
             # Issue and execution.
-            "reason": In(data.ArrayLayout(4, warps)), "operands": In(operands_layout(config)),
+            "ready": In(warps), "reason": In(data.ArrayLayout(4, warps)), "operands": In(operands_layout(config)),
             "write_valid": In(1), "write": In(writeback_layout(config)), "taken": In(1),
             "retired": In(range(config.threads + 1)), "store_event": In(probe["store"].shape),
             # Never.
@@ -52,6 +62,7 @@ class Observer(wiring.Component):
             "probe": Out(probe),
             "hang": Out(data.ArrayLayout(4, warps)),
             "hang_pc": Out(data.ArrayLayout(32, warps)),
+            "passed_over": Out(passed_over_layout(config)),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -107,6 +118,7 @@ class Observer(wiring.Component):
                 m.d.sync += self.hang_pc[w].eq(self.activation.pc)
             with m.Elif(self.operands.valid & (self.operands.warp == w)):
                 m.d.sync += self.hang_pc[w].eq(self.operands.entry.pc)
+        self._starvation(m)
         front, issue, wb = self.probe.front, self.probe.issue, self.probe.wb
         m.d.comb += [
             front.select.eq(self.select_valid), front.select_warp.eq(self.select_warp),
@@ -126,3 +138,12 @@ class Observer(wiring.Component):
         ]
         if self._config.oracles:
             m.d.comb += front.oracles.eq(self.oracle_select)
+
+    def _starvation(self, m: Module) -> None:
+        stages = {"issue": (self.eligible, self.select), "fetch": (self.fetch_eligible, self.fetch)}
+        for name, _ in self.passed_over.shape():
+            eligible, select = stages[name]
+            m.submodules[f"{name}_starvation"] = part = PassedOver(warps=self._config.warps, cycles=STARVATION_CYCLES)
+            m.d.comb += [
+                part.eligible.eq(eligible), part.select.eq(select), self.passed_over[name].eq(part.passed_over),
+            ]

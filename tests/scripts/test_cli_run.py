@@ -121,13 +121,18 @@ def test_a_fault_without_debug_information_names_no_line(metronome, backend):
 
 
 def test_a_hang_is_status_4_and_says_what_each_warp_waits_for(metronome, backend):
-    states = [WarpState(0, True, StallReason.BARRIER, 0x8000_0040), WarpState(1, False, StallReason.IDLE, 0)]
+    states = [
+        WarpState(0, True, StallReason.BARRIER, 0x8000_0040), WarpState(1, False, StallReason.IDLE, 0),
+        WarpState(2, True, StallReason.NONE, 0x8000_0080, {"issue": "gtlo"}),
+    ]
     backend.update(status="hang", hang=states)
     done = metronome("run", "psort", "--json", "-")
     assert done.status == 4
     assert "700 cycles" in done.err
     assert "warp 0: last issued 0x80000040, waits: barrier" in done.err
     assert "warp 1: not active" in done.err
+    starved = "starved: gtlo has passed it over at issue for 1024 cycles or more"
+    assert f"warp 2: last issued 0x80000080, runs, {starved}" in done.err
     assert json.loads(done.out)["hang"] == [str(state) for state in states]
 
 

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.config import SmConfig
 from hdl.layouts.execute import fault_layout
 from hdl.layouts.memory import memory_request_layout, memory_response_layout
-from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout, probe_layout
+from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout, passed_over_layout, probe_layout
 
 __all__ = ["ASSERTS", "ENDS", "FAULTS", "HANGS", "StubSm", "stub_verilog"]
 
@@ -41,6 +41,7 @@ class StubSm(wiring.Component):
             ports |= {
                 "probe": Out(probe_layout(config)),
                 "hang": Out(data.ArrayLayout(4, config.warps)), "hang_pc": Out(data.ArrayLayout(32, config.warps)),
+                "passed_over": Out(passed_over_layout(config)),
             }
         if config.assertions:
             ports["assertions"] = Out(len(ASSERTIONS))
@@ -134,7 +135,7 @@ class StubSm(wiring.Component):
             if hasattr(self, "probe"):
                 with m.Case(HANGS):
                     m.d.comb += [self.probe.front.active.eq(0b10), self.hang[1].eq(StallReason.BARRIER)]
-                    m.d.comb += self.hang_pc[1].eq(self.start_pc)
+                    m.d.comb += [self.hang_pc[1].eq(self.start_pc), self.passed_over.issue.eq(0b10)]
 
 
 def stub_verilog(config: SmConfig) -> str:

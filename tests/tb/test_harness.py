@@ -99,7 +99,10 @@ def test_assertion():
 def test_hang():
     result = run_stub(Script(end=HANGS), max_cycles=321)
     assert (result.status, result.total_cycles) == ("hang", 321)
-    assert list(map(str, result.hang)) == ["warp 0: not active", "warp 1: last issued 0x80000000, waits: barrier"]
+    starved = "starved: lrr has passed it over at issue for 1024 cycles or more"
+    assert list(map(str, result.hang)) == [
+        "warp 0: not active", f"warp 1: last issued 0x80000000, waits: barrier, {starved}",
+    ]
 
 
 def test_many_programs_in_order_across_processes(monkeypatch):
