@@ -25,8 +25,8 @@ STARVATION_CYCLES = 1024
 class StallReason(enum.IntEnum):
     """Why no warp was selected in a cycle.
 
-    A warp has one reason; the SM's reason is the lowest number among those of its active warps, so that they add up to
-    the cycles in which nothing was selected.
+    A warp has one reason; the SM's reason is POLICY where a warp is eligible, else the lowest number among those of its
+    active warps, so that they add up to the cycles in which nothing was selected.
     """
 
     NONE = 0
@@ -50,6 +50,8 @@ class StallReason(enum.IntEnum):
     BUFFER = 9
     #: No warp is active (the last instructions drain), or the SM has stopped at a fault.
     IDLE = 10
+    #: A warp is eligible, but the policy selects nobody (``srr``, ``prr``). No warp's own reason.
+    POLICY = 11
 
 
 #: Hardware assertions, by bit of the SM's ``assertions`` output: each may never become 1.

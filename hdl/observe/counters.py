@@ -14,14 +14,15 @@ class StallAttribution(wiring.Component):
     """Each warp's reason for not being eligible, and the SM's reason for selecting nobody, combinational.
 
     ``head_reason`` is the scoreboard's judgement of each head. A warp that is active and eligible, and one that is
-    not active, has reason NONE. ``stall`` is NONE when a warp was selected, else the lowest number among the active
-    warps' reasons, IDLE if there is none.
+    not active, has reason NONE. ``stall`` is NONE when a warp was selected, POLICY when none was although there is an
+    ``eligible`` one, else the lowest number among the active warps' reasons, IDLE if there is none.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
             "active": In(config.warps),
+            "eligible": In(config.warps),
             "fetch_waits": In(config.warps),
             "starved": In(config.warps),
             "unresolved": In(config.warps),
@@ -51,12 +52,14 @@ class StallAttribution(wiring.Component):
                 m.d.comb += self.reason[w].eq(self.head_reason[w])
         found = {
             reason: Cat(self.reason[w] == reason for w in range(self._config.warps)).any()
-            for reason in StallReason if reason is not StallReason.NONE
+            for reason in StallReason if reason not in (StallReason.NONE, StallReason.POLICY)
         }
         m.d.comb += self.stall.eq(StallReason.IDLE)
         for reason in sorted(found, reverse=True):
             with m.If(found[reason]):
                 m.d.comb += self.stall.eq(reason)
+        with m.If(self.eligible.any()):
+            m.d.comb += self.stall.eq(StallReason.POLICY)
         with m.If(self.halt):
             m.d.comb += self.stall.eq(StallReason.IDLE)
         with m.If(self.selected):

@@ -70,7 +70,8 @@ class Observer(wiring.Component):
         config = self._config
         m.submodules.stalls = stalls = StallAttribution(config)
         m.d.comb += [
-            stalls.active.eq(self.active), stalls.fetch_waits.eq(self.fetch_waits), stalls.starved.eq(self.starved),
+            stalls.active.eq(self.active), stalls.eligible.eq(self.eligible),
+            stalls.fetch_waits.eq(self.fetch_waits), stalls.starved.eq(self.starved),
             stalls.unresolved.eq(self.unresolved), stalls.waiting.eq(self.waiting), stalls.head_nop.eq(self.head_nop),
             stalls.head_reason.eq(self.reason), stalls.halt.eq(self.halt), stalls.selected.eq(self.select_valid),
             self.hang.eq(stalls.reason),

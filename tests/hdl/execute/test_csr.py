@@ -239,7 +239,7 @@ def test_region_counters():
             value = rng.getrandbits(48)
             ctx.set(dut.counters[name], value)
             low[0xB03 + offset] = value
-        for reason in range(1, 10):
+        for reason in range(1, 12):
             value = rng.getrandbits(48)
             ctx.set(dut.counters.stalls[reason], value)
             low[0xB0B + reason - 1] = value

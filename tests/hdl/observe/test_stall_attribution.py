@@ -44,13 +44,16 @@ def test_attribution(warps):
                       for _ in range(warps)]
             heads = [rng.randrange(6) for _ in range(warps)]
             halt, selected = rng.random() < 0.05, rng.random() < 0.2
+            eligible = rng.randrange(1, 1 << warps) if rng.random() < 0.2 else 0
             for name in MASKS:
                 ctx.set(getattr(dut, name), sum(state[name] << w for w, state in enumerate(states)))
             ctx.set(dut.head_reason, heads)
+            ctx.set(dut.eligible, eligible)
             ctx.set(dut.halt, halt)
             ctx.set(dut.selected, selected)
             reasons = [_warp_reason(state, head) for state, head in zip(states, heads, strict=True)]
             expected = min((r for r in reasons if r is not StallReason.NONE), default=StallReason.IDLE)
+            expected = StallReason.POLICY if eligible else expected
             expected = StallReason.NONE if selected else StallReason.IDLE if halt else expected
             seen.add(expected)
             assert [ctx.get(dut.reason[w]) for w in range(warps)] == reasons, f"seed {warps}, case {number}: {states}"
