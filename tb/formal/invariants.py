@@ -1,0 +1,129 @@
+"""What makes the properties inductive: facts of every reachable state, each asserted along with the property."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from hdl.lib.onehot import one_hot, or_all
+from hdl.policies.gto_dispatch import GreedyOldestDispatch
+
+from .model import Held, Model
+
+__all__ = ["control_flow", "idle", "lookup", "miss_registers", "program_order", "ring", "rings", "selection"]
+
+
+def one(vector: Value) -> Value:
+    """Exactly one bit is set."""
+    return vector.any() & ((vector & (vector - 1)) == 0)
+
+
+def selection(model: Model) -> None:
+    """The registers of the policies that remember a warp name exactly one, those that keep an order keep an order."""
+    for scheduler, policy, state in model.policy_states():
+        for field in ("last", "pointer"):
+            if field in state.shape().members:
+                model.claim(f"{scheduler}: {field} is one warp", one(state[field]))
+        if policy == GreedyOldestDispatch.name:
+            pairs = combinations(range(model.config.warps), 2)
+            ahead = {pair: state.ahead[bit] for bit, pair in enumerate(pairs)}
+            circles = [
+                ahead[u, v] & ahead[v, w] & ~ahead[u, w] | ~ahead[u, v] & ~ahead[v, w] & ahead[u, w]
+                for u, v, w in combinations(range(model.config.warps), 3)
+            ]
+            if circles:
+                model.claim(f"{scheduler}: the order of activation has no circles", ~or_all(circles))
+
+
+def ring(model: Model) -> None:
+    """``swas``: buffer + in flight = d for the symbolic warp."""
+    _ring(model, "mine", model.warp, model.head(), model.mine_of(model.flags("filled")))
+
+
+def rings(model: Model) -> None:
+    """``swas``: buffer + in flight = d for every warp."""
+    heads, filled = model.heads(), model.flags("filled")
+    for w in range(model.config.warps):
+        _ring(model, f"warp {w}", Const(w), heads[w], filled[w])
+
+
+def _ring(model: Model, name: str, warp: Value, head: Value, filled: Value) -> None:
+    """Each slot is filled or one fetch is on its way to it, the youngest to the slot popped last."""
+    m, depth = model.m, model.config.buffer_depth
+    prefix = name.replace(" ", "_")
+    taken = []
+    younger = Signal(range(depth), name=f"{prefix}_younger_1")
+    for number, stage in enumerate(model.stages(), start=1):
+        its = Signal(name=f"{prefix}_stage_{number}")
+        expected = Signal(stage.slot.shape(), name=f"{prefix}_slot_{number}")
+        m.d.comb += [its.eq(stage.valid & (stage.warp == warp)), expected.eq(head - 1 - younger)]
+        model.claim(f"{name}: the fetch in stage {number} fills the slot that was popped for it",
+                    ~its | (stage.slot == expected))
+        taken.append(Mux(its, one_hot(stage.slot, depth), 0))
+        following = Signal(range(depth), name=f"{prefix}_younger_{number + 1}")
+        m.d.comb += following.eq(younger + its)
+        younger = following
+    model.claim(f"{name}: a slot is filled unless a fetch is on its way to it", filled == ~or_all(taken)[:depth])
+
+
+def lookup(model: Model) -> None:
+    """The first stage holds what was fetched in the last cycle."""
+    first = model.stages()[0]
+    live = first.valid & ~first.squashed
+    model.claim("the fetch in lookup is the one made in the last cycle, unless squashed",
+                Mux(live, one_hot(first.warp, model.config.warps), 0) == model.looked_up)
+
+
+def control_flow(model: Model) -> None:
+    """The design's record of unresolved control flow is the harness's."""
+    model.claim("unresolved from the issue of a control instruction to its resolution or release",
+                model.dut.unresolved == model.unresolved)
+
+
+def idle(model: Model, places: list[Held]) -> None:
+    """A warp that is not active (and whose end has resolved) holds only NOPs."""
+    ended = ~model.of_mine(model.dut.active | model.unresolved)
+    model.claim("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
+
+
+def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
+    """The non-NOPs in order, then the fetch pc, are the path from ``next_pc``, the pc of the next instruction."""
+    depth = len(places)
+    fetch_pc = model.mine_of(model.fetch_pcs())
+    following = [Signal(32, name=f"after_place_{number}") for number in range(depth)]
+    model.m.d.comb += [its.eq(place.pc + 4) for its, place in zip(following, places, strict=True)]
+    # One addition a claim, each of one variable: chains of them are what takes a solver long.
+    ahead = ~place_nops(places, 0, depth)
+    model.claim("a warp with only NOPs fetches the next pc", ahead | (fetch_pc == next_pc))
+    for k, place in enumerate(places):
+        first = place_nops(places, 0, k) & ~place.nop
+        last = ~place.nop & place_nops(places, k + 1, depth)
+        model.claim(f"place {k}, the first that is no NOP, holds the next pc", ~first | (place.pc == next_pc))
+        model.claim(f"place {k}, the last that is no NOP, comes before the fetch pc", ~last | (fetch_pc == following[k]))
+        for j in range(k):
+            adjacent = ~places[j].nop & place_nops(places, j + 1, k) & ~place.nop
+            model.claim(f"place {k} comes after place {j}, with NOPs between", ~adjacent | (place.pc == following[j]))
+
+
+def place_nops(places: list[Held], start: int, stop: int) -> Value:
+    """All places from ``start`` to before ``stop`` are NOPs."""
+    return Cat(place.nop for place in places[start:stop]).all()
+
+
+def miss_registers(model: Model) -> None:
+    """A miss register that memory owes an answer holds the line that was asked for; no two hold one line."""
+    misses = model.misses()
+    outstanding = model.environment.signal("", "outstanding")
+    model.claim("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
+    valid, sent = misses.valid, misses.sent
+    for tag in range(model.config.icache_mshrs):
+        model.claim(f"miss register {tag} has sent its request and has no answer iff memory owes one",
+                    (valid[tag] & sent[tag]) == model.owed[tag])
+        model.claim(f"miss register {tag} holds the line asked for",
+                    ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
+    for i, k in combinations(range(model.config.icache_mshrs), 2):
+        model.claim(f"miss registers {i} and {k} hold different lines",
+                    ~(valid[i] & valid[k]) | (misses.lines[i] != misses.lines[k]))
+    locked = misses.locked
+    model.claim("the request that is offered stands", ((locked & (locked - 1)) == 0) & ((locked & (~valid | sent)) == 0))

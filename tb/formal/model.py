@@ -1,0 +1,316 @@
+"""The front end in a free world: the design, what is assumed of its surroundings, and what every property refers to.
+
+All inputs are free in every cycle but for :class:`hdl.observe.environment.EnvironmentWatch`. The I-cache's tags and data
+are cut out: whether a lookup hits, and the word that it brings, are free too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Cover, Instance, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+
+from hdl.config import Coordination, SmConfig
+from hdl.frontend.buffers import slot_bits
+from hdl.frontend.fetch import stage_layout
+from hdl.frontend.frontend import FrontEnd
+from hdl.layouts.decoded import BufferEntry, IssueInfo
+from hdl.lib.onehot import one_hot, or_all, select
+from hdl.observe.environment import EnvironmentWatch
+from hdl.policies import POLICIES
+
+from .inside import Inside
+
+__all__ = ["Column", "Held", "Model"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one place of the symbolic warp's ring holds: a slot of its buffer, or the fetch that will fill the slot.
+
+    ``decoded``: it is in the buffer, so ``entry`` counts; before that only its pc is known.
+    """
+
+    nop: Value
+    decoded: Value
+    pc: Value
+    info: Value
+    entry: data.View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misses:
+    """The miss registers: one bit a register, a line each; ``waiting``: the warps that wait for a register.
+
+    A miss is ``wanted`` for ``warp`` (one-hot) and ``granted`` a register (one-hot) in this cycle.
+    """
+
+    valid: Signal
+    sent: Signal
+    locked: Signal
+    waiting: Signal
+    wanted: Signal
+    warp: Signal
+    granted: Signal
+    lines: list[Signal]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the counterexample's table: a signal of the harness and how to write its value.
+
+    ``kind``: number, mask (a set of warps), pc (hexadecimal), popped (whether it was a NOP) or ring (the places of a
+    warp's ring, the next to issue first: N a NOP, i an instruction, and in flight n and f). The cell is empty while the
+    signal ``when`` is 0.
+    """
+
+    title: str
+    signal: str
+    kind: str = "number"
+    when: str = ""
+
+
+class Model:
+    """The harness under construction; :mod:`tb.formal.properties` adds what is to be proved.
+
+    ``m`` is the module, ``dut`` the front end, ``inside`` its inner signals. ``mine`` is the one-hot symbolic warp: any
+    warp, but the same one for ever, so that what is proved of it is proved of each. Vectors have one bit a warp.
+    """
+
+    def __init__(self, config: SmConfig, front_end: type[FrontEnd] = FrontEnd) -> None:
+        self.config = config
+        self.m = Module()
+        # Without reset: the proof starts from the registers' initial values.
+        self.clock = ClockDomain("sync", reset_less=True)
+        self.m.domains += self.clock
+        self.dut = front_end(config)
+        self.inside = Inside(self.dut)
+        self.store = self.inside.component("fetch.store")
+        self.inside.cut("fetch.store")
+        self.m.submodules.frontend = self.inside.fragment
+        self.claims: dict[str, str] = {}
+        self.columns: list[Column] = []
+        self.covers: list[str] = []
+        self._choose_warp()
+        self._observe()
+        self._assume()
+        self._show_cycle()
+
+    def ports(self) -> list[Value]:
+        """The clock, and everything that is free."""
+        inputs = [Value.cast(value) for _, member, value in self.dut.signature.flatten(self.dut)
+                  if member.flow is wiring.In]
+        return [self.clock.clk, *inputs, Value.cast(self.store.hit), self.store.instruction, self.store.error]
+
+    def claim(self, text: str, holds: Value) -> None:
+        """Something to prove: ``holds`` in every cycle."""
+        name = f"claim_{len(self.claims)}"
+        signal = Signal(name=name, attrs={"keep": 1})
+        self.m.d.comb += [signal.eq(holds), Assert(signal)]
+        self.claims[name] = text
+
+    def cover(self, text: str, happens: Value) -> None:
+        """Something that must be possible under the assumptions."""
+        self.m.d.comb += Cover(happens)
+        self.covers.append(text)
+
+    def show(self, title: str, value: Value, kind: str = "number", when: Value | None = None) -> None:
+        """A column of the counterexample's table (:class:`Column`)."""
+        number = len(self.columns)
+        names = [f"show_{number}", "" if when is None else f"show_{number}_when"]
+        for name, shown in zip(names, (value, when), strict=True):
+            if shown is not None:
+                signal = Signal(Value.cast(shown).shape(), name=name, attrs={"keep": 1})
+                self.m.d.comb += signal.eq(shown)
+        self.columns.append(Column(title, names[0], kind, names[1]))
+
+    def of_mine(self, vector: Value) -> Value:
+        """The symbolic warp's bit."""
+        return (Value.cast(vector) & self.mine).any()
+
+    def mine_of(self, values: Sequence[Value]) -> Value:
+        """The symbolic warp's value."""
+        return select(self.mine, values)
+
+    def register(self, shape: object, name: str, init: object = 0) -> Signal:
+        """A register of the harness."""
+        return Signal(shape, name=name, init=init)
+
+    def _choose_warp(self) -> None:
+        config = self.config
+        self.warp = Signal(config.warp_bits)
+        self.mine = Signal(config.warps)
+        self.m.submodules.warp = Instance("$anyconst", p_WIDTH=config.warp_bits, o_Y=self.warp)
+        self.m.d.comb += [self.mine.eq(one_hot(self.warp, config.warps)), Assume(self.mine.any())]
+
+    def _observe(self) -> None:
+        """What happens in this cycle, each from ports or from the harness's own registers."""
+        m, config, dut = self.m, self.config, self.dut
+        scheme = self.inside.component("scheme")
+        resolution = dut.resolution
+        self.issued = dut.select
+        self.fetched = scheme.fetch
+        self.resolved = Signal(config.warps)
+        self.redirected = Signal(config.warps)
+        self.unresolved = self.register(config.warps, "expect_unresolved")
+        # The warp whose fetch looks up the I-cache in this cycle, unless it was squashed in the cycle of its request.
+        self.looked_up = self.register(config.warps, "expect_lookup")
+        self.missed = Signal(config.warps)
+        issues_control = Mux(dut.select_info.control & ~dut.select_nop, self.issued, 0)
+        m.d.comb += [
+            self.resolved.eq(Mux(resolution.valid, one_hot(resolution.warp, config.warps), 0)),
+            self.redirected.eq(Mux(resolution.redirect, self.resolved, 0)),
+            self.missed.eq(Mux(self.store.hit, 0, self.looked_up)),
+        ]
+        m.d.sync += [
+            self.unresolved.eq((self.unresolved | issues_control) & ~self.resolved & ~dut.release),
+            self.looked_up.eq(self.fetched & ~self.redirected),
+        ]
+
+    def _assume(self) -> None:
+        m, dut = self.m, self.dut
+        environment = EnvironmentWatch(self.config)
+        self.environment = Inside(environment)
+        m.submodules.environment = self.environment.fragment
+        request, response = dut.mem.request, dut.mem.response
+        m.d.comb += [
+            environment.active.eq(dut.active),
+            environment.unresolved.eq(self.unresolved),
+            environment.resolution.eq(dut.resolution),
+            environment.release.eq(dut.release),
+            environment.activation.eq(dut.activation),
+            environment.request.eq(request.valid & request.ready),
+            environment.request_tag.eq(request.payload.tag),
+            environment.answer.eq(response.valid & response.ready),
+            environment.answer_tag.eq(response.payload.tag),
+            Assume(environment.broken.as_value() == 0),
+        ]
+
+    def _show_cycle(self) -> None:
+        """What happens in a cycle, in the order in which a reader asks."""
+        dut = self.dut
+        pops = self.issued.any()
+        word = select(self.fetched, self.fetch_pcs())
+        self.show("warp in question", self.warp)
+        self.show("active", dut.active, "mask")
+        self.show("eligible", dut.eligible, "mask")
+        self.show("selected", dut.select, "mask")
+        self.show("pops", dut.select_nop, "popped", pops)
+        self.show("fetches", word, "pc", self.fetched.any())
+        self.show("misses", self.missed, "mask", self.missed.any())
+        self.show("redirect", self.redirected, "mask", self.redirected.any())
+        self.show("to", dut.resolution.target, "pc", self.redirected.any())
+        self.show("starts", dut.activation.warps, "mask", dut.activation.warps.any())
+        self.show("unresolved", dut.unresolved, "mask", dut.unresolved.any())
+        self.show("suspended", dut.suspended, "mask", dut.suspended.any())
+
+    # The symbolic warp's ring, place 0 the next to issue.
+
+    @property
+    def replaces(self) -> bool:
+        """Whether what breaks the flow becomes NOPs (``swas``)."""
+        return self.config.coordination is Coordination.SWAS
+
+    def ring(self, *, contents: bool) -> list[Held]:
+        """The d places of the symbolic warp, the oldest first; with ``contents`` also what the entries say."""
+        places = [self._place(number, contents=contents) for number in range(self.config.buffer_depth)]
+        self.show("its ring", Cat(Cat(place.nop, place.decoded) for place in places), "ring")
+        if contents:
+            for number, place in enumerate(places):
+                self.show(f"pc {number}", place.pc, "pc", ~place.nop)
+        return places
+
+    def head(self) -> Value:
+        """The slot of the symbolic warp's next instruction."""
+        return self.mine_of(self.heads())
+
+    def heads(self) -> list[Signal]:
+        """The head slot of every warp."""
+        return [self.inside.signal("buffers", f"head_{w}") for w in range(self.config.warps)]
+
+    def flags(self, name: str) -> list[Signal]:
+        """``filled`` or ``nop`` of every warp: one bit a slot."""
+        return [self.inside.signal("buffers", f"{name}_{w}") for w in range(self.config.warps)]
+
+    def stages(self) -> list[data.View]:
+        """The fetches under way, the youngest first."""
+        layout = stage_layout(self.config)
+        numbers = range(1, self.config.fetch_latency + 1)
+        return [self.inside.signal("fetch", f"fetch_{number}", layout) for number in numbers]
+
+    def _place(self, number: int, *, contents: bool) -> Held:
+        m, depth = self.m, self.config.buffer_depth
+        slot = Signal(slot_bits(self.config), name=f"slot_{number}")
+        m.d.comb += slot.eq(self.head() + number)
+        filled = self.mine_of(self.flags("filled")).bit_select(slot, 1)
+        flying = [(stage, self._is_for(stage, slot)) for stage in self.stages()]
+        held = Held(
+            nop=Signal(name=f"place_{number}_nop"), decoded=Signal(name=f"place_{number}_decoded"),
+            pc=Signal(32, name=f"place_{number}_pc"), info=Signal(IssueInfo.as_shape().size, name=f"info_{number}"),
+            entry=self.inside.look_at("buffers.entries", Cat(slot, self.warp), BufferEntry) if contents else None,
+        )
+        m.d.comb += [
+            held.decoded.eq(filled),
+            held.nop.eq(Mux(filled, self.mine_of(self.flags("nop")).bit_select(slot, 1),
+                            or_all([its & stage.squashed for stage, its in flying]))),
+        ]
+        if contents:
+            infos = [self.mine_of([self.inside.signal("buffers", f"info_{w}_{s}") for w in range(self.config.warps)])
+                     for s in range(depth)]
+            m.d.comb += [
+                held.info.eq(Array(infos)[slot]),
+                held.pc.eq(Mux(filled, held.entry.pc, or_all([Mux(its, stage.pc, 0) for stage, its in flying]))),
+            ]
+        return held
+
+    def _is_for(self, stage: data.View, slot: Value) -> Value:
+        return stage.valid & (stage.warp == self.warp) & (stage.slot == slot)
+
+    def policy_states(self) -> Iterator[tuple[str, str, data.View]]:
+        """The scheduler, the policy and the policy's registers, for each that has some."""
+        config = self.config
+        unified = {"scheduler": config.policies}
+        split = {"issuing": config.policies, "fetching": config.fetch_policies}
+        for scheduler, policies in (unified if self.replaces else split).items():
+            for name in policies:
+                layout = POLICIES[name](warps=config.warps).state_layout()
+                if layout.size:
+                    yield scheduler, name, self.inside.signal(f"scheme.{scheduler}", f"{name}_state", layout)
+
+    def issue_state(self) -> data.View:
+        """The registers of the policy that chooses who issues."""
+        return next(state for scheduler, _, state in self.policy_states() if scheduler != "fetching")
+
+    # Fetch, misses and memory.
+
+    def fetch_pcs(self) -> list[Value]:
+        """The fetch pc of every warp."""
+        return [self.dut.pc[w] for w in range(self.config.warps)]
+
+    def misses(self) -> Misses:
+        """The miss registers."""
+        path = "fetch.misses"
+        names = {"waiting": "_waiting"} | {name: name for name in ("valid", "sent", "locked", "wanted", "warp", "granted")}
+        lines = [self.inside.signal(path, f"line_{i}") for i in range(self.config.icache_mshrs)]
+        return Misses(lines=lines, **{field: self.inside.signal(path, name) for field, name in names.items()})
+
+    def track_requests(self) -> None:
+        """Remember what memory was asked for: ``owed`` and ``asked``, by tag; ``answered`` with ``answered_line``."""
+        m, config = self.m, self.config
+        request, response = self.dut.mem.request, self.dut.mem.response
+        self.owed = self.register(config.icache_mshrs, "expect_owed")
+        self.asked = [self.register(26, f"expect_asked_{tag}") for tag in range(config.icache_mshrs)]
+        self.answered, self.answered_line = Signal(), Signal(26)
+        m.d.comb += [
+            self.answered.eq(response.valid & response.ready),
+            self.answered_line.eq(Array(self.asked)[response.payload.tag]),
+        ]
+        with m.If(self.answered):
+            m.d.sync += self.owed.bit_select(response.payload.tag, 1).eq(0)
+        with m.If(request.valid & request.ready):
+            m.d.sync += [
+                self.owed.bit_select(request.payload.tag, 1).eq(1),
+                Array(self.asked)[request.payload.tag].eq(request.payload.line),
+            ]

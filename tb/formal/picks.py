@@ -1,0 +1,198 @@
+"""Every policy once more, as an order of the warps: the reference of P3.
+
+Written from docs/policies.md: a warp is picked if it is eligible and no eligible warp goes ahead of it. The registers are
+the harness's own and hold numbers; the invariants tie those of the design to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from hdl.lib.onehot import encode
+from hdl.policies.gto import AGE_BITS
+
+from .model import Model
+
+__all__ = ["ORDERS", "PickReference"]
+
+Ahead = Callable[[int, int], Value]
+
+
+@dataclass
+class Order:
+    """Who goes ahead of whom for v < w (else the other goes first), and who may be picked at all."""
+
+    ahead: Ahead
+    allowed: Value | None = None
+    invariants: list[tuple[str, Value]] = field(default_factory=list)
+
+
+def _last(model: Model) -> tuple[Signal, list[Value], list[tuple[str, Value]]]:
+    """The warp selected most recently: W-1 at first; the comparisons last < v; and that the design knows it too."""
+    warps = model.config.warps
+    last = model.register(range(warps), "expect_last", warps - 1)
+    with model.m.If(model.issued.any()):
+        model.m.d.sync += last.eq(encode(model.issued))
+    below = Signal(warps, name="expect_last_below")
+    model.m.d.comb += below.eq(Cat(last < v for v in range(warps)))
+    state = model.issue_state()
+    told = state.last == Cat(last == v for v in range(warps))
+    return last, [below[v] for v in range(warps)], [("the design knows the warp selected last", told)]
+
+
+def _loose_round_robin(below: Sequence[Value]) -> Ahead:
+    """First after last, going round: of v < w it is w exactly if last is one of v, ..., w-1."""
+    return lambda v, w: below[v] | ~below[w]
+
+
+def _greedy(last: Value, otherwise: Ahead) -> Ahead:
+    return lambda v, w: (last == v) | (last != w) & otherwise(v, w)
+
+
+def _number(v: int, w: int) -> Value:
+    return Const(1, 1)
+
+
+def _lowest(model: Model) -> Order:
+    return Order(_number)
+
+
+def _lrr(model: Model) -> Order:
+    _, below, invariants = _last(model)
+    return Order(_loose_round_robin(below), invariants=invariants)
+
+
+def _gtlrr(model: Model) -> Order:
+    last, below, invariants = _last(model)
+    return Order(_greedy(last, _loose_round_robin(below)), invariants=invariants)
+
+
+def _gtlo(model: Model) -> Order:
+    last, _, invariants = _last(model)
+    return Order(_greedy(last, _number), invariants=invariants)
+
+
+def _pointer(model: Model, takers: Value, moves: Value) -> Order:
+    """The pointer's warp or nobody; where it ``moves`` it goes to the first of ``takers`` after it, going round."""
+    m, warps = model.m, model.config.warps
+    pointer = model.register(range(warps), "expect_pointer")
+    with m.If(moves):
+        for distance in reversed(range(1, warps + 1)):
+            candidate = Signal(range(warps), name=f"expect_pointer_{distance}")
+            m.d.comb += candidate.eq(Mux(pointer + distance < warps, pointer + distance, pointer + distance - warps))
+            with m.If(takers.bit_select(candidate, 1)):
+                m.d.sync += pointer.eq(candidate)
+    here = Cat(pointer == v for v in range(warps))
+    told = model.issue_state().pointer == here
+    return Order(_number, allowed=here, invariants=[("the design knows whose turn it is", told)])
+
+
+def _srr(model: Model) -> Order:
+    return _pointer(model, model.dut.active, Const(1, 1))
+
+
+def _prr(model: Model) -> Order:
+    takers = Signal(model.config.warps, name="expect_takers")
+    model.m.d.comb += takers.eq(model.dut.active & ~model.dut.waiting)
+    done = Signal(name="expect_turn_done")
+    order = _pointer(model, takers, done)
+    model.m.d.comb += done.eq((order.allowed & (model.issued | ~takers)).any())
+    return order
+
+
+def _gto(model: Model) -> Order:
+    m, warps = model.m, model.config.warps
+    last, _, invariants = _last(model)
+    ages = [model.register(AGE_BITS, f"expect_age_{w}") for w in range(warps)]
+    state = model.issue_state()
+    for w, age in enumerate(ages):
+        with m.If((last == w) & ~model.issued[w]):
+            m.d.sync += age.eq(0)
+        with m.Elif(model.dut.eligible[w] & (age != (1 << AGE_BITS) - 1)):
+            m.d.sync += age.eq(age + 1)
+        invariants.append((f"the design knows the age of warp {w}", state.age[w] == age))
+    return Order(_greedy(last, lambda v, w: ages[v] >= ages[w]), invariants=invariants)
+
+
+def _gto_dispatch(model: Model) -> Order:
+    """Each warp's place in the order of activation: who starts goes to the end, together by number."""
+    m, warps = model.m, model.config.warps
+    last, _, invariants = _last(model)
+    starts = model.dut.activation.warps
+    places = [model.register(range(warps), f"expect_place_{w}", w) for w in range(warps)]
+    before = {(v, w): Signal(name=f"expect_{v}_before_{w}") for v in range(warps) for w in range(warps) if v != w}
+    for (v, w), its in before.items():
+        m.d.comb += its.eq(places[v] < places[w])
+    for w, place in enumerate(places):
+        stay = sum((~starts[v] & before[v, w] for v in range(warps) if v != w), Const(0, 1))
+        stayed = sum((~starts[v] for v in range(warps)), Const(0, 1))
+        lower = sum((starts[v] for v in range(w)), Const(0, 1))
+        m.d.sync += place.eq(Mux(starts[w], stayed + lower, stay))
+    ahead = model.issue_state().ahead
+    for bit, (v, w) in enumerate(combinations(range(warps), 2)):
+        invariants.append((f"the design knows which of warps {v} and {w} started first", ahead[bit] == before[v, w]))
+        invariants.append((f"warps {v} and {w} did not start together", places[v] != places[w]))
+    return Order(_greedy(last, lambda v, w: before[v, w]), invariants=invariants)
+
+
+def _pta(model: Model) -> Order:
+    config = model.config
+    lanes = [Signal(range(config.threads + 1), name=f"expect_lanes_{w}") for w in range(config.warps)]
+    for w, count in enumerate(lanes):
+        model.m.d.comb += count.eq(sum((model.dut.masks[w][lane] for lane in range(config.threads)), Const(0, 1)))
+    return Order(lambda v, w: lanes[v] >= lanes[w])
+
+
+def _icount(model: Model) -> Order:
+    _, below, invariants = _last(model)
+    fetched = model.inside.component("scheme").fetched
+    first = _loose_round_robin(below)
+
+    def ahead(v: int, w: int) -> Value:
+        return (fetched[v] < fetched[w]) | (fetched[v] == fetched[w]) & first(v, w)
+
+    return Order(ahead, invariants=invariants)
+
+
+ORDERS: dict[str, Callable[[Model], Order]] = {
+    "fixed": _lowest, "lrr": _lrr, "gtlrr": _gtlrr, "gtlo": _gtlo, "lo": _lowest, "srr": _srr, "prr": _prr, "gto": _gto,
+    "gto_dispatch": _gto_dispatch, "pta": _pta, "icount": _icount,
+}
+
+
+class PickReference:
+    """The policy of a model with one policy, following what the design selects."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        (name,) = model.config.policies
+        order = ORDERS[name](model)
+        warps = model.config.warps
+        self._order = order
+        ahead = {}
+        for v, w in combinations(range(warps), 2):
+            ahead[v, w] = Signal(name=f"{v}_ahead_of_{w}")
+            model.m.d.comb += ahead[v, w].eq(order.ahead(v, w))
+        # Who goes ahead of w, a bit for each warp.
+        self._before = [
+            Cat(ahead[v, w] if v < w else ~ahead[w, v] if v > w else Const(0, 1) for v in range(warps))
+            for w in range(warps)
+        ]
+
+    def add_invariants(self) -> None:
+        """Claim that the design's registers say what the reference's say."""
+        for text, holds in self._order.invariants:
+            self._model.claim(text, holds)
+
+    def pick(self, eligible: Value, name: str) -> Signal:
+        """Of the set ``eligible`` the warp that no other one goes ahead of, one-hot."""
+        picked = Signal(len(eligible), name=name)
+        allowed = eligible if self._order.allowed is None else eligible & self._order.allowed
+        self._model.m.d.comb += picked.eq(
+            Cat(allowed[w] & ~(allowed & before).any() for w, before in enumerate(self._before))
+        )
+        return picked

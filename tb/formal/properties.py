@@ -1,0 +1,203 @@
+"""P1 to P7 (design.md section 3) as claims on a :class:`tb.formal.model.Model`, each with the invariants it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from amaranth.hdl import Assume, Instance, Mux, Signal, Value
+
+from hdl.layouts.decoded import BufferEntry, IssueInfo
+from hdl.lib.onehot import encode, or_all
+
+from . import invariants
+from .model import Model
+from .picks import PickReference
+
+__all__ = ["PROPERTIES"]
+
+
+def together(model: Model) -> None:
+    """P1: a pop and a fetch of the same warp happen in the same cycle, never one alone."""
+    inside = model.inside
+    fetch, buffers = inside.component("fetch"), inside.component("buffers")
+    invariants.selection(model)
+    model.claim("the warps that pop are those that fetch", buffers.pop == model.fetched)
+    model.claim("the warps that pop are those that are selected", buffers.pop == model.issued)
+    model.claim("at most one warp pops", (buffers.pop & (buffers.pop - 1)) == 0)
+    model.claim("a request is made when a warp pops", fetch.request == buffers.pop.any())
+    model.claim("the design says when a warp is selected", model.dut.select_valid == buffers.pop.any())
+    popped = model.of_mine(buffers.pop)
+    for name, number in (("selected", model.dut.select_warp), ("popped", buffers.pop_warp),
+                         ("fetched", fetch.request_warp)):
+        model.claim(f"the number of the {name} warp is its number", ~popped | (number == model.warp))
+    model.claim("the fetch takes along the slot that is popped",
+                ~popped | (fetch.request_slot == model.head()) & (buffers.pop_slot == model.head()))
+    model.claim("the fetch is made at the warp's pc",
+                ~popped | (fetch.request_pc == model.mine_of(model.fetch_pcs())))
+
+
+def never_dry(model: Model) -> None:
+    """P2: a selected warp's buffer is never empty; no buffer overflows."""
+    buffers = model.inside.component("buffers")
+    invariants.selection(model)
+    invariants.rings(model)
+    model.claim("the buffer of a warp that pops is not empty", (buffers.pop & buffers.empty) == 0)
+    model.claim("no slot is filled that is filled already", ~buffers.overflow)
+    model.claim("the design's own watch is silent", ~(model.dut.empty_pop | model.dut.miscounted))
+
+
+def picks(model: Model) -> None:
+    """P3: the selection is the policy's pick on the eligible set, and on that set as if an empty buffer were ready."""
+    dut = model.dut
+    buffers = model.inside.component("buffers")
+    reference = PickReference(model)
+    may_run = dut.active & ~dut.suspended & ~model.missed & ~model.unresolved & ~dut.halt.replicate(model.config.warps)
+    eligible, widened = Signal(model.config.warps), Signal(model.config.warps)
+    model.m.d.comb += [
+        eligible.eq(may_run & (dut.head_nop | dut.ready)),
+        widened.eq(may_run & (dut.head_nop | dut.ready | buffers.empty)),
+    ]
+    invariants.lookup(model)
+    invariants.control_flow(model)
+    invariants.rings(model)
+    reference.add_invariants()
+    model.claim("the eligible set is what it should be", dut.eligible == eligible)
+    model.claim("the selection is the policy's pick", model.issued == reference.pick(eligible, "pick"))
+    model.claim("the selection is what the policy picks where an empty buffer counts as ready",
+                model.issued == reference.pick(widened, "widened_pick"))
+
+
+def program_order(model: Model) -> None:
+    """P4: the non-NOP instructions that a warp issues are its program order: none lost, doubled or wrong-path."""
+    m, dut = model.m, model.dut
+    places = model.ring(contents=True)
+    next_pc = model.register(32, "expect_pc")
+    issues = Signal()
+    m.d.comb += issues.eq(model.of_mine(model.issued) & ~dut.select_nop)
+    with m.If(model.of_mine(dut.activation.warps)):
+        m.d.sync += next_pc.eq(dut.activation.pc & ~3)
+    with m.Elif(model.of_mine(model.redirected)):
+        m.d.sync += next_pc.eq(dut.resolution.target & ~3)
+    with m.Elif(issues):
+        m.d.sync += next_pc.eq(next_pc + 4)
+    invariants.selection(model)
+    invariants.ring(model)
+    invariants.lookup(model)
+    invariants.control_flow(model)
+    invariants.idle(model, places)
+    invariants.program_order(model, places, next_pc)
+    model.claim("what issues is at the next pc", ~issues | (places[0].pc == next_pc))
+    model.claim("what issues belongs to an active warp with nothing unresolved",
+                ~issues | model.of_mine(dut.active & ~model.unresolved))
+    _same_entry(model, places, next_pc, issues)
+
+
+def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> None:
+    """The instruction issued is the one that was fetched at its pc, in the cycle of the pop and in the next one."""
+    m = model.m
+    pc, entry = Signal(32), Signal(BufferEntry)
+    fetch = model.inside.component("fetch")
+    m.submodules.some_pc = Instance("$anyconst", p_WIDTH=32, o_Y=pc)
+    m.submodules.some_entry = Instance("$anyconst", p_WIDTH=BufferEntry.as_shape().size, o_Y=entry)
+    brings = fetch.done & ~fetch.done_squashed & (fetch.entry.pc == pc)
+    m.d.comb += Assume(~brings | (fetch.entry.as_value() == entry.as_value()))
+    for number, place in enumerate(places):
+        kept = place.decoded & ~place.nop
+        model.claim(f"place {number} of the ring holds the instruction of its pc",
+                    ~kept | (place.pc != pc) | (place.entry.as_value() == entry.as_value()))
+        model.claim(f"place {number} of the ring shows the issue stage the same instruction",
+                    ~kept | (place.info == place.entry.decoded.info.as_value()))
+    issued, issued_pc = model.register(1, "expect_issued"), model.register(32, "expect_issued_pc")
+    issued_info = model.register(IssueInfo, "expect_issued_info", None)
+    m.d.sync += [issued.eq(issues), issued_pc.eq(next_pc), issued_info.eq(model.dut.select_info)]
+    out = model.dut.entry
+    model.claim("the entry that follows has the pc that issued", ~issued | (out.pc == issued_pc))
+    model.claim("the entry that follows is the instruction that was judged",
+                ~issued | (out.decoded.info.as_value() == Value.cast(issued_info)))
+    model.claim("the entry that follows is the instruction of its pc",
+                ~issued | (out.pc != pc) | (out.as_value() == entry.as_value()))
+
+
+def nops(model: Model) -> None:
+    """P5: a miss costs one NOP, a redirect leaves d, and nothing else makes one."""
+    m, dut, depth = model.m, model.dut, model.config.buffer_depth
+    places = model.ring(contents=False)
+    owed = model.register(range(depth + 1), "expect_nops", depth)
+    held = Signal(range(depth + 1))
+    m.d.comb += held.eq(sum(place.nop for place in places))
+    with m.If(model.of_mine(model.redirected)):
+        m.d.sync += owed.eq(depth)
+    with m.Else():
+        m.d.sync += owed.eq(owed + model.of_mine(model.missed) - (model.of_mine(model.issued) & dut.select_nop))
+    invariants.selection(model)
+    invariants.ring(model)
+    invariants.lookup(model)
+    invariants.control_flow(model)
+    invariants.idle(model, places)
+    model.claim("the warp holds as many NOPs as are owed", held == owed)
+
+
+def bounded_wait(model: Model) -> None:
+    """P6: lrr: while a warp is eligible, at most W-1 selections pass it by."""
+    m, warps = model.m, model.config.warps
+    waited = model.register(range(warps + 1), "expect_waited")
+    m.d.comb += []
+    with m.If(~model.of_mine(model.dut.eligible) | model.of_mine(model.issued)):
+        m.d.sync += waited.eq(0)
+    with m.Elif(model.issued.any() & (waited != warps)):
+        m.d.sync += waited.eq(waited + 1)
+    invariants.selection(model)
+    state = next(state for _, policy, state in model.policy_states() if policy == "lrr")
+    ahead = Signal(range(warps), name="ahead_of_mine")
+    last = Signal(range(warps), name="last_number")
+    m.d.comb += [
+        last.eq(encode(state.last)),
+        ahead.eq(Mux(last < model.warp, model.warp - last - 1, model.warp - last - 1 + warps)),
+    ]
+    model.claim("as many selections have passed as the round robin has come nearer", waited + ahead <= warps - 1)
+    model.claim("at most W-1 selections pass an eligible warp by", waited <= warps - 1)
+
+
+def suspended(model: Model) -> None:
+    """P7: a warp is suspended iff its newest fetch missed, is not squashed and its line is not there."""
+    m, dut = model.m, model.dut
+    places = model.ring(contents=False)
+    missed, line = model.register(1, "expect_suspended"), model.register(26, "expect_line")
+    model.track_requests()
+    fetched_pc = model.register(32, "expect_fetched_pc")
+    with m.If(model.of_mine(model.fetched)):
+        m.d.sync += fetched_pc.eq(model.mine_of(model.fetch_pcs()))
+    with m.If(model.of_mine(model.redirected)):
+        m.d.sync += missed.eq(0)
+    with m.Elif(model.of_mine(model.missed)):
+        m.d.sync += [missed.eq(~(model.answered & (model.answered_line == fetched_pc[6:]))), line.eq(fetched_pc[6:])]
+    with m.Elif(model.answered & (model.answered_line == line)):
+        m.d.sync += missed.eq(0)
+    invariants.selection(model)
+    invariants.ring(model)
+    invariants.lookup(model)
+    invariants.control_flow(model)
+    invariants.idle(model, places)
+    invariants.miss_registers(model)
+    first, misses = model.stages()[0], model.misses()
+    suspends = model.of_mine(dut.suspended)
+    model.claim("only a warp that is active, or has control flow unresolved, is suspended",
+                ~suspends | model.of_mine(dut.active | model.unresolved))
+    model.claim("the fetch in lookup is at the pc that was fetched last",
+                ~model.of_mine(model.looked_up) | (first.pc == fetched_pc))
+    model.claim("a warp waits for the line that it missed", ~suspends | (model.mine_of(model.fetch_pcs())[6:] == line))
+    model.claim("a warp is suspended iff its newest fetch missed and its line is not there", suspends == missed)
+    waits = model.of_mine(misses.waiting)
+    # The register that took the warp's miss: a witness is easier to follow than "one of the registers".
+    home = model.register(model.config.icache_mshrs, "expect_home")
+    taken = misses.wanted & model.of_mine(misses.warp) & misses.granted.any()
+    with m.If(taken):
+        m.d.sync += home.eq(misses.granted)
+    asked = or_all([home[i] & misses.valid[i] & (its == line) for i, its in enumerate(misses.lines)])
+    model.claim("only a suspended warp waits for a miss register", ~waits | suspends)
+    model.claim("a suspended warp's line is asked for, or it waits for a miss register", ~suspends | waits | asked)
+
+
+PROPERTIES: dict[str, Callable[[Model], None]] = {
+    "P1": together, "P2": never_dry, "P3": picks, "P4": program_order, "P5": nops, "P6": bounded_wait, "P7": suspended,
+}
