@@ -15,6 +15,7 @@ from .layouts.memory import memory_request_layout, memory_response_layout
 from .layouts.probe import ASSERTIONS, counters_layout, passed_over_layout, probe_layout
 from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
+from .observe.environment import EnvironmentWatch
 from .observe.observer import Observer
 from .observe.watch import FaultLatch
 
@@ -184,7 +185,7 @@ class Sm(wiring.Component):
         if self.config.oracles:
             m.d.comb += observer.oracle_select.eq(frontend.oracle_select)
         if self.config.assertions:
-            m.d.comb += self.assertions.eq(observer.assertions)
+            self._watch(m, observer, frontend, control)
         if self.config.probe:
             m.d.comb += [
                 self.probe.eq(observer.probe),
@@ -192,3 +193,21 @@ class Sm(wiring.Component):
                 self.hang_pc.eq(observer.hang_pc),
                 self.passed_over.eq(observer.passed_over),
             ]
+
+    def _watch(self, m: Module, observer: Observer, frontend: FrontEnd, control: ControlUnit) -> None:
+        """The assertions, those of the front end's surroundings among them."""
+        m.submodules.environment = environment = EnvironmentWatch(self.config)
+        request, response = frontend.mem.request, frontend.mem.response
+        m.d.comb += [
+            environment.active.eq(control.active),
+            environment.unresolved.eq(frontend.unresolved),
+            environment.resolution.eq(control.resolution),
+            environment.release.eq(control.release),
+            environment.activation.eq(control.activation),
+            environment.request.eq(request.valid & request.ready),
+            environment.request_tag.eq(request.payload.tag),
+            environment.answer.eq(response.valid & response.ready),
+            environment.answer_tag.eq(response.payload.tag),
+            observer.environment.eq(environment.broken),
+            self.assertions.eq(observer.assertions),
+        ]

@@ -12,6 +12,7 @@ from .backend import Backend, SimBackend, cache_problem
 from .bench import bench
 from .errors import Exit, UsageError
 from .kernels import kernels
+from .prove import prove
 from .run import run
 from .signals import Terminated, terminable
 from .stdout import BrokenOutput, guard_stdout
@@ -22,7 +23,7 @@ from .verilog import verilog
 __all__ = ["app", "main"]
 
 #: Subcommands that design.md section 8 names and this version does not have.
-LATER = ("predict", "trace", "report", "prove")
+LATER = ("predict", "trace", "report")
 #: Set to show where an internal error arose.
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., int]] = {
     "kernels": kernels, "run": run, "verilog": verilog, "sweep": sweep, "bench": bench, "synth": synth,
+    "prove": prove,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name)(_function)

@@ -25,6 +25,7 @@ __all__ = [
     "configure",
     "input_file",
     "json_target",
+    "listed",
     "positive",
     "preset_config",
     "within",
@@ -58,6 +59,20 @@ def choose(option: str, value: str, built: Collection[str], later: Collection[st
     if value in later:
         raise UsageError(f"{option} {value} is not in this version: use {allowed}")
     raise UsageError(f"{option}: unknown name {value!r}: use {allowed}")
+
+
+def listed(option: str, text: str) -> list[str]:
+    """The names of a list with commas, each once.
+
+    Raises
+    ------
+    UsageError
+        For an empty name.
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise UsageError(f"{option}: an empty name in {text!r}: write NAME,NAME,..")
+    return list(dict.fromkeys(names))
 
 
 def positive(option: str, value: int | None) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .backend import backend_of
-from .errors import Exit, UsageError
+from .errors import Exit
 from .options import (
     MAX_LATENCY,
     JsonOption,
@@ -20,6 +20,7 @@ from .options import (
     choose,
     configure,
     json_target,
+    listed,
     positive,
     within,
 )
@@ -30,14 +31,6 @@ from .run import MAX_CYCLES, MEMORIES
 from .schemes import Scheme, coordinate, schemes
 
 __all__ = ["sweep"]
-
-
-def _names(option: str, text: str) -> list[str]:
-    """The names of a list with commas, each once."""
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise UsageError(f"{option}: an empty name in {text!r}: write NAME,NAME,..")
-    return list(dict.fromkeys(names))
 
 
 def _share(part: int | None, cycles: int | None) -> str:
@@ -97,8 +90,8 @@ def sweep(
     within("--seed", seed, 0)
     positive("--size", size)
     asked = list(schemes(
-        _names("--mode", mode), [] if fetch is None else _names("--fetch", fetch), _names("--issue", issue),
-        _names("--prediction", prediction),
+        listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
+        listed("--prediction", prediction),
     ))
     base = configure(preset, warps, threads)
     target = json_target(json_file)

@@ -9,7 +9,12 @@ from ..layouts.control import activation_layout, resolution_layout
 from ..lib.onehot import one_hot
 from ..memory.port import icache_tag_bits
 
-__all__ = ["EnvironmentWatch"]
+__all__ = ["EnvironmentWatch", "environment_layout"]
+
+
+def environment_layout() -> data.StructLayout:
+    """What may be broken, in the order of :data:`hdl.layouts.probe.ASSERTIONS`."""
+    return data.StructLayout(dict.fromkeys(("resolution", "release", "activation", "active", "answer"), 1))
 
 
 class EnvironmentWatch(wiring.Component):
@@ -41,8 +46,7 @@ class EnvironmentWatch(wiring.Component):
             "request_tag": In(tags),
             "answer": In(1),
             "answer_tag": In(tags),
-            "broken": Out(data.StructLayout(dict.fromkeys(
-                ("resolution", "release", "activation", "active", "answer"), 1))),
+            "broken": Out(environment_layout()),
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -19,6 +19,7 @@ from ..layouts.probe import (
     probe_layout,
 )
 from .counters import Counters, StallAttribution
+from .environment import environment_layout
 from .starvation import PassedOver
 from .watch import Sticky
 
@@ -57,6 +58,7 @@ class Observer(wiring.Component):
             "retired": In(range(config.threads + 1)), "store_event": In(probe["store"].shape),
             # Never.
             "empty_pop": In(1), "miscounted": In(1), "clash": In(1), "overflow": In(1),
+            "environment": In(environment_layout()),
             "counters": Out(counters_layout()),
             "assertions": Out(len(ASSERTIONS)),
             "probe": Out(probe),
@@ -83,7 +85,7 @@ class Observer(wiring.Component):
             m.d.comb += [
                 sticky.bits.eq(Cat(
                     self.empty_pop, self.miscounted, several, self.clash, self.overflow,
-                    (self.select & ~self.active).any(),
+                    (self.select & ~self.active).any(), self.environment,
                 )),
                 self.assertions.eq(sticky.seen),
             ]

@@ -5,6 +5,8 @@ yosys runs as WebAssembly, which sees relative paths only, so every run has a fo
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import importlib.metadata
 import json
@@ -25,14 +27,15 @@ from hdl.config import Coordination, Prediction, SmConfig
 from hdl.frontend.frontend import FrontEnd
 from sim.build import cache_folder
 
+from .induction import step_queries, trace_query, trace_values, unproved
 from .model import Column, Model
 from .properties import PROPERTIES
-from .witness import Counterexample, read_trace
+from .witness import Counterexample, make_table, read_trace
 
 __all__ = ["Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove"]
 
 #: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
-SEARCH, SEARCH_SECONDS = 24, 20
+SEARCH, SEARCH_SECONDS = 24, 15
 _SCRIPT = (
     "read_rtlil top.il; prep -flatten -top top; memory_nordff; async2sync; chformal -lower; dffunmap; opt_clean; "
     "write_smt2 -wires top.smt2"
@@ -69,6 +72,7 @@ class Case:
 class Problem:
     """A property of a design for the solver: the RTLIL, the text of each claim and the columns of a trace."""
 
+    name: str
     text: str
     claims: dict[str, str]
     columns: tuple[Column, ...]
@@ -90,13 +94,22 @@ class Proof:
     cached: bool = False
     counterexample: Counterexample | None = None
 
+    def as_json(self) -> dict[str, object]:
+        """The row of the table; a counterexample with it where there is one."""
+        row = {**dataclasses.asdict(self.case), "method": self.method, "depth": self.depth, "seconds": self.seconds,
+               "result": self.result, "cached": self.cached}
+        if (found := self.counterexample) is not None:
+            cycles = [dict(zip(found.titles, cells, strict=True)) for cells in found.rows]
+            row["counterexample"] = {"violated": found.violated, "reachable": found.reachable, "cycles": cycles}
+        return row
+
 
 def problem(case: Case, front_end: type[FrontEnd] = FrontEnd) -> Problem:
     """The property of ``case`` on ``front_end``."""
     model = Model(case.config(), front_end)
     PROPERTIES[case.property](model)
     text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
-    return Problem(text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
+    return Problem(case.property, text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
 
 
 def _run(command: list[str], folder: Path, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
@@ -150,18 +163,36 @@ def bounded_check(target: Problem, cycles: int) -> Counterexample | None:
 def _search(target: Problem, folder: Path, cycles: int, seconds: float | None = None) -> Counterexample | None:
     if _solve(folder, "-t", str(cycles), seconds=seconds):
         return None
-    return read_trace((folder / "trace.vcd").read_text(), target.claims, target.columns, reachable=True)
+    return read_trace((folder / "trace.vcd").read_text(), target.claims, target.columns)
+
+
+def _ask(script: str, folder: Path) -> str:
+    (folder / "question.smt2").write_text(script)
+    done = _run([_program("yices-smt2"), "--incremental", "question.smt2"], folder)
+    if done.returncode != 0 or "(error" in done.stdout:
+        raise _failed("yices", done)
+    return done.stdout
 
 
 def _induction(target: Problem, folder: Path, depth: int) -> Counterexample | None:
     """The base case (``depth`` cycles from reset), then the step; None if both hold."""
-    if (found := _search(target, folder, depth)) is not None or _solve(folder, "-i", "-t", str(depth)):
+    if (found := _search(target, folder, depth)) is not None:
         return found
-    step = read_trace((folder / "trace.vcd").read_text(), target.claims, target.columns, reachable=False)
+    smt2 = (folder / "top.smt2").read_text()
+    claims, questions = step_queries(smt2, depth)
     try:
-        return _search(target, folder, SEARCH, SEARCH_SECONDS) or step
-    except subprocess.TimeoutExpired:
-        return step
+        failing = unproved(claims, _ask(questions, folder))
+        if not failing:
+            return None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if (found := _search(target, folder, SEARCH, SEARCH_SECONDS)) is not None:
+                return found
+        names = [*target.claims, *(column.signal for column in target.columns),
+                 *(column.when for column in target.columns if column.when)]
+        steps = trace_values(_ask(trace_query(smt2, depth, failing[0], names), folder), depth, names)
+    except ValueError as error:
+        raise ProofError(f"the induction step of {target.name}: {error}") from None
+    return make_table(steps, target.claims, target.columns, reachable=False)
 
 
 def _key(target: Problem, depth: int) -> str:

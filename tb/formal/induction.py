@@ -8,18 +8,15 @@ The input is what yosys' write_smt2 makes of the module ``top``: a state type ``
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["step_queries", "unproved"]
+__all__ = ["step_queries", "trace_query", "trace_values", "unproved"]
 
 _CLAIM = re.compile(r"^; yosys-smt2-assert (\d+) ", re.MULTILINE)
 
 
-def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
-    """The claims, and a script that asks of each: may it fail after ``depth`` cycles in which all of them hold?
-
-    The first question of the script is whether there is such a path at all: its answer has to be "sat".
-    """
-    claims = [int(number) for number in _CLAIM.findall(smt2)]
+def _path(smt2: str, depth: int) -> list[str]:
+    """States s0 to s<depth> that follow each other, the claims assumed in all but the last."""
     logic = "QF_AUFBV" if "(Array " in smt2 else "QF_UFBV"
     lines = [f"(set-logic {logic})", smt2]
     for step in range(depth + 1):
@@ -28,10 +25,36 @@ def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
             lines.append(f"(assert (|top_a| s{step}))")
         if step:
             lines.append(f"(assert (|top_t| s{step - 1} s{step}))")
-    lines.append("(check-sat)")
+    return lines
+
+
+def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
+    """The claims, and a script that asks of each whether it may fail after ``depth`` cycles in which all of them hold.
+
+    The first question of the script is whether there is such a path at all: its answer has to be "sat".
+    """
+    claims = [int(number) for number in _CLAIM.findall(smt2)]
+    lines = [*_path(smt2, depth), "(check-sat)"]
     for claim in claims:
         lines += ["(push 1)", f"(assert (not (|top_a {claim}| s{depth})))", "(check-sat)", "(pop 1)"]
     return claims, "\n".join([*lines, "(exit)", ""])
+
+
+def trace_query(smt2: str, depth: int, claim: int, signals: Sequence[str]) -> str:
+    """A script that asks for the values of ``signals`` on a path at the end of which ``claim`` fails."""
+    asked = [f"(get-value ((|top_n {name}| s{step})))" for step in range(depth + 1) for name in signals]
+    lines = [*_path(smt2, depth), f"(assert (not (|top_a {claim}| s{depth})))", "(check-sat)"]
+    return "\n".join(["(set-option :produce-models true)", *lines, *asked, "(exit)", ""])
+
+
+def trace_values(answer: str, depth: int, signals: Sequence[str]) -> list[dict[str, int]]:
+    """What the solver answers to :func:`trace_query`, by cycle and name."""
+    values = [int(bits, 2) if bits else int(truth == "true")
+              for bits, truth in re.findall(r"(?:#b([01]+)|\b(true|false))\s*\)\s*\)", answer)]
+    if len(values) != (depth + 1) * len(signals):
+        raise ValueError(f"the solver gave {len(values)} values for {(depth + 1) * len(signals)} questions")
+    rows = [values[start : start + len(signals)] for start in range(0, len(values), len(signals))]
+    return [dict(zip(signals, row, strict=True)) for row in rows]
 
 
 def unproved(claims: list[int], answers: str) -> list[int]:

@@ -11,7 +11,7 @@ from hdl.policies.gto_dispatch import GreedyOldestDispatch
 
 from .model import Held, Model
 
-__all__ = ["control_flow", "idle", "lookup", "miss_registers", "program_order", "ring", "rings", "selection"]
+__all__ = ["control_flow", "flight", "idle", "miss_registers", "program_order", "ring", "rings", "selection"]
 
 
 def one(vector: Value) -> Value:
@@ -67,12 +67,12 @@ def _ring(model: Model, name: str, warp: Value, head: Value, filled: Value) -> N
     model.claim(f"{name}: a slot is filled unless a fetch is on its way to it", filled == ~or_all(taken)[:depth])
 
 
-def lookup(model: Model) -> None:
-    """The first stage holds what was fetched in the last cycle."""
-    first = model.stages()[0]
-    live = first.valid & ~first.squashed
-    model.claim("the fetch in lookup is the one made in the last cycle, unless squashed",
-                Mux(live, one_hot(first.warp, model.config.warps), 0) == model.looked_up)
+def flight(model: Model) -> None:
+    """The stages hold what was fetched in the last three cycles; what has become a NOP is marked."""
+    for number, (stage, live) in enumerate(zip(model.stages(), model.live, strict=True), start=1):
+        kept = stage.valid & ~stage.squashed
+        model.claim(f"stage {number} holds the fetch of {number} cycles ago, unless it has become a NOP",
+                    Mux(kept, one_hot(stage.warp, model.config.warps), 0) == live)
 
 
 def control_flow(model: Model) -> None:
@@ -92,7 +92,7 @@ def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
     depth = len(places)
     fetch_pc = model.mine_of(model.fetch_pcs())
     following = [Signal(32, name=f"after_place_{number}") for number in range(depth)]
-    model.m.d.comb += [its.eq(place.pc + 4) for its, place in zip(following, places, strict=True)]
+    model.m.d.comb += [its.eq(place.pc + place.step & ~3) for its, place in zip(following, places, strict=True)]
     # One addition a claim, each of one variable: chains of them are what takes a solver long.
     ahead = ~place_nops(places, 0, depth)
     model.claim("a warp with only NOPs fetches the next pc", ahead | (fetch_pc == next_pc))
@@ -100,7 +100,8 @@ def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
         first = place_nops(places, 0, k) & ~place.nop
         last = ~place.nop & place_nops(places, k + 1, depth)
         model.claim(f"place {k}, the first that is no NOP, holds the next pc", ~first | (place.pc == next_pc))
-        model.claim(f"place {k}, the last that is no NOP, comes before the fetch pc", ~last | (fetch_pc == following[k]))
+        model.claim(f"place {k}, the last that is no NOP, comes before the fetch pc",
+                    ~last | (fetch_pc == following[k]))
         for j in range(k):
             adjacent = ~places[j].nop & place_nops(places, j + 1, k) & ~place.nop
             model.claim(f"place {k} comes after place {j}, with NOPs between", ~adjacent | (place.pc == following[j]))
@@ -126,4 +127,5 @@ def miss_registers(model: Model) -> None:
         model.claim(f"miss registers {i} and {k} hold different lines",
                     ~(valid[i] & valid[k]) | (misses.lines[i] != misses.lines[k]))
     locked = misses.locked
-    model.claim("the request that is offered stands", ((locked & (locked - 1)) == 0) & ((locked & (~valid | sent)) == 0))
+    model.claim("the request that is offered stands",
+                ((locked & (locked - 1)) == 0) & ((locked & (~valid | sent)) == 0))

@@ -1,7 +1,7 @@
 """The front end in a free world: the design, what is assumed of its surroundings, and what every property refers to.
 
-All inputs are free in every cycle but for :class:`hdl.observe.environment.EnvironmentWatch`. The I-cache's tags and data
-are cut out: whether a lookup hits, and the word that it brings, are free too.
+All inputs are free in every cycle but for :class:`hdl.observe.environment.EnvironmentWatch`. The I-cache's tags and
+data are cut out: whether a lookup hits, and the word that it brings, are free too.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Cover, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Cover, Instance, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
-from hdl.config import Coordination, SmConfig
+from hdl.config import Coordination, Prediction, SmConfig
 from hdl.frontend.buffers import slot_bits
 from hdl.frontend.fetch import stage_layout
 from hdl.frontend.frontend import FrontEnd
@@ -36,6 +36,7 @@ class Held:
     nop: Value
     decoded: Value
     pc: Value
+    step: Value
     info: Value
     entry: data.View
 
@@ -155,19 +156,40 @@ class Model:
         self.resolved = Signal(config.warps)
         self.redirected = Signal(config.warps)
         self.unresolved = self.register(config.warps, "expect_unresolved")
-        # The warp whose fetch looks up the I-cache in this cycle, unless it was squashed in the cycle of its request.
-        self.looked_up = self.register(config.warps, "expect_lookup")
-        self.missed = Signal(config.warps)
+        # Whose fetch, made one, two and three cycles ago, has not become a NOP.
+        self.live = [self.register(config.warps, f"expect_live_{number}") for number in (1, 2, 3)]
+        self.missed, self.turned = Signal(config.warps), Signal(config.warps)
+        last = self.stages()[-1]
+        self.follows, self.target = self._predict(last.pc)
         issues_control = Mux(dut.select_info.control & ~dut.select_nop, self.issued, 0)
         m.d.comb += [
             self.resolved.eq(Mux(resolution.valid, one_hot(resolution.warp, config.warps), 0)),
             self.redirected.eq(Mux(resolution.redirect, self.resolved, 0)),
-            self.missed.eq(Mux(self.store.hit, 0, self.looked_up)),
+            self.missed.eq(Mux(self.store.hit, 0, self.live[0])),
+            self.turned.eq(Mux(self.follows, self.live[2] & ~self.redirected, 0)),
         ]
+        squashed = self.redirected | self.turned
         m.d.sync += [
             self.unresolved.eq((self.unresolved | issues_control) & ~self.resolved & ~dut.release),
-            self.looked_up.eq(self.fetched & ~self.redirected),
+            self.live[0].eq(self.fetched & ~squashed),
+            self.live[1].eq(self.live[0] & ~self.missed & ~squashed),
+            self.live[2].eq(self.live[1] & ~squashed),
         ]
+
+    def _predict(self, pc: Value) -> tuple[Signal, Signal]:
+        """Whether the word in decode is a ``jal`` or a backward branch that is followed, and its target."""
+        follows, target = Signal(name="expect_follows"), Signal(32, name="expect_target")
+        if self.config.prediction is Prediction.BTFN:
+            word, sign = self.store.instruction, self.store.instruction[31]
+            jal = word[:7] == 0b1101111
+            branch = (word[:7] == 0b1100011) & (word[13:15] != 1)
+            forward = Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12))
+            backward = Cat(Const(0, 1), word[8:12], word[25:31], word[7], sign.replicate(20))
+            self.m.d.comb += [
+                follows.eq(~self.store.error & (jal | branch & sign)),
+                target.eq(pc + Mux(jal, forward, backward)),
+            ]
+        return follows, target
 
     def _assume(self) -> None:
         m, dut = self.m, self.dut
@@ -202,6 +224,7 @@ class Model:
         self.show("misses", self.missed, "mask", self.missed.any())
         self.show("redirect", self.redirected, "mask", self.redirected.any())
         self.show("to", dut.resolution.target, "pc", self.redirected.any())
+        self.show("jumps in decode", self.turned, "mask", self.turned.any())
         self.show("starts", dut.activation.warps, "mask", dut.activation.warps.any())
         self.show("unresolved", dut.unresolved, "mask", dut.unresolved.any())
         self.show("suspended", dut.suspended, "mask", dut.suspended.any())
@@ -248,7 +271,8 @@ class Model:
         flying = [(stage, self._is_for(stage, slot)) for stage in self.stages()]
         held = Held(
             nop=Signal(name=f"place_{number}_nop"), decoded=Signal(name=f"place_{number}_decoded"),
-            pc=Signal(32, name=f"place_{number}_pc"), info=Signal(IssueInfo.as_shape().size, name=f"info_{number}"),
+            pc=Signal(32, name=f"place_{number}_pc"), step=Signal(32, name=f"place_{number}_step"),
+            info=Signal(IssueInfo.as_shape().size, name=f"info_{number}"),
             entry=self.inside.look_at("buffers.entries", Cat(slot, self.warp), BufferEntry) if contents else None,
         )
         m.d.comb += [
@@ -261,6 +285,7 @@ class Model:
                      for s in range(depth)]
             m.d.comb += [
                 held.info.eq(Array(infos)[slot]),
+                held.step.eq(Mux(filled & held.entry.decoded.predicted, held.entry.decoded.imm, 4)),
                 held.pc.eq(Mux(filled, held.entry.pc, or_all([Mux(its, stage.pc, 0) for stage, its in flying]))),
             ]
         return held
@@ -292,7 +317,8 @@ class Model:
     def misses(self) -> Misses:
         """The miss registers."""
         path = "fetch.misses"
-        names = {"waiting": "_waiting"} | {name: name for name in ("valid", "sent", "locked", "wanted", "warp", "granted")}
+        plain = ("valid", "sent", "locked", "wanted", "warp", "granted")
+        names = {"waiting": "_waiting", **{name: name for name in plain}}
         lines = [self.inside.signal(path, f"line_{i}") for i in range(self.config.icache_mshrs)]
         return Misses(lines=lines, **{field: self.inside.signal(path, name) for field, name in names.items()})
 

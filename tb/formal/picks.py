@@ -1,7 +1,7 @@
 """Every policy once more, as an order of the warps: the reference of P3.
 
-Written from docs/policies.md: a warp is picked if it is eligible and no eligible warp goes ahead of it. The registers are
-the harness's own and hold numbers; the invariants tie those of the design to them.
+Written from docs/policies.md: a warp is picked if it is eligible and no eligible warp goes ahead of it. The
+registers are the harness's own and hold numbers; the invariants tie those of the design to them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from amaranth.hdl import Assume, Instance, Mux, Signal, Value
 
 from hdl.layouts.decoded import BufferEntry, IssueInfo
-from hdl.lib.onehot import encode, or_all
+from hdl.layouts.probe import ORACLES
+from hdl.lib.onehot import encode
 
 from . import invariants
 from .model import Model
@@ -57,7 +58,7 @@ def picks(model: Model) -> None:
         eligible.eq(may_run & (dut.head_nop | dut.ready)),
         widened.eq(may_run & (dut.head_nop | dut.ready | buffers.empty)),
     ]
-    invariants.lookup(model)
+    invariants.flight(model)
     invariants.control_flow(model)
     invariants.rings(model)
     reference.add_invariants()
@@ -65,6 +66,8 @@ def picks(model: Model) -> None:
     model.claim("the selection is the policy's pick", model.issued == reference.pick(eligible, "pick"))
     model.claim("the selection is what the policy picks where an empty buffer counts as ready",
                 model.issued == reference.pick(widened, "widened_pick"))
+    for number in range(ORACLES):
+        model.claim(f"osched{number + 1} picks what is selected", dut.oracle_select[number] == model.issued)
 
 
 def program_order(model: Model) -> None:
@@ -79,13 +82,21 @@ def program_order(model: Model) -> None:
     with m.Elif(model.of_mine(model.redirected)):
         m.d.sync += next_pc.eq(dut.resolution.target & ~3)
     with m.Elif(issues):
-        m.d.sync += next_pc.eq(next_pc + 4)
+        m.d.sync += next_pc.eq(next_pc + places[0].step & ~3)
     invariants.selection(model)
     invariants.ring(model)
-    invariants.lookup(model)
+    invariants.flight(model)
     invariants.control_flow(model)
     invariants.idle(model, places)
     invariants.program_order(model, places, next_pc)
+    fetch = model.inside.component("fetch")
+    model.claim("the next pc is a multiple of 4", next_pc[:2] == 0)
+    model.claim("the jumps that are followed in decode are the predicted ones", fetch.turn == model.turned)
+    model.claim("a jump that is followed goes to its target",
+                ~model.turned.any() | (fetch.turn_target == model.target))
+    model.claim("the issue side is told of every jump that is followed, and of its offset",
+                ~(fetch.done & ~fetch.done_squashed) | (fetch.entry.decoded.predicted == model.follows)
+                & (~model.follows | ((fetch.entry.pc + fetch.entry.decoded.imm)[:32] == model.target)))
     model.claim("what issues is at the next pc", ~issues | (places[0].pc == next_pc))
     model.claim("what issues belongs to an active warp with nothing unresolved",
                 ~issues | model.of_mine(dut.active & ~model.unresolved))
@@ -125,13 +136,18 @@ def nops(model: Model) -> None:
     owed = model.register(range(depth + 1), "expect_nops", depth)
     held = Signal(range(depth + 1))
     m.d.comb += held.eq(sum(place.nop for place in places))
+    pops_nop = model.of_mine(model.issued) & dut.select_nop
     with m.If(model.of_mine(model.redirected)):
         m.d.sync += owed.eq(depth)
+    with m.Elif(model.of_mine(model.turned)):
+        # Those made one and two cycles ago, one that misses now included, and one that is made now.
+        behind = sum(model.of_mine(fetches) for fetches in (model.live[0], model.live[1], model.fetched))
+        m.d.sync += owed.eq(owed + behind - pops_nop)
     with m.Else():
-        m.d.sync += owed.eq(owed + model.of_mine(model.missed) - (model.of_mine(model.issued) & dut.select_nop))
+        m.d.sync += owed.eq(owed + model.of_mine(model.missed) - pops_nop)
     invariants.selection(model)
     invariants.ring(model)
-    invariants.lookup(model)
+    invariants.flight(model)
     invariants.control_flow(model)
     invariants.idle(model, places)
     model.claim("the warp holds as many NOPs as are owed", held == owed)
@@ -141,7 +157,6 @@ def bounded_wait(model: Model) -> None:
     """P6: lrr: while a warp is eligible, at most W-1 selections pass it by."""
     m, warps = model.m, model.config.warps
     waited = model.register(range(warps + 1), "expect_waited")
-    m.d.comb += []
     with m.If(~model.of_mine(model.dut.eligible) | model.of_mine(model.issued)):
         m.d.sync += waited.eq(0)
     with m.Elif(model.issued.any() & (waited != warps)):
@@ -167,7 +182,7 @@ def suspended(model: Model) -> None:
     fetched_pc = model.register(32, "expect_fetched_pc")
     with m.If(model.of_mine(model.fetched)):
         m.d.sync += fetched_pc.eq(model.mine_of(model.fetch_pcs()))
-    with m.If(model.of_mine(model.redirected)):
+    with m.If(model.of_mine(model.redirected | model.turned)):
         m.d.sync += missed.eq(0)
     with m.Elif(model.of_mine(model.missed)):
         m.d.sync += [missed.eq(~(model.answered & (model.answered_line == fetched_pc[6:]))), line.eq(fetched_pc[6:])]
@@ -175,7 +190,7 @@ def suspended(model: Model) -> None:
         m.d.sync += missed.eq(0)
     invariants.selection(model)
     invariants.ring(model)
-    invariants.lookup(model)
+    invariants.flight(model)
     invariants.control_flow(model)
     invariants.idle(model, places)
     invariants.miss_registers(model)
@@ -184,7 +199,7 @@ def suspended(model: Model) -> None:
     model.claim("only a warp that is active, or has control flow unresolved, is suspended",
                 ~suspends | model.of_mine(dut.active | model.unresolved))
     model.claim("the fetch in lookup is at the pc that was fetched last",
-                ~model.of_mine(model.looked_up) | (first.pc == fetched_pc))
+                ~model.of_mine(model.live[0]) | (first.pc == fetched_pc))
     model.claim("a warp waits for the line that it missed", ~suspends | (model.mine_of(model.fetch_pcs())[6:] == line))
     model.claim("a warp is suspended iff its newest fetch missed and its line is not there", suspends == missed)
     waits = model.of_mine(misses.waiting)
@@ -193,9 +208,11 @@ def suspended(model: Model) -> None:
     taken = misses.wanted & model.of_mine(misses.warp) & misses.granted.any()
     with m.If(taken):
         m.d.sync += home.eq(misses.granted)
-    asked = or_all([home[i] & misses.valid[i] & (its == line) for i, its in enumerate(misses.lines)])
     model.claim("only a suspended warp waits for a miss register", ~waits | suspends)
-    model.claim("a suspended warp's line is asked for, or it waits for a miss register", ~suspends | waits | asked)
+    model.claim("a suspended warp waits for a miss register, or has had one", ~suspends | waits | home.any())
+    for i, its in enumerate(misses.lines):
+        model.claim(f"miss register {i}, where a suspended warp has it, is for the warp's line",
+                    ~(suspends & ~waits & home[i]) | misses.valid[i] & (its == line))
 
 
 PROPERTIES: dict[str, Callable[[Model], None]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .model import Column
 
-__all__ = ["Counterexample", "read_trace"]
+__all__ = ["Counterexample", "make_table", "read_trace"]
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,14 @@ def _cell(value: int, kind: str, places: int = 4) -> str:
     return str(value)
 
 
-def read_trace(vcd: str, claims: Mapping[str, str], columns: Sequence[Column], *, reachable: bool) -> Counterexample:
-    """The counterexample in a VCD file of smtbmc."""
-    steps = _steps(vcd)
+def read_trace(vcd: str, claims: Mapping[str, str], columns: Sequence[Column]) -> Counterexample:
+    """The counterexample in a VCD file of smtbmc: a path from reset."""
+    return make_table(_steps(vcd), claims, columns, reachable=True)
+
+
+def make_table(steps: Sequence[Mapping[str, int]], claims: Mapping[str, str], columns: Sequence[Column], *,
+               reachable: bool) -> Counterexample:
+    """The counterexample in the values of the harness's signals, cycle by cycle."""
     rows = tuple(
         (str(number), *(_show(values, column) for column in columns)) for number, values in enumerate(steps)
     )

@@ -1,0 +1,144 @@
+"""``metronome prove``: the front end's contract, proved of the very modules that are built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hdl.config import Coordination, Prediction
+from hdl.policies import POLICIES
+
+from .errors import Exit, UsageError
+from .options import JsonOption, choose, json_target, listed
+from .outputs import STDOUT, write_json
+from .progress import show_progress
+
+if TYPE_CHECKING:
+    from tb.formal.flow import Case, Proof
+    from tb.formal.witness import Counterexample
+
+__all__ = ["prove"]
+
+#: A warp number of SmConfig; one warp has nobody to be scheduled against.
+_MIN_WARPS, _MAX_WARPS = 2, 64
+
+
+def _list(metavar: str, text: str) -> Any:
+    return typer.Option(metavar=metavar, help=text)
+
+
+def prove(
+    properties: Annotated[
+        str | None, typer.Option("--property", metavar="P,..", help="P1 to P7 (docs/proof.md); all by default.")
+    ] = None,
+    scheme: Annotated[str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.")] = None,
+    policy: Annotated[str | None, _list("NAME,..", "Warp policies; by default all for P3, else lrr.")] = None,
+    prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
+    warps: Annotated[str | None, _list("N,..", "Sizes; 2,4,8 by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The short half, in minutes.")] = False,
+    json_file: JsonOption = None,
+) -> int:
+    """Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold."""
+    from tb.formal.flow import ProofError
+    from tb.formal.flow import prove as prove_one
+
+    todo = _cases(properties, scheme, policy, prediction, warps, quick)
+    target = json_target(json_file)
+    proofs: list[Proof] = []
+    try:
+        with show_progress() as progress:
+            for number, case in enumerate(todo, start=1):
+                progress(f"{number} of {len(todo)}: {case.property}, {case.scheme} {case.policy}, {case.prediction}, "
+                         f"{case.warps} warps")
+                proofs.append(prove_one(case))
+    except ProofError as error:
+        raise UsageError(str(error)) from error
+    if json_file is not None:
+        write_json(target, {"proofs": [proof.as_json() for proof in proofs]})
+    if json_file != STDOUT:
+        _print(proofs)
+    return Exit.PASSED if all(proof.result == "pass" for proof in proofs) else Exit.CHECK_FAILED
+
+
+def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
+           quick: bool) -> list[Case]:
+    from tb.formal.matrix import cases, quick_cases
+    from tb.formal.properties import PROPERTIES
+
+    asked = (properties, scheme, policy, prediction, warps)
+    if quick:
+        if any(its is not None for its in asked):
+            raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction "
+                             "and --warps, or --quick")
+        return quick_cases()
+    found = cases(
+        _chosen("--property", properties, tuple(PROPERTIES)), _chosen("--scheme", scheme, tuple(Coordination)),
+        _chosen("--policy", policy, tuple(POLICIES)), _chosen("--prediction", prediction, tuple(Prediction)),
+        _sizes(warps),
+    )
+    if not found:
+        raise UsageError("nothing to prove: P6 is a property of --policy lrr, and P1, P4, P5 and P7 of --scheme swas")
+    return found
+
+
+def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] | None:
+    return None if text is None else [choose(option, name, built) for name in listed(option, text)]
+
+
+def _sizes(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    sizes = []
+    for word in listed("--warps", text):
+        if not (word.isascii() and word.isdigit() and _MIN_WARPS <= int(word) <= _MAX_WARPS):
+            raise UsageError(f"--warps: {word!r} is not a number from {_MIN_WARPS} to {_MAX_WARPS}")
+        sizes.append(int(word))
+    return sizes
+
+
+_ROW: dict[str, Callable[[Proof], str]] = {
+    "P": lambda proof: proof.case.property,
+    "scheme": lambda proof: proof.case.scheme,
+    "policy": lambda proof: proof.case.policy,
+    "prediction": lambda proof: proof.case.prediction,
+    "warps": lambda proof: str(proof.case.warps),
+    "method": lambda proof: proof.method,
+    "depth": lambda proof: str(proof.depth),
+    "seconds": lambda proof: f"{proof.seconds:.1f}",
+    "result": lambda proof: proof.result,
+    "cached": lambda proof: "yes" if proof.cached else "",
+}
+
+
+def _print(proofs: list[Proof]) -> None:
+    """A row a proof; below it the counterexample of each that failed."""
+    console = Console()
+    table = Table(box=None)
+    for title in _ROW:
+        table.add_column(title, no_wrap=True)
+    for proof in proofs:
+        table.add_row(*(cell(proof) for cell in _ROW.values()))
+    console.print(table)
+    passed = sum(proof.result == "pass" for proof in proofs)
+    console.print(f"{passed} of {len(proofs)} proved", highlight=False)
+    for proof in proofs:
+        if proof.counterexample is not None:
+            _show(console, proof.case, proof.counterexample)
+
+
+def _show(console: Console, case: Case, found: Counterexample) -> None:
+    """The cycles up to the violation; columns that are empty throughout are left out."""
+    start = "from reset" if found.reachable else "from a state that need not be reachable: the induction step fails"
+    console.print(f"\n{case.property}, {case.scheme} {case.policy}, {case.prediction}, {case.warps} warps: {start}",
+                  highlight=False)
+    for text in found.violated:
+        console.print(f"  violated in the last cycle: {text}", highlight=False, markup=False)
+    shown = [n for n in range(len(found.titles)) if any(row[n] for row in found.rows)]
+    table = Table(*(found.titles[n] for n in shown))
+    for row in found.rows:
+        table.add_row(*(row[n] for n in shown))
+    console.print(table)

@@ -1,0 +1,62 @@
+"""Which property is proved of which configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from hdl.config import Coordination, Prediction
+from hdl.policies import POLICIES
+
+from .flow import Case
+from .properties import PROPERTIES
+
+__all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases", "schemes_of"]
+
+#: Of what does not depend on the policy, and the sizes, unless others are asked for.
+USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
+_PREDICTIONS = tuple(its.value for its in Prediction)
+
+
+def schemes_of(name: str) -> tuple[str, ...]:
+    """The schemes of which a property is meant: most are about what only ``swas`` promises."""
+    return (Coordination.SWAS.value,)
+
+
+def _policies_of(name: str, asked: Sequence[str] | None) -> Sequence[str]:
+    if name == "P6":
+        return [policy for policy in asked or ("lrr",) if policy == "lrr"]
+    if asked is None:
+        return tuple(POLICIES) if name == "P3" else (USUAL_POLICY,)
+    return asked
+
+
+def cases(
+    properties: Sequence[str] | None = None, schemes: Sequence[str] | None = None,
+    policies: Sequence[str] | None = None, predictions: Sequence[str] | None = None,
+    warps: Sequence[int] | None = None,
+) -> list[Case]:
+    """Every combination that is meant of what is asked for; by default all properties at the usual sizes.
+
+    P3 is proved of every policy, P6 is a property of ``lrr``; the others do not depend on the policy.
+    """
+    def found() -> Iterator[Case]:
+        for name in properties or PROPERTIES:
+            its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
+            for scheme, policy, prediction, count in product(
+                its_schemes, _policies_of(name, policies), predictions or _PREDICTIONS, warps or USUAL_WARPS,
+            ):
+                yield Case(name, scheme, policy, prediction, count)
+
+    return list(found())
+
+
+def quick_cases() -> list[Case]:
+    """The short half: every property at two warps with both predictions, every policy, and four warps with btfn."""
+    others = [name for name in PROPERTIES if name not in {"P3", "P4"}]
+    return [
+        *cases(policies=[USUAL_POLICY], warps=[2]),
+        *cases(["P3"], policies=[name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),
+        *cases(others, predictions=["btfn"], warps=[4]),
+        *cases(["P3"], policies=[USUAL_POLICY], predictions=["btfn"], warps=[4]),
+    ]

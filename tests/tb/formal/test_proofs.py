@@ -1,0 +1,40 @@
+"""The contract of the front end (design.md section 3), proved by induction; the quick half here, the rest `long`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb.formal.flow import Case, prove
+from tb.formal.matrix import cases, quick_cases
+
+QUICK = quick_cases()
+LONG = [case for case in cases() if case not in QUICK]
+#: The paper's size and half of it; P4 is for `metronome prove`, it takes longer.
+LARGE = cases(["P1", "P2", "P3", "P5", "P6", "P7"], policies=["lrr"], warps=[16, 32])
+
+
+def name(case: Case) -> str:
+    return f"{case.property}-{case.scheme}-{case.policy}-{case.prediction}-{case.warps}"
+
+
+def check(case: Case) -> None:
+    proof = prove(case)
+    assert proof.result == "pass", f"{name(case)}: {proof.result}, {proof.counterexample}"
+    assert (proof.method, proof.depth) == ("induction", 1)
+
+
+@pytest.mark.parametrize("case", QUICK, ids=name)
+def test_quick(case):
+    check(case)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", LONG, ids=name)
+def test_all(case):
+    check(case)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", LARGE, ids=name)
+def test_large(case):
+    check(case)
