@@ -3,6 +3,7 @@
 import random
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from amaranth.hdl import Const
 
@@ -10,9 +11,12 @@ from hdl.config import Coordination, Prediction
 from hdl.frontend import coordination
 from hdl.observe.oracles import OracleSets
 from hdl.verilog import generate
+from sim import asm
+from sim.asm import Program
 from sim.kernel import prepare
 from sim.oracles import oracle_differences
 from sim.runner import RunRequest, run_many
+from tests.hdl.sm_harness import finish, spawn
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import MEMORIES, SIZES, build_of, builds
@@ -22,14 +26,33 @@ SEED = 20261123
 KERNELS = ("psum", "diverge", "psort")
 
 
+def fencing(warps):
+    """All warps throw the I-cache away again and again, out of step, so that answers under way become stale."""
+    p = Program()
+    spawn(p, warps, "all")
+    p.label("all")
+    p.li(9, 8)
+    p.add(asm.csrr(8, 0xCC1), asm.andi(8, 8, 1))
+    p.label("loop")
+    p.add(asm.addi(9, 9, -1), *[asm.addi(10, 10, 1)] * 10)
+    p.branch(asm.beq, 8, 0, "even")
+    p.add(*[asm.addi(10, 10, 1)] * 11)
+    p.label("even")
+    p.add(asm.fence_i())
+    p.branch(asm.bne, 9, 0, "loop")
+    finish(p)
+    return RawProgram(p.assemble())
+
+
 def requests_for(config, pairs, size):
-    """Every pair of policies runs a kernel and a random program, the kernels and memories in turn."""
+    """Every pair of policies runs a kernel, a random program and one with fence.i, the kernels and memories in turn."""
     for number, (fetch, issue) in enumerate(pairs):
         name = KERNELS[number % len(KERNELS)]
         rng = random.Random(f"{SEED}/{number}")
         programs = [
             prepare(name, "int32", size, number, config),
             RawProgram(RandomProgram(rng, config, floats=False).program.assemble()),
+            fencing(config.warps),
         ]
         for offset, program in enumerate(programs):
             memory, latency, seed = MEMORIES[(number // len(KERNELS) + offset) % len(MEMORIES)]
@@ -48,13 +71,16 @@ def differences(config, request, result):
 def test_every_cycle(preset, scheme, prediction):
     config, pairs = build_of(preset, scheme, prediction)
     requests = list(requests_for(config, pairs, SIZES[preset][1]))
-    errors = 0
+    errors = stale = 0
     for number, (request, result) in enumerate(zip(requests, run_many(config, requests), strict=True)):
         what = f"seed {SEED}, run {number}: {request.fetch_policy}-{request.policy}, {request.memory}"
         found = differences(config, request, result)
         assert not found, f"{what}: {found}"
         errors += result.counters["errors"]
+        front = result.events["front"]
+        stale += np.count_nonzero(front["woken"] & ~front["refill"] & 1)
     assert (errors > 0) == (scheme is not Coordination.SWAS), errors
+    assert stale > 0, "no answer came behind a fence.i"
 
 
 @pytest.fixture(scope="module")
