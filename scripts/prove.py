@@ -40,12 +40,20 @@ def prove(
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
     warps: Annotated[str | None, _list("N,..", "Sizes; 2,4,8 by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="The short half, in minutes.")] = False,
+    broken: Annotated[
+        bool, typer.Option("--broken", help="Refute deliberately broken designs; --property chooses some.")
+    ] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold."""
     from tb.formal.flow import ProofError
     from tb.formal.flow import prove as prove_one
 
+    if broken:
+        if quick or any(its is not None for its in (scheme, policy, prediction, warps)):
+            raise UsageError("--broken: each broken design has a configuration of its own: only --property and --json "
+                             "go with it")
+        return _refute(properties, json_file)
     todo = _cases(properties, scheme, policy, prediction, warps, quick)
     target = json_target(json_file)
     proofs: list[Proof] = []
@@ -62,6 +70,40 @@ def prove(
     if json_file != STDOUT:
         _print(proofs)
     return Exit.PASSED if all(proof.result == "pass" for proof in proofs) else Exit.CHECK_FAILED
+
+
+def _refute(properties: str | None, json_file: str | None) -> int:
+    """A row a broken design and its counterexample; passed if there is one for each."""
+    from tb.formal.broken import BROKEN, refute
+    from tb.formal.flow import ProofError
+    from tb.formal.properties import PROPERTIES
+
+    chosen = _chosen("--property", properties, tuple(PROPERTIES))
+    todo = [its for its in BROKEN if chosen is None or its.property in chosen]
+    target = json_target(json_file)
+    try:
+        with show_progress() as progress:
+            found = []
+            for its in todo:
+                progress(f"{its.property}: {its.name}")
+                found.append(refute(its))
+    except ProofError as error:
+        raise UsageError(str(error)) from error
+    if json_file is not None:
+        rows = [{"property": its.property, "name": its.name, "refuted": trace is not None,
+                 "counterexample": None if trace is None else trace.as_json()}
+                for its, trace in zip(todo, found, strict=True)]
+        write_json(target, {"broken": rows})
+    if json_file != STDOUT:
+        console = Console()
+        for its, trace in zip(todo, found, strict=True):
+            if trace is None:
+                console.print(f"\n{its.property}, {its.name}: NOT REFUTED", highlight=False)
+            else:
+                _show(console, f"{its.property}, {its.name}", trace)
+        refuted = sum(trace is not None for trace in found)
+        console.print(f"\n{refuted} of {len(todo)} broken designs refuted", highlight=False)
+    return Exit.PASSED if all(trace is not None for trace in found) else Exit.CHECK_FAILED
 
 
 def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
@@ -127,18 +169,19 @@ def _print(proofs: list[Proof]) -> None:
     console.print(f"{passed} of {len(proofs)} proved", highlight=False)
     for proof in proofs:
         if proof.counterexample is not None:
-            _show(console, proof.case, proof.counterexample)
+            case = proof.case
+            _show(console, f"{case.property}, {case.scheme} {case.policy}, {case.prediction}, {case.warps} warps",
+                  proof.counterexample)
 
 
-def _show(console: Console, case: Case, found: Counterexample) -> None:
+def _show(console: Console, what: str, found: Counterexample) -> None:
     """The cycles up to the violation; columns that are empty throughout are left out."""
     start = "from reset" if found.reachable else "from a state that need not be reachable: the induction step fails"
-    console.print(f"\n{case.property}, {case.scheme} {case.policy}, {case.prediction}, {case.warps} warps: {start}",
-                  highlight=False)
+    console.print(f"\n{what}: {start}", highlight=False)
     for text in found.violated:
         console.print(f"  violated in the last cycle: {text}", highlight=False, markup=False)
     shown = [n for n in range(len(found.titles)) if any(row[n] for row in found.rows)]
-    table = Table(*(found.titles[n] for n in shown))
+    table = Table(*(found.titles[n] for n in shown), box=None)
     for row in found.rows:
         table.add_row(*(row[n] for n in shown))
     console.print(table)

@@ -24,7 +24,6 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from hdl.config import Coordination, Prediction, SmConfig
-from hdl.frontend.frontend import FrontEnd
 from sim.build import cache_folder
 
 from .induction import step_queries, trace_query, trace_values, unproved
@@ -98,15 +97,14 @@ class Proof:
         """The row of the table; a counterexample with it where there is one."""
         row = {**dataclasses.asdict(self.case), "method": self.method, "depth": self.depth, "seconds": self.seconds,
                "result": self.result, "cached": self.cached}
-        if (found := self.counterexample) is not None:
-            cycles = [dict(zip(found.titles, cells, strict=True)) for cells in found.rows]
-            row["counterexample"] = {"violated": found.violated, "reachable": found.reachable, "cycles": cycles}
+        if self.counterexample is not None:
+            row["counterexample"] = self.counterexample.as_json()
         return row
 
 
-def problem(case: Case, front_end: type[FrontEnd] = FrontEnd) -> Problem:
-    """The property of ``case`` on ``front_end``."""
-    model = Model(case.config(), front_end)
+def problem(case: Case, *, lemmas: bool = True) -> Problem:
+    """The property of ``case``; without ``lemmas`` only itself, for a search that is no induction."""
+    model = Model(case.config(), lemmas=lemmas)
     PROPERTIES[case.property](model)
     text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     return Problem(case.property, text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
@@ -201,8 +199,7 @@ def _key(target: Problem, depth: int) -> str:
     return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
 
-def prove(case: Case, *, depth: int = 1, front_end: type[FrontEnd] = FrontEnd,
-          say: Callable[[str], None] = lambda step: None) -> Proof:
+def prove(case: Case, *, depth: int = 1, say: Callable[[str], None] = lambda step: None) -> Proof:
     """Prove a property by induction. Only passed proofs are kept, under the hash of all that went into them.
 
     Raises
@@ -214,7 +211,7 @@ def prove(case: Case, *, depth: int = 1, front_end: type[FrontEnd] = FrontEnd,
     """
     start = time.perf_counter()
     say("elaborate")
-    target = problem(case, front_end)
+    target = problem(case)
     try:
         entry = cache_folder() / f"proof-{_key(target, depth)}.json"
     except importlib.metadata.PackageNotFoundError as error:

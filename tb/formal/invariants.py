@@ -24,7 +24,7 @@ def selection(model: Model) -> None:
     for scheduler, policy, state in model.policy_states():
         for field in ("last", "pointer"):
             if field in state.shape().members:
-                model.claim(f"{scheduler}: {field} is one warp", one(state[field]))
+                model.lemma(f"{scheduler}: {field} is one warp", one(state[field]))
         if policy == GreedyOldestDispatch.name:
             pairs = combinations(range(model.config.warps), 2)
             ahead = {pair: state.ahead[bit] for bit, pair in enumerate(pairs)}
@@ -33,7 +33,7 @@ def selection(model: Model) -> None:
                 for u, v, w in combinations(range(model.config.warps), 3)
             ]
             if circles:
-                model.claim(f"{scheduler}: the order of activation has no circles", ~or_all(circles))
+                model.lemma(f"{scheduler}: the order of activation has no circles", ~or_all(circles))
 
 
 def ring(model: Model) -> None:
@@ -58,33 +58,33 @@ def _ring(model: Model, name: str, warp: Value, head: Value, filled: Value) -> N
         its = Signal(name=f"{prefix}_stage_{number}")
         expected = Signal(stage.slot.shape(), name=f"{prefix}_slot_{number}")
         m.d.comb += [its.eq(stage.valid & (stage.warp == warp)), expected.eq(head - 1 - younger)]
-        model.claim(f"{name}: the fetch in stage {number} fills the slot that was popped for it",
+        model.lemma(f"{name}: the fetch in stage {number} fills the slot that was popped for it",
                     ~its | (stage.slot == expected))
         taken.append(Mux(its, one_hot(stage.slot, depth), 0))
         following = Signal(range(depth), name=f"{prefix}_younger_{number + 1}")
         m.d.comb += following.eq(younger + its)
         younger = following
-    model.claim(f"{name}: a slot is filled unless a fetch is on its way to it", filled == ~or_all(taken)[:depth])
+    model.lemma(f"{name}: a slot is filled unless a fetch is on its way to it", filled == ~or_all(taken)[:depth])
 
 
 def flight(model: Model) -> None:
     """The stages hold what was fetched in the last three cycles; what has become a NOP is marked."""
     for number, (stage, live) in enumerate(zip(model.stages(), model.live, strict=True), start=1):
         kept = stage.valid & ~stage.squashed
-        model.claim(f"stage {number} holds the fetch of {number} cycles ago, unless it has become a NOP",
+        model.lemma(f"stage {number} holds the fetch of {number} cycles ago, unless it has become a NOP",
                     Mux(kept, one_hot(stage.warp, model.config.warps), 0) == live)
 
 
 def control_flow(model: Model) -> None:
     """The design's record of unresolved control flow is the harness's."""
-    model.claim("unresolved from the issue of a control instruction to its resolution or release",
+    model.lemma("unresolved from the issue of a control instruction to its resolution or release",
                 model.dut.unresolved == model.unresolved)
 
 
 def idle(model: Model, places: list[Held]) -> None:
     """A warp that is not active (and whose end has resolved) holds only NOPs."""
     ended = ~model.of_mine(model.dut.active | model.unresolved)
-    model.claim("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
+    model.lemma("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
 
 
 def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
@@ -95,16 +95,16 @@ def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
     model.m.d.comb += [its.eq(place.pc + place.step & ~3) for its, place in zip(following, places, strict=True)]
     # One addition a claim, each of one variable: chains of them are what takes a solver long.
     ahead = ~place_nops(places, 0, depth)
-    model.claim("a warp with only NOPs fetches the next pc", ahead | (fetch_pc == next_pc))
+    model.lemma("a warp with only NOPs fetches the next pc", ahead | (fetch_pc == next_pc))
     for k, place in enumerate(places):
         first = place_nops(places, 0, k) & ~place.nop
         last = ~place.nop & place_nops(places, k + 1, depth)
-        model.claim(f"place {k}, the first that is no NOP, holds the next pc", ~first | (place.pc == next_pc))
-        model.claim(f"place {k}, the last that is no NOP, comes before the fetch pc",
+        model.lemma(f"place {k}, the first that is no NOP, holds the next pc", ~first | (place.pc == next_pc))
+        model.lemma(f"place {k}, the last that is no NOP, comes before the fetch pc",
                     ~last | (fetch_pc == following[k]))
         for j in range(k):
             adjacent = ~places[j].nop & place_nops(places, j + 1, k) & ~place.nop
-            model.claim(f"place {k} comes after place {j}, with NOPs between", ~adjacent | (place.pc == following[j]))
+            model.lemma(f"place {k} comes after place {j}, with NOPs between", ~adjacent | (place.pc == following[j]))
 
 
 def place_nops(places: list[Held], start: int, stop: int) -> Value:
@@ -116,16 +116,16 @@ def miss_registers(model: Model) -> None:
     """A miss register that memory owes an answer holds the line that was asked for; no two hold one line."""
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
-    model.claim("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
+    model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
     valid, sent = misses.valid, misses.sent
     for tag in range(model.config.icache_mshrs):
-        model.claim(f"miss register {tag} has sent its request and has no answer iff memory owes one",
+        model.lemma(f"miss register {tag} has sent its request and has no answer iff memory owes one",
                     (valid[tag] & sent[tag]) == model.owed[tag])
-        model.claim(f"miss register {tag} holds the line asked for",
+        model.lemma(f"miss register {tag} holds the line asked for",
                     ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
     for i, k in combinations(range(model.config.icache_mshrs), 2):
-        model.claim(f"miss registers {i} and {k} hold different lines",
+        model.lemma(f"miss registers {i} and {k} hold different lines",
                     ~(valid[i] & valid[k]) | (misses.lines[i] != misses.lines[k]))
     locked = misses.locked
-    model.claim("the request that is offered stands",
+    model.lemma("the request that is offered stands",
                 ((locked & (locked - 1)) == 0) & ((locked & (~valid | sent)) == 0))

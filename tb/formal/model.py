@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Cover, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Instance, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
 from hdl.config import Coordination, Prediction, SmConfig
@@ -80,20 +80,20 @@ class Model:
     warp, but the same one for ever, so that what is proved of it is proved of each. Vectors have one bit a warp.
     """
 
-    def __init__(self, config: SmConfig, front_end: type[FrontEnd] = FrontEnd) -> None:
+    def __init__(self, config: SmConfig, *, lemmas: bool = True) -> None:
         self.config = config
+        self._lemmas = lemmas
         self.m = Module()
         # Without reset: the proof starts from the registers' initial values.
         self.clock = ClockDomain("sync", reset_less=True)
         self.m.domains += self.clock
-        self.dut = front_end(config)
+        self.dut = FrontEnd(config)
         self.inside = Inside(self.dut)
         self.store = self.inside.component("fetch.store")
         self.inside.cut("fetch.store")
         self.m.submodules.frontend = self.inside.fragment
         self.claims: dict[str, str] = {}
         self.columns: list[Column] = []
-        self.covers: list[str] = []
         self._choose_warp()
         self._observe()
         self._assume()
@@ -112,10 +112,10 @@ class Model:
         self.m.d.comb += [signal.eq(holds), Assert(signal)]
         self.claims[name] = text
 
-    def cover(self, text: str, happens: Value) -> None:
-        """Something that must be possible under the assumptions."""
-        self.m.d.comb += Cover(happens)
-        self.covers.append(text)
+    def lemma(self, text: str, holds: Value) -> None:
+        """An invariant that the claims need for the induction; without ``lemmas`` it is left out."""
+        if self._lemmas:
+            self.claim(text, holds)
 
     def show(self, title: str, value: Value, kind: str = "number", when: Value | None = None) -> None:
         """A column of the counterexample's table (:class:`Column`)."""

@@ -186,7 +186,7 @@ class PickReference:
     def add_invariants(self) -> None:
         """Claim that the design's registers say what the reference's say."""
         for text, holds in self._order.invariants:
-            self._model.claim(text, holds)
+            self._model.lemma(text, holds)
 
     def pick(self, eligible: Value, name: str) -> Signal:
         """Of the set ``eligible`` the warp that no other one goes ahead of, one-hot."""

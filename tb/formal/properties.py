@@ -90,11 +90,11 @@ def program_order(model: Model) -> None:
     invariants.idle(model, places)
     invariants.program_order(model, places, next_pc)
     fetch = model.inside.component("fetch")
-    model.claim("the next pc is a multiple of 4", next_pc[:2] == 0)
-    model.claim("the jumps that are followed in decode are the predicted ones", fetch.turn == model.turned)
-    model.claim("a jump that is followed goes to its target",
+    model.lemma("the next pc is a multiple of 4", next_pc[:2] == 0)
+    model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn == model.turned)
+    model.lemma("a jump that is followed goes to its target",
                 ~model.turned.any() | (fetch.turn_target == model.target))
-    model.claim("the issue side is told of every jump that is followed, and of its offset",
+    model.lemma("the issue side is told of every jump that is followed, and of its offset",
                 ~(fetch.done & ~fetch.done_squashed) | (fetch.entry.decoded.predicted == model.follows)
                 & (~model.follows | ((fetch.entry.pc + fetch.entry.decoded.imm)[:32] == model.target)))
     model.claim("what issues is at the next pc", ~issues | (places[0].pc == next_pc))
@@ -114,9 +114,9 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
     m.d.comb += Assume(~brings | (fetch.entry.as_value() == entry.as_value()))
     for number, place in enumerate(places):
         kept = place.decoded & ~place.nop
-        model.claim(f"place {number} of the ring holds the instruction of its pc",
+        model.lemma(f"place {number} of the ring holds the instruction of its pc",
                     ~kept | (place.pc != pc) | (place.entry.as_value() == entry.as_value()))
-        model.claim(f"place {number} of the ring shows the issue stage the same instruction",
+        model.lemma(f"place {number} of the ring shows the issue stage the same instruction",
                     ~kept | (place.info == place.entry.decoded.info.as_value()))
     issued, issued_pc = model.register(1, "expect_issued"), model.register(32, "expect_issued_pc")
     issued_info = model.register(IssueInfo, "expect_issued_info", None)
@@ -169,7 +169,7 @@ def bounded_wait(model: Model) -> None:
         last.eq(encode(state.last)),
         ahead.eq(Mux(last < model.warp, model.warp - last - 1, model.warp - last - 1 + warps)),
     ]
-    model.claim("as many selections have passed as the round robin has come nearer", waited + ahead <= warps - 1)
+    model.lemma("as many selections have passed as the round robin has come nearer", waited + ahead <= warps - 1)
     model.claim("at most W-1 selections pass an eligible warp by", waited <= warps - 1)
 
 
@@ -196,11 +196,11 @@ def suspended(model: Model) -> None:
     invariants.miss_registers(model)
     first, misses = model.stages()[0], model.misses()
     suspends = model.of_mine(dut.suspended)
-    model.claim("only a warp that is active, or has control flow unresolved, is suspended",
+    model.lemma("only a warp that is active, or has control flow unresolved, is suspended",
                 ~suspends | model.of_mine(dut.active | model.unresolved))
-    model.claim("the fetch in lookup is at the pc that was fetched last",
+    model.lemma("the fetch in lookup is at the pc that was fetched last",
                 ~model.of_mine(model.live[0]) | (first.pc == fetched_pc))
-    model.claim("a warp waits for the line that it missed", ~suspends | (model.mine_of(model.fetch_pcs())[6:] == line))
+    model.lemma("a warp waits for the line that it missed", ~suspends | (model.mine_of(model.fetch_pcs())[6:] == line))
     model.claim("a warp is suspended iff its newest fetch missed and its line is not there", suspends == missed)
     waits = model.of_mine(misses.waiting)
     # The register that took the warp's miss: a witness is easier to follow than "one of the registers".
@@ -208,10 +208,10 @@ def suspended(model: Model) -> None:
     taken = misses.wanted & model.of_mine(misses.warp) & misses.granted.any()
     with m.If(taken):
         m.d.sync += home.eq(misses.granted)
-    model.claim("only a suspended warp waits for a miss register", ~waits | suspends)
-    model.claim("a suspended warp waits for a miss register, or has had one", ~suspends | waits | home.any())
+    model.lemma("only a suspended warp waits for a miss register", ~waits | suspends)
+    model.lemma("a suspended warp waits for a miss register, or has had one", ~suspends | waits | home.any())
     for i, its in enumerate(misses.lines):
-        model.claim(f"miss register {i}, where a suspended warp has it, is for the warp's line",
+        model.lemma(f"miss register {i}, where a suspended warp has it, is for the warp's line",
                     ~(suspends & ~waits & home[i]) | misses.valid[i] & (its == line))
 
 

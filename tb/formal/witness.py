@@ -23,6 +23,11 @@ class Counterexample:
     rows: tuple[tuple[str, ...], ...]
     reachable: bool
 
+    def as_json(self) -> dict[str, object]:
+        """The same for a program: the cells of a cycle by title."""
+        cycles = [dict(zip(self.titles, cells, strict=True)) for cells in self.rows]
+        return {"violated": self.violated, "reachable": self.reachable, "cycles": cycles}
+
 
 def _steps(vcd: str) -> list[dict[str, int]]:
     """The values of the top module's own signals in every cycle."""

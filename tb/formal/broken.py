@@ -1,0 +1,122 @@
+"""Deliberately broken front ends: a proof that cannot tell them from the right one proves nothing.
+
+Each is one replacement in the source of one method, applied while the design is elaborated; nothing in hdl knows of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from .flow import Case, Problem, bounded_check, problem
+from .witness import Counterexample
+
+__all__ = ["BROKEN", "Broken", "refute"]
+
+#: Cycles from reset within which every broken design has to be caught.
+CYCLES = 16
+
+
+@dataclass(frozen=True)
+class Broken:
+    """``old`` becomes ``new`` in ``method`` ("module:Class.method"); ``property`` has to find a violation."""
+
+    name: str
+    property: str
+    method: str
+    old: str
+    new: str
+    prediction: str = "not_taken"
+
+    def case(self) -> Case:
+        """The smallest configuration: two warps."""
+        return Case(self.property, prediction=self.prediction, warps=2)
+
+
+_SWAS = "hdl.frontend.swas:SwasCoordination.elaborate"
+_FRONT = "hdl.frontend.frontend:FrontEnd"
+_FETCH = "hdl.frontend.fetch:FetchPipeline"
+_RING = "hdl.frontend.buffers:InstructionBuffers._ring"
+_WARPS = "hdl.frontend.warps:WarpTable.elaborate"
+_MISSES = "hdl.frontend.misses:MissUnit"
+_LRR = "hdl.policies.lrr:LooseRoundRobin.pick"
+
+BROKEN = (
+    Broken("the pc stands still while NOPs are popped", "P1", _SWAS,
+           "self.fetch.eq(scheduler.select)", "self.fetch.eq(scheduler.select & ~self.nop)"),
+    Broken("a NOP is popped without a fetch", "P1", f"{_FRONT}._fetch",
+           "fetch.request.eq(scheme.fetch_valid)", "fetch.request.eq(scheme.fetch_valid & ~self.select_nop)"),
+    Broken("buffers one entry short", "P2", _RING,
+           'name=f"filled_{w}", init=every', 'name=f"filled_{w}", init=every >> 1'),
+    Broken("the NOP of a miss is left out", "P2", f"{_FRONT}._fetch",
+           "buffers.fill.eq(fetch.done)", "buffers.fill.eq(fetch.done & ~fetch.done_squashed)"),
+    Broken("eligibility looks at how full the buffer is", "P3", _SWAS,
+           "may_run & (self.nop | self.ready)", "may_run & (self.nop | self.ready) & self.room"),
+    Broken("a miss takes its warp out one cycle late", "P3", _SWAS,
+           "~self.suspended & ~self.missed", "~self.suspended"),
+    Broken("the round robin starts at the last warp", "P3", _LRR,
+           "return pick_after(state.last, inputs.eligible)", "return pick_after(state.last >> 1, inputs.eligible)"),
+    Broken("the pc is not put back after a miss", "P4", _WARPS,
+           "pc.eq(self.missed_pc[2:])", "pc.eq(self.missed_pc[2:] + 1)"),
+    Broken("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
+           "stage.squashed | squashed | missed", "stage.squashed | (squashed if number == 0 else 0) | missed"),
+    Broken("a fetch that missed issues", "P4", f"{_FETCH}._stages",
+           "stage.squashed | squashed | missed", "stage.squashed | squashed"),
+    Broken("a jump in decode leaves the fetch of its own cycle", "P4", f"{_FETCH}._stages",
+           "Array(squash)[self.request_warp]", "Array(self.squash)[self.request_warp]", "btfn"),
+    Broken("a redirect leaves one slot as it was", "P5", _RING,
+           "nop.eq(every)", "nop.eq(nop | every >> 1)"),
+    Broken("a miss makes a NOP of another warp's fetch", "P5", f"{_FETCH}._stages",
+           "Array(squash)[self.request_warp]", "Array(squash)[self.request_warp] | self.missed.any()"),
+    Broken("the lowest warp goes first", "P6", _LRR,
+           "return pick_after(state.last, inputs.eligible)", "return inputs.eligible & (~inputs.eligible + 1)"),
+    Broken("the round robin forgets whom it selected", "P6", "hdl.policies.base:LastWarpPolicy.update",
+           "state.last.eq(selected)", "state.last.eq(state.last)"),
+    Broken("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
+           "answered.any() & (self.pending_line[i] == self.refill_line)", "answered.any()"),
+    Broken("a line that arrives in the cycle of the miss is overlooked", "P7", f"{_MISSES}._suspend",
+           "self.suspended[i].eq(~(granted & answered).any())", "self.suspended[i].eq(1)"),
+    Broken("a redirect does not end a suspension", "P7", f"{_MISSES}._suspend",
+           "m.If(self.release[i])", "m.If(self.release[i] & 0)"),
+)
+
+
+@contextmanager
+def applied(broken: Broken) -> Iterator[None]:
+    """The method replaced, for the time of the context.
+
+    Raises
+    ------
+    LookupError
+        If the text to replace is not in the method exactly once: the design has changed, and this with it.
+    """
+    module_name, _, path = broken.method.partition(":")
+    class_name, name = path.split(".")
+    module = importlib.import_module(module_name)
+    owner = getattr(module, class_name)
+    original = owner.__dict__[name]
+    source = textwrap.dedent(inspect.getsource(original))
+    if source.count(broken.old) != 1:
+        raise LookupError(f"{broken.name}: {broken.method} has {broken.old!r} {source.count(broken.old)} times")
+    scope = dict(vars(module))
+    exec(compile(source.replace(broken.old, broken.new), f"{module_name} ({broken.name})", "exec"), scope)
+    setattr(owner, name, scope[name])
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+def broken_problem(broken: Broken) -> Problem:
+    """The property alone, without the invariants, on the broken design."""
+    with applied(broken):
+        return problem(broken.case(), lemmas=False)
+
+
+def refute(broken: Broken, cycles: int = CYCLES) -> Counterexample | None:
+    """The shortest run from reset in which the property is violated; None if there is none that short."""
+    return bounded_check(broken_problem(broken), cycles)

@@ -1,0 +1,103 @@
+"""`metronome prove`: its options, its errors, its table and its JSON, with a stand-in for the solver."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tb.formal.broken
+import tb.formal.flow
+from hdl.policies import POLICIES
+from tb.formal.flow import Proof, ProofError
+from tb.formal.witness import Counterexample
+
+TRACE = Counterexample(("a claim",), ("cycle", "selected", "pops"), (("0", "{1}", ""), ("1", "{0}", "")), True)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What is to be proved; whatever has four warps fails."""
+    seen = []
+
+    def prove(case):
+        seen.append(case)
+        if case.warps == 4:
+            return Proof(case, "bmc", 1, 2.5, "fail", counterexample=TRACE)
+        return Proof(case, "induction", 1, 1.25, "pass", cached=case.warps == 8)
+
+    monkeypatch.setattr(tb.formal.flow, "prove", prove)
+    return seen
+
+
+def test_one_case(metronome, asked):
+    done = metronome("prove", "--property", "P4", "--warps", 2, "--prediction", "btfn", "--json", "-")
+    assert done.status == 0
+    assert json.loads(done.out) == {"proofs": [{
+        "property": "P4", "scheme": "swas", "policy": "lrr", "prediction": "btfn", "warps": 2, "method": "induction",
+        "depth": 1, "seconds": 1.25, "result": "pass", "cached": False,
+    }]}
+
+
+def test_all_of_them(metronome, asked):
+    assert metronome("prove", "--json", "-").status == 1
+    swas = [case for case in asked if case.scheme == "swas"]
+    assert {(case.property, case.warps, case.prediction) for case in swas} == {
+        (f"P{n}", warps, prediction) for n in range(1, 8) for warps in (2, 4, 8) for prediction in ("not_taken", "btfn")
+    }
+    assert {case.policy for case in swas if case.property == "P3"} == set(POLICIES)
+    assert len(asked) == len(set(asked))
+
+
+def test_the_table_says_what_was_cached_and_shows_a_counterexample(metronome, asked):
+    done = metronome("prove", "--property", "P1", "--policy", "gtlo", "--prediction", "btfn", "--warps", "2,4,8")
+    assert done.status == 1
+    assert "2 of 3 proved" in done.out
+    assert done.out.count(" yes") == 1
+    assert "from reset" in done.out
+    assert "violated in the last cycle: a claim" in done.out
+    assert "{1}" in done.out
+    assert "pops" not in done.out  # empty in every cycle
+
+
+def test_broken_designs(metronome, monkeypatch):
+    monkeypatch.setattr(tb.formal.broken, "refute", lambda its: TRACE if its.property == "P6" else None)
+    assert metronome("prove", "--broken", "--property", "P6").status == 0
+    done = metronome("prove", "--broken", "--json", "-")
+    assert done.status == 1
+    rows = json.loads(done.out)["broken"]
+    assert {row["property"] for row in rows if row["refuted"]} == {"P6"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--property", "P8"), "--property: unknown name 'P8': use P1, P2, P3, P4, P5, P6, P7"),
+        (("--policy", "best"), "--policy: unknown name 'best'"),
+        (("--prediction", "oracle"), "--prediction: unknown name 'oracle': use not_taken, btfn"),
+        (("--scheme", "vliw"), "--scheme: unknown name 'vliw': use swas, baseline, vortex"),
+        (("--warps", "1"), "--warps: '1' is not a number from 2 to 64"),
+        (("--warps", "2,x"), "--warps: 'x' is not a number"),
+        (("--warps", "2,,4"), "--warps: an empty name"),
+        (("--property", "P6", "--policy", "gto"), "nothing to prove: P6 is a property of --policy lrr"),
+        (("--property", "P1", "--scheme", "baseline"), "nothing to prove"),
+        (("--quick", "--warps", "2"), "--quick is a choice of its own"),
+        (("--broken", "--warps", "2"), "--broken: each broken design has a configuration of its own"),
+        (("--json", "/nowhere/x.json"), "--json: cannot write"),
+    ],
+)
+def test_bad_use(metronome, asked, arguments, complaint):
+    done = metronome("prove", *arguments)
+    assert done.status == 2
+    assert complaint in done.err
+    assert done.err.count("\n") == 1
+    assert not asked
+
+
+def test_a_tool_that_fails(metronome, monkeypatch):
+    def prove(case):
+        raise ProofError("yosys failed: ERROR: no\nits last lines")
+
+    monkeypatch.setattr(tb.formal.flow, "prove", prove)
+    done = metronome("prove", "--property", "P1", "--warps", 2)
+    assert (done.status, done.err.splitlines()[0]) == (2, "metronome: yosys failed: ERROR: no")

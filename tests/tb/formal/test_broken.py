@@ -1,0 +1,59 @@
+"""Every deliberately broken design is refuted, by a run from reset, by the property that it is meant for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tb.formal import properties
+from tb.formal.broken import BROKEN, Broken, applied, refute
+from tb.formal.flow import Case, prove
+from tb.formal.properties import PROPERTIES
+
+
+def test_each_property_has_two():
+    count = Counter(broken.property for broken in BROKEN)
+    assert set(count) == set(PROPERTIES)
+    assert min(count.values()) >= 2
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
+def test_is_refuted(broken):
+    found = refute(broken)
+    assert found is not None, f"{broken.property} does not see that {broken.name}"
+    assert found.reachable
+    assert found.violated
+    assert len(found.rows) > 1
+
+
+def test_what_passes_is_not_refuted_afterwards():
+    """The replacement is taken back: the same property passes on the design as it is."""
+    broken = next(its for its in BROKEN if its.property == "P1")
+    refute(broken)
+    assert prove(broken.case()).result == "pass"
+
+
+def test_a_proof_of_a_broken_design_fails_with_a_counterexample():
+    broken = next(its for its in BROKEN if its.name == "eligibility looks at how full the buffer is")
+    with applied(broken):
+        proof = prove(broken.case())
+    assert (proof.result, proof.method) == ("fail", "bmc")
+    assert proof.counterexample is not None
+    assert proof.counterexample.reachable
+
+
+def test_a_lemma_that_is_not_inductive_is_unknown(monkeypatch):
+    """Without its invariants P2 is true and not proved: the answer is "unknown", with the step that fails."""
+    monkeypatch.setattr(properties.invariants, "rings", lambda model: None)
+    proof = prove(Case("P2", warps=2))
+    assert (proof.result, proof.method) == ("unknown", "induction")
+    assert proof.counterexample is not None
+    assert not proof.counterexample.reachable
+    assert proof.counterexample.violated
+
+
+def test_a_replacement_that_no_longer_fits_is_an_error():
+    stale = Broken("stale", "P1", "hdl.frontend.swas:SwasCoordination.elaborate", "no such text", "")
+    with pytest.raises(LookupError, match="no such text"), applied(stale):
+        pass
