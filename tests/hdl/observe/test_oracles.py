@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
+from hdl.config import Coordination, SmConfig
 from hdl.observe.oracles import OracleSets
-from hdl.presets import BASE
+from hdl.presets import BASE, TINY
+from hdl.verilog import generate
 
 #: Cycles behind a served miss or a redirect in which an empty buffer is excused: d = t_F + 1 (design.md section 3).
 EXCUSED = 4
@@ -97,3 +98,13 @@ def test_an_event_in_cycle_c_excuses_the_next_four(event):
             await ctx.tick()
 
     _simulate(dut, testbench)
+
+
+@pytest.mark.parametrize("oracles", [True, False])
+def test_a_build_can_do_without(oracles):
+    """Nothing of them is left in its Verilog."""
+    config = replace(
+        TINY, coordination=Coordination.BASELINE, policies=("gtlrr",), fetch_policies=("lrr",), oracles=oracles,
+    )
+    verilog = generate(config)
+    assert ("oracle_select" in verilog, "excused_" in verilog) == (oracles, oracles)
