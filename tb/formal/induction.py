@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 __all__ = ["step_queries", "trace_query", "trace_values", "unproved"]
 
-_CLAIM = re.compile(r"^; yosys-smt2-assert (\d+) ", re.MULTILINE)
+#: The number of a claim, and that of its cell: cells are numbered as the harness makes them.
+_CLAIM = re.compile(r"^; yosys-smt2-assert (\d+) \$(\d+)", re.MULTILINE)
 
 
 def _path(smt2: str, depth: int) -> list[str]:
@@ -31,12 +32,14 @@ def _path(smt2: str, depth: int) -> list[str]:
 def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
     """The claims, and a script that asks of each whether it may fail after ``depth`` cycles in which all of them hold.
 
-    The first question of the script is whether there is such a path at all: its answer has to be "sat".
+    They are asked in the order in which the harness makes them, and each may take those before it for granted in the
+    last cycle too. The first question of the script is whether there is such a path at all: its answer has to be "sat".
     """
-    claims = [int(number) for number in _CLAIM.findall(smt2)]
+    claims = [int(number) for number, cell in sorted(_CLAIM.findall(smt2), key=lambda found: int(found[1]))]
     lines = [*_path(smt2, depth), "(check-sat)"]
     for claim in claims:
         lines += ["(push 1)", f"(assert (not (|top_a {claim}| s{depth})))", "(check-sat)", "(pop 1)"]
+        lines.append(f"(assert (|top_a {claim}| s{depth}))")
     return claims, "\n".join([*lines, "(exit)", ""])
 
 

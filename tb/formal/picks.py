@@ -153,7 +153,7 @@ def _icount(model: Model) -> Order:
     first = _loose_round_robin(below)
 
     def ahead(v: int, w: int) -> Value:
-        return (fetched[v] < fetched[w]) | (fetched[v] == fetched[w]) & first(v, w)
+        return Mux(first(v, w), fetched[v] <= fetched[w], fetched[v] < fetched[w])
 
     return Order(ahead, invariants=invariants)
 
