@@ -31,10 +31,11 @@ class Broken:
     old: str
     new: str
     prediction: str = "not_taken"
+    scheme: str = "swas"
 
     def case(self) -> Case:
         """The smallest configuration: two warps."""
-        return Case(self.property, prediction=self.prediction, warps=2)
+        return Case(self.property, self.scheme, prediction=self.prediction, warps=2)
 
 
 _SWAS = "hdl.frontend.swas:SwasCoordination.elaborate"
@@ -54,6 +55,8 @@ BROKEN = (
            'name=f"filled_{w}", init=every', 'name=f"filled_{w}", init=every >> 1'),
     Broken("the NOP of a miss is left out", "P2", f"{_FRONT}._fetch",
            "buffers.fill.eq(fetch.done)", "buffers.fill.eq(fetch.done & ~fetch.done_squashed)"),
+    Broken("baseline fetches into a full buffer", "P2", f"{_FRONT}._coordinate",
+           "count < config.buffer_depth", "count <= config.buffer_depth", scheme="baseline"),
     Broken("eligibility looks at how full the buffer is", "P3", _SWAS,
            "may_run & (self.nop | self.ready)", "may_run & (self.nop | self.ready) & self.room"),
     Broken("a miss takes its warp out one cycle late", "P3", _SWAS,

@@ -11,7 +11,7 @@ from hdl.policies.gto_dispatch import GreedyOldestDispatch
 
 from .model import Held, Model
 
-__all__ = ["control_flow", "flight", "idle", "miss_registers", "program_order", "ring", "rings", "selection"]
+__all__ = ["control_flow", "flight", "idle", "miss_registers", "program_order", "queues", "ring", "rings", "selection"]
 
 
 def one(vector: Value) -> Value:
@@ -65,6 +65,21 @@ def _ring(model: Model, name: str, warp: Value, head: Value, filled: Value) -> N
         m.d.comb += following.eq(younger + its)
         younger = following
     model.lemma(f"{name}: a slot is filled unless a fetch is on its way to it", filled == ~or_all(taken)[:depth])
+
+
+def queues(model: Model) -> None:
+    """``baseline`` and ``vortex``: buffer + in flight <= d for every warp; its slots from head to tail are filled."""
+    m, depth = model.m, model.config.buffer_depth
+    buffers, fetch = model.inside.component("buffers"), model.inside.component("fetch")
+    heads, filled = model.heads(), model.flags("filled")
+    for w in range(model.config.warps):
+        tail = model.inside.signal("buffers", f"tail_{w}")
+        count = buffers.occupancy[w]
+        places = [Signal(tail.shape(), name=f"queue_{w}_{slot}") for slot in range(depth)]
+        m.d.comb += [place.eq(slot - heads[w]) for slot, place in enumerate(places)]
+        model.lemma(f"warp {w}: buffer + in flight is at most d", count + fetch.kept_in_flight[w] <= depth)
+        model.lemma(f"warp {w}: the slots from head on are filled", filled[w] == Cat(p < count for p in places))
+        model.lemma(f"warp {w}: the tail comes after what is filled", tail == (heads[w] + count)[: len(tail)])
 
 
 def flight(model: Model) -> None:

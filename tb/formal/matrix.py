@@ -19,15 +19,18 @@ _PREDICTIONS = tuple(its.value for its in Prediction)
 
 
 def schemes_of(name: str) -> tuple[str, ...]:
-    """The schemes of which a property is meant: most are about what only ``swas`` promises."""
-    return (Coordination.SWAS.value,)
+    """The schemes of which a property is meant: most are about what only ``swas`` promises.
+
+    Of the others P2 says that no empty buffer is popped and none overflows, P3 that issue picks as its policy says.
+    """
+    return tuple(its.value for its in Coordination) if name in {"P2", "P3"} else (Coordination.SWAS.value,)
 
 
-def _policies_of(name: str, asked: Sequence[str] | None) -> Sequence[str]:
+def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
     if name == "P6":
         return [policy for policy in asked or ("lrr",) if policy == "lrr"]
     if asked is None:
-        return tuple(POLICIES) if name == "P3" else (USUAL_POLICY,)
+        return tuple(POLICIES) if (name, scheme) == ("P3", Coordination.SWAS) else (USUAL_POLICY,)
     return asked
 
 
@@ -38,25 +41,27 @@ def cases(
 ) -> list[Case]:
     """Every combination that is meant of what is asked for; by default all properties at the usual sizes.
 
-    P3 is proved of every policy, P6 is a property of ``lrr``; the others do not depend on the policy.
+    P3 is proved of every policy (of ``swas``), P6 is a property of ``lrr``; the others do not depend on the policy.
     """
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
-            for scheme, policy, prediction, count in product(
-                its_schemes, _policies_of(name, policies), predictions or _PREDICTIONS, warps or USUAL_WARPS,
-            ):
-                yield Case(name, scheme, policy, prediction, count)
+            for scheme in its_schemes:
+                for policy, prediction, count in product(
+                    _policies_of(name, scheme, policies), predictions or _PREDICTIONS, warps or USUAL_WARPS,
+                ):
+                    yield Case(name, scheme, policy, prediction, count)
 
     return list(found())
 
 
 def quick_cases() -> list[Case]:
     """The short half: every property at two warps with both predictions, every policy, and four warps with btfn."""
+    swas = [Coordination.SWAS.value]
     others = [name for name in PROPERTIES if name not in {"P3", "P4"}]
     return [
         *cases(policies=[USUAL_POLICY], warps=[2]),
-        *cases(["P3"], policies=[name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),
-        *cases(others, predictions=["btfn"], warps=[4]),
-        *cases(["P3"], policies=[USUAL_POLICY], predictions=["btfn"], warps=[4]),
+        *cases(["P3"], swas, [name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),
+        *cases(others, swas, predictions=["btfn"], warps=[4]),
+        *cases(["P3"], swas, [USUAL_POLICY], predictions=["btfn"], warps=[4]),
     ]

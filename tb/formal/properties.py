@@ -41,7 +41,11 @@ def never_dry(model: Model) -> None:
     """P2: a selected warp's buffer is never empty; no buffer overflows."""
     buffers = model.inside.component("buffers")
     invariants.selection(model)
-    invariants.rings(model)
+    if model.replaces:
+        invariants.rings(model)
+    else:
+        invariants.queues(model)
+        invariants.control_flow(model)
     model.claim("the buffer of a warp that pops is not empty", (buffers.pop & buffers.empty) == 0)
     model.claim("no slot is filled that is filled already", ~buffers.overflow)
     model.claim("the design's own watch is silent", ~(model.dut.empty_pop | model.dut.miscounted))
@@ -52,6 +56,9 @@ def picks(model: Model) -> None:
     dut = model.dut
     buffers = model.inside.component("buffers")
     reference = PickReference(model)
+    if not model.replaces:
+        _issue_pick(model, reference)
+        return
     may_run = dut.active & ~dut.suspended & ~model.missed & ~model.unresolved & ~dut.halt.replicate(model.config.warps)
     eligible, widened = Signal(model.config.warps), Signal(model.config.warps)
     model.m.d.comb += [
@@ -72,6 +79,20 @@ def picks(model: Model) -> None:
                 model.issued == widened_pick)
     for number in range(ORACLES):
         model.claim(f"osched{number + 1} picks what is selected", dut.oracle_select[number] == model.issued)
+
+
+def _issue_pick(model: Model, reference: PickReference) -> None:
+    """``baseline`` and ``vortex``: the issue scheduler picks among the warps with a ready instruction in the buffer."""
+    dut, warps = model.dut, model.config.warps
+    empty = model.inside.component("buffers").empty
+    eligible = Signal(warps)
+    model.m.d.comb += eligible.eq(dut.active & ~model.unresolved & ~empty & dut.ready & ~dut.halt.replicate(warps))
+    invariants.control_flow(model)
+    reference.add_invariants()
+    model.claim("the eligible set is what it should be", dut.eligible == eligible)
+    pick = reference.pick(eligible, "pick")
+    for w in range(warps):
+        model.claim(f"warp {w} is selected iff it is the policy's pick", model.issued[w] == pick[w])
 
 
 def program_order(model: Model) -> None:
