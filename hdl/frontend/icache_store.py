@@ -18,9 +18,13 @@ class ICacheStore(wiring.Component):
     Lookup, for a pc presented in cycle t with ``lookup_valid``: ``hit`` in t+1 (meaningful only then), the word in
     ``instruction`` and ``error`` (its line came with an error) in t+3. ``error`` and the word mean nothing after a
     miss. Refill: ``refill_valid`` in cycle c writes the whole line; a lookup presented in c already hits it. The
-    victim is the first empty way of the set, else the least recently used one. A hit whose line is overwritten in its
-    own t+1 still delivers the old word. ``invalidate`` in cycle c empties the store for lookups presented in c or
-    later. Reset: empty.
+    victim is the first empty way of the set, else the least recently used one; a hit counts as a use for refills in
+    its t+3 or later. A hit whose line is overwritten in its own t+1 still delivers the old word. ``invalidate`` in
+    cycle c empties the store for lookups presented in c or later. Reset: empty.
+
+    t: the pc goes into a register. t+1: tags and valid bits are read and compared, the way that hits addresses the
+    line. t+2: the word is chosen; the hit is recorded as a use. t+3: the word is in a register. Tags and valid bits
+    are read after the register, so that a refill in t needs no way around them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -45,79 +49,76 @@ class ICacheStore(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         address = data.StructLayout({"offset": self._offset_bits, "set": self._set_bits, "tag": self._tag_bits})
-        lookup = Signal(address)
         refill = Signal(address)
-        m.d.comb += [lookup.eq(self.lookup_pc), refill.eq(self.refill_line << self._offset_bits)]
+        looked_up = Signal(address)
+        looking = Signal()
+        m.d.comb += refill.eq(self.refill_line << self._offset_bits)
+        m.d.sync += [looked_up.eq(self.lookup_pc), looking.eq(self.lookup_valid)]
 
         victim = Signal(self._ways)
-        looked_up = Signal(address)
-        m.d.sync += looked_up.eq(lookup)
-        valid_row = self._valid_bits(m, lookup=lookup, refill=refill, victim=victim)
-        hit_ways = self._compare_tags(m, lookup=lookup, looked_up=looked_up, refill=refill, victim=victim,
-                                      valid_row=valid_row)
-        self._replacement(m, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim)
+        valid = self._valid_bits(m, refill=refill, victim=victim)
+        hit_ways = self._compare_tags(m, looked_up=looked_up, refill=refill, victim=victim, valid=valid)
+        self._replacement(m, looking=looking, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim,
+                          valid=valid)
         m.d.comb += self.hit.eq(hit_ways.any())
         self._read_word(m, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim)
         return m
 
-    def _valid_bits(self, m: Module, *, lookup: data.View, refill: data.View, victim: Signal) -> Signal:
-        """One flip-flop a line, so that all can be cleared at once; the row of the lookup's set, in its t+1."""
-        row = Signal(self._ways)
-        self._valid = [Signal(self._sets, name=f"valid_{way}") for way in range(self._ways)]
-        for way, valid in enumerate(self._valid):
-            following = Signal(self._sets, name=f"valid_{way}_following")
-            written = Mux(self.refill_valid & victim[way], one_hot(refill.set, self._sets), 0)
-            m.d.comb += following.eq(Mux(self.invalidate, 0, valid | written))
-            m.d.sync += [valid.eq(following), row[way].eq(following.bit_select(lookup.set, 1))]
-        return row
+    def _valid_bits(self, m: Module, *, refill: data.View, victim: Signal) -> list[Signal]:
+        """For each way one flip-flop a set, so that all can be cleared at once."""
+        valid = [Signal(self._sets, name=f"valid_{way}") for way in range(self._ways)]
+        for way, bits in enumerate(valid):
+            with m.If(self.invalidate):
+                m.d.sync += bits.eq(0)
+            with m.Elif(self.refill_valid & victim[way]):
+                m.d.sync += bits.eq(bits | one_hot(refill.set, self._sets))
+        return valid
 
-    def _compare_tags(self, m: Module, *, lookup: data.View, looked_up: data.View, refill: data.View, victim: Signal,
-                      valid_row: Signal) -> Signal:
-        width = self._tag_bits
-        m.submodules.tags = tags = Memory(shape=width * self._ways, depth=self._sets, init=[])
-        write = tags.write_port(granularity=width)
-        read = tags.read_port(transparent_for=(write,))
+    def _compare_tags(self, m: Module, *, looked_up: data.View, refill: data.View, victim: Signal,
+                      valid: list[Signal]) -> Signal:
+        """t+1: the way whose tag is that of the lookup, one-hot, or 0."""
         hit_ways = Signal(self._ways)
-        m.d.comb += [
-            write.addr.eq(refill.set),
-            write.data.eq(Cat(refill.tag for _ in range(self._ways))),
-            write.en.eq(Mux(self.refill_valid, victim, 0)),
-            read.addr.eq(lookup.set),
-            read.en.eq(self.lookup_valid),
-            hit_ways.eq(Cat(
-                valid_row[way] & (read.data.word_select(way, width) == looked_up.tag) for way in range(self._ways)
-            )),
-        ]
+        for way in range(self._ways):
+            m.submodules[f"tags_{way}"] = tags = Memory(shape=self._tag_bits, depth=self._sets, init=[])
+            write, read = tags.write_port(), tags.read_port(domain="comb")
+            m.d.comb += [
+                write.addr.eq(refill.set),
+                write.data.eq(refill.tag),
+                write.en.eq(self.refill_valid & victim[way]),
+                read.addr.eq(looked_up.set),
+                hit_ways[way].eq(valid[way].bit_select(looked_up.set, 1) & (read.data == looked_up.tag)),
+            ]
         return hit_ways
 
-    def _replacement(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
-                     victim: Signal) -> None:
+    def _replacement(self, m: Module, *, looking: Signal, looked_up: data.View, hit_ways: Signal, refill: data.View,
+                     victim: Signal, valid: list[Signal]) -> None:
         """LRU order per set: a lookup that hits and a refill each use their way; both may happen in one cycle.
 
         The order is not reset: it counts only once every way of the set has been filled, and so used, since.
         """
         ways = self._ways
         m.submodules.orders = orders = Memory(shape=lru_bits(ways), depth=self._sets, init=[])
-        hit_order, refill_order = orders.read_port(domain="comb"), orders.read_port(domain="comb")
-        hit_write, refill_write = orders.write_port(), orders.write_port()
-        used_valid = Signal()
-        m.d.sync += used_valid.eq(self.lookup_valid)
-        hit, both = Signal(), Signal()
+        use_order, refill_order = orders.read_port(domain="comb"), orders.read_port(domain="comb")
+        use_write, refill_write = orders.write_port(), orders.write_port()
+        used = Signal(ways)
+        used_set = Signal(self._set_bits)
+        m.d.sync += [used.eq(Mux(looking, hit_ways, 0)), used_set.eq(looked_up.set)]
+        both = Signal()
         touched = Signal(lru_bits(ways))
-        occupied = Cat(valid.bit_select(refill.set, 1) for valid in self._valid)
+        occupied = Signal(ways)
         m.d.comb += [
-            hit.eq(used_valid & hit_ways.any()),
-            both.eq(hit & self.refill_valid & (looked_up.set == refill.set)),
-            hit_order.addr.eq(looked_up.set),
-            touched.eq(lru_touch(hit_order.data, encode(hit_ways), ways)),
-            hit_write.addr.eq(looked_up.set),
-            hit_write.data.eq(touched),
-            hit_write.en.eq(hit & ~both),
+            occupied.eq(Cat(bits.bit_select(refill.set, 1) for bits in valid)),
+            both.eq(used.any() & self.refill_valid & (used_set == refill.set)),
+            use_order.addr.eq(used_set),
+            touched.eq(lru_touch(use_order.data, used, ways)),
+            use_write.addr.eq(used_set),
+            use_write.data.eq(touched),
+            use_write.en.eq(used.any() & ~both),
             refill_order.addr.eq(refill.set),
             victim.eq(Mux(occupied.all(), lru_victim(refill_order.data, ways), lowest_one(~occupied))),
             refill_write.addr.eq(refill.set),
             # A refill adds its use to this cycle's hit in the same set, so that both count.
-            refill_write.data.eq(lru_touch(Mux(both, touched, refill_order.data), encode(victim), ways)),
+            refill_write.data.eq(lru_touch(Mux(both, touched, refill_order.data), victim, ways)),
             refill_write.en.eq(self.refill_valid),
         ]
 

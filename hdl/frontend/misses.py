@@ -1,6 +1,6 @@
 """Instruction-cache misses: which warp waits for which line, and the requests to memory."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,7 +16,8 @@ class MissUnit(wiring.Component):
 
     - ``miss`` (cycle t+1 of the fetch, not squashed) with ``miss_warp`` and ``miss_line``: the warp is suspended from
       the next cycle on. Misses to one line share one request. When every miss register is taken, the warp waits for
-      one.
+      one: from the second cycle after the miss on it tries again in every cycle without a new miss, the lowest of the
+      waiting warps first (after a success its successor skips one cycle).
     - ``release``: warps whose fetches are squashed in this cycle: their suspension ends; a request already made stays.
     - Memory answers in cycle c: ``refill_valid``, ``refill_line``, data and error go to the store in c, the warps
       that wait for the line (one that misses in c included) are not suspended from c+1 on, so they are selectable in
@@ -55,10 +56,11 @@ class MissUnit(wiring.Component):
         stale = Signal(self._count)
         lines = [Signal(self._line_bits, name=f"line_{i}") for i in range(self._count)]
         answered = self._answer(m, valid=valid, stale=stale, lines=lines)
-        wanted, warp, line = self._choose(m)
-        granted = self._allocate(m, wanted=wanted, line=line, valid=valid, sent=sent, stale=stale, lines=lines,
-                                 answered=answered)
-        self._suspend(m, wanted=wanted, warp=warp, granted=granted, answered=answered)
+        self._waiting = Signal(self._config.warps)
+        turn, turn_line = self._choose(m)
+        served = self._allocate(m, turn=turn, turn_line=turn_line, valid=valid, sent=sent, stale=stale, lines=lines,
+                                answered=answered)
+        self._suspend(m, turn=turn, served=served, answered=answered)
         self._request(m, valid=valid, sent=sent, lines=lines)
         return m
 
@@ -77,63 +79,65 @@ class MissUnit(wiring.Component):
         ]
         return answered
 
-    def _choose(self, m: Module) -> tuple[Signal, Signal, Signal]:
-        """The miss to handle in this cycle: a new one, else the lowest warp that still waits for a miss register."""
-        config = self._config
-        self._waiting = Signal(config.warps)
-        oldest = Signal(config.warps)
-        wanted = Signal()
-        warp = Signal(config.warps)
-        line = Signal(self._line_bits)
-        m.d.comb += oldest.eq(lowest_one(self._waiting & ~self.release))
-        with m.If(self.miss):
-            m.d.comb += [
-                wanted.eq(1),
-                warp.eq(Const(1, config.warps) << self.miss_warp),
-                line.eq(self.miss_line),
-            ]
-        with m.Else():
-            m.d.comb += [
-                wanted.eq(oldest.any()),
-                warp.eq(oldest),
-                line.eq(select(oldest, [self.pending_line[i] for i in range(config.warps)])),
-            ]
-        return wanted, warp, line
+    def _choose(self, m: Module) -> tuple[Signal, Signal]:
+        """The warp, one-hot, and the line that try for a miss register in this cycle if there is no new miss.
 
-    def _allocate(self, m: Module, *, wanted: Signal, line: Signal, valid: Signal, sent: Signal, stale: Signal,
-                  lines: list[Signal], answered: Signal) -> Signal:
-        """The miss register that takes the miss (one-hot; 0: none is free), shared where the line is the same."""
-        same = Signal(self._count)
-        free = Signal(self._count)
-        granted = Signal(self._count)
+        Chosen a cycle ahead; what has ended the warp's waiting in between takes it out.
+        """
+        warps = self._config.warps
+        chosen, lowest = Signal(warps), Signal(warps)
+        turn, line = Signal(warps), Signal(self._line_bits)
         m.d.comb += [
-            same.eq(Cat(valid[i] & (lines[i] == line) for i in range(self._count))),
-            free.eq(lowest_one(~valid)),
-            granted.eq(Mux(wanted, Mux(same.any(), same, free), 0)),
+            lowest.eq(lowest_one(self._waiting)),
+            turn.eq(chosen & self._waiting & ~self.release),
         ]
-        m.d.sync += valid.eq((valid | granted) & ~answered)
+        m.d.sync += [chosen.eq(lowest), line.eq(select(lowest, [self.pending_line[i] for i in range(warps)]))]
+        return turn, line
+
+    def _allocate(self, m: Module, *, turn: Signal, turn_line: Signal, valid: Signal, sent: Signal, stale: Signal,
+                  lines: list[Signal], answered: Signal) -> Signal:
+        """Whether a miss register takes the miss: one that has its line already, else a free one.
+
+        ``miss`` comes late in the cycle: both its line and ``turn``'s are compared before it is known.
+        """
+        free = Signal(self._count)
+        any_free = Signal()
+        m.d.comb += [free.eq(lowest_one(~valid)), any_free.eq((~valid).any())]
+        asking = [(self.miss_line, Const(1)), (turn_line, turn.any())]
+        shared, taken = Signal(2), Signal(data.ArrayLayout(self._count, 2))
+        for case, (line, asks) in enumerate(asking):
+            m.d.comb += [
+                shared[case].eq(Cat(valid[i] & (register == line) for i, register in enumerate(lines)).any()),
+                taken[case].eq(Mux(asks & ~shared[case], free, 0)),
+            ]
+        allocated = Signal(self._count)
+        m.d.comb += allocated.eq(Mux(self.miss, taken[0], taken[1]))
+        m.d.sync += valid.eq((valid & ~answered) | allocated)
         # A request made before fence.i may carry the old instructions; one made after it may not.
         with m.If(self.invalidate):
             m.d.sync += stale.eq(stale | (valid & sent))
         for i, register in enumerate(lines):
-            with m.If(granted[i] & ~same.any()):
-                m.d.sync += [register.eq(line), sent[i].eq(0), stale[i].eq(0)]
-        return granted
+            with m.If(allocated[i]):
+                m.d.sync += [register.eq(Mux(self.miss, self.miss_line, turn_line)), sent[i].eq(0), stale[i].eq(0)]
+        served = Signal()
+        m.d.comb += served.eq(any_free | Mux(self.miss, shared[0], shared[1]))
+        return served
 
-    def _suspend(self, m: Module, *, wanted: Signal, warp: Signal, granted: Signal, answered: Signal) -> None:
+    def _suspend(self, m: Module, *, turn: Signal, served: Signal, answered: Signal) -> None:
         """Warps wake by line, not by register: one that still waits for a register may be served by another's miss."""
+        comes = Signal()
+        m.d.comb += comes.eq(answered.any() & (self.miss_line == self.refill_line))
         for i in range(self._config.warps):
-            mine: Value = wanted & warp[i]
+            missing = self.miss & (self.miss_warp == i)
             wakes = answered.any() & (self.pending_line[i] == self.refill_line)
             with m.If(self.release[i]):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
-            with m.Elif(mine):
-                m.d.sync += [
-                    self.suspended[i].eq(~(granted & answered).any()),
-                    self._waiting[i].eq(~granted.any()),
-                ]
+            with m.Elif(missing):
+                m.d.sync += [self.suspended[i].eq(~comes), self._waiting[i].eq(~comes & ~served)]
             with m.Elif(wakes):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
+            with m.Elif(turn[i] & ~self.miss & served):
+                m.d.sync += self._waiting[i].eq(0)
 
     def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
         """Offers the lowest-numbered unsent miss until memory takes it."""

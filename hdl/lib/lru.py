@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Value
 
-from .onehot import one_hot, or_all
+from .onehot import or_all
 
 __all__ = ["lru_bits", "lru_touch", "lru_victim"]
 
@@ -18,9 +18,8 @@ def lru_bits(ways: int) -> int:
     return max(1, len(_pairs(ways)))
 
 
-def lru_touch(state: Value, way: Value, ways: int) -> Value:
-    """The state after a use of ``way``. Bit (i, j), i < j, is 1 when way i was used after way j."""
-    used = one_hot(way, ways)
+def lru_touch(state: Value, used: Value, ways: int) -> Value:
+    """The state after a use of the way ``used`` (one-hot). Bit (i, j), i < j, is 1 when way i was used after way j."""
     if ways == 1:
         return Const(0, 1)
     return Cat(used[i] | (state[n] & ~used[j]) for n, (i, j) in enumerate(_pairs(ways)))

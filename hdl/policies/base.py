@@ -11,9 +11,12 @@ from typing import ClassVar
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data
 
-from ..lib.onehot import lowest_one
+from ..lib.onehot import from_lowest, lowest_one
 
-__all__ = ["LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "order", "pick_after"]
+__all__ = [
+    "LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "order", "pick_after",
+    "pick_from",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +87,22 @@ class LastWarpPolicy(Policy):
 
 
 def pick_after(last: Value, eligible: Value) -> Value:
-    """Loose round robin: the first of last+1, last+2, ... (modulo the width) in ``eligible``, one-hot.
+    """Loose round robin: the first of last+1, last+2, ... (modulo the width) in ``eligible``, one-hot."""
+    return _pick_within((from_lowest(last) << 1)[: len(eligible)], eligible)
 
-    ``last`` is one-hot: minus twice ``last`` has exactly the bits above it set.
+
+def pick_from(last: Value, eligible: Value) -> Value:
+    """``last`` while it is eligible, else as :func:`pick_after`: the first of last, last+1, ... in ``eligible``."""
+    return _pick_within(from_lowest(last), eligible)
+
+
+def _pick_within(first: Value, eligible: Value) -> Value:
+    """The lowest eligible warp within ``first``, else the lowest of all.
+
+    ``first`` comes from registers and is known before ``eligible``: from there to the pick there are few levels.
     """
-    width = len(eligible)
-    above = eligible & (-(last << 1))[:width]
-    return Mux(above.any(), lowest_one(above), lowest_one(eligible))
+    within = eligible & first
+    return Mux(within.any(), lowest_one(within), lowest_one(eligible))
 
 
 def greedy(last: Value, eligible: Value, otherwise: Value) -> Value:

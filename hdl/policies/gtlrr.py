@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Value
 from amaranth.lib import data
 
-from .base import LastWarpPolicy, PolicyInputs, greedy, pick_after
+from .base import LastWarpPolicy, PolicyInputs, pick_from
 
 __all__ = ["GreedyLooseRoundRobin"]
 
@@ -16,4 +16,4 @@ class GreedyLooseRoundRobin(LastWarpPolicy):
     name = "gtlrr"
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
-        return greedy(state.last, inputs.eligible, pick_after(state.last, inputs.eligible))
+        return pick_from(state.last, inputs.eligible)

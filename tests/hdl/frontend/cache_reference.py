@@ -24,7 +24,7 @@ class Line:
 class ReferenceCache:
     """What :class:`hdl.frontend.icache_store.ICacheStore` holds at the beginning of a cycle.
 
-    ``look_up`` sees the refill of its own cycle; a hit counts as a use one cycle later, after the victim of a refill
+    ``look_up`` sees the refill of its own cycle; a hit counts as a use two cycles later, after the victim of a refill
     in that cycle has been chosen. The caller orders this: :meth:`choose_victim`, :meth:`touch`, :meth:`fill`,
     :meth:`clear`, then :meth:`look_up` of the lookup presented in the same cycle.
     """

@@ -128,8 +128,8 @@ class SwasReference:
         )
 
     def advance(self, inputs: Inputs, outputs: Outputs) -> None:
-        looked_up, missing = self._looked_up(), self.missing()
-        self._update_cache(inputs, outputs, looked_up)
+        missing = self.missing()
+        self._update_cache(inputs, outputs)
         self._select(inputs, outputs)
         self._decode()
         if missing is not None:
@@ -148,10 +148,11 @@ class SwasReference:
             if len(self.buffer[w]) + in_flight != DEPTH:
                 raise AssertionError(f"reference, cycle {self.cycle}: warp {w} does not hold {DEPTH} entries")
 
-    def _update_cache(self, inputs: Inputs, outputs: Outputs, looked_up: Fetch | None) -> None:
+    def _update_cache(self, inputs: Inputs, outputs: Outputs) -> None:
         victim = None if outputs.refill is None else self.cache.choose_victim(outputs.refill)
-        if looked_up is not None and looked_up.found is not None:
-            self.cache.touch(looked_up.pc // 64, looked_up.found[0])
+        used = next((fetch for fetch in self.flight if fetch.cycle == self.cycle - 2), None)
+        if used is not None and used.found is not None:
+            self.cache.touch(used.pc // 64, used.found[0])
         if outputs.refill is not None:
             if self.cache.holds(outputs.refill):
                 raise AssertionError(f"cycle {self.cycle}: line {outputs.refill} is refilled and was there already")

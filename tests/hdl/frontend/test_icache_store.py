@@ -77,12 +77,13 @@ class StoreModel:
             self.seen["error"] += line.error
 
     def _follow(self, pc: int | None, refill: Line | None, invalidate: bool) -> None:
-        cache, used = self.cache, self.found.get(self.cycle - 1)
+        cache, used, looked_up = self.cache, self.found.get(self.cycle - 2), self.found.get(self.cycle - 1)
         victim = None if refill is None else cache.choose_victim(refill.number)
         if used is not None:
             cache.touch(used[1].number, used[0])
-            if victim == used[0] and refill.number % cache.sets == used[1].number % cache.sets:
-                self.seen["overwritten in t+1"] += 1
+        if refill is not None and looked_up is not None:
+            same_set = refill.number % cache.sets == looked_up[1].number % cache.sets
+            self.seen["overwritten in t+1"] += same_set and victim == looked_up[0]
         if refill is not None:
             self.seen["evicted"] += None not in cache.ways[refill.number % cache.sets]
             cache.fill(refill, victim)
@@ -165,7 +166,7 @@ def test_least_recently_used_line_goes(config):
     lines = [Line(1 + sets * n, rng.getrandbits(512), False) for n in range(2 * config.icache_ways)]
     old, new = lines[:config.icache_ways], lines[config.icache_ways:]
     order = rng.sample(old, len(old))
-    steps = [{"refill": line} for line in old] + [{"pc": line.number * 64} for line in order] + [{}]
+    steps = [{"refill": line} for line in old] + [{"pc": line.number * 64} for line in order] + [{}, {}]
     for gone, line in enumerate(new, start=1):
         steps += [{"refill": line}] + [{"pc": kept.number * 64 + 4} for kept in order[:gone]]
     model = directed(config, steps)

@@ -44,7 +44,7 @@ def test_random(config, rates):
     world = World(dut, config, rng, WORLDS[rates], f"seed {seed}")
 
     async def testbench(ctx):
-        for _ in range(900):
+        for _ in range(1200):
             await world.step(ctx)
 
     simulate(dut, testbench)

@@ -22,7 +22,7 @@ def test_order_of_use(ways, seed):
     """From any state, once every way has been used, the victim is the one used longest ago."""
     rng = random.Random(1000 * seed + ways)
     m = Module()
-    state, way = Signal(lru_bits(ways)), Signal(range(max(2, ways)))
+    state, way = Signal(lru_bits(ways)), Signal(ways)
     following, victim = Signal(lru_bits(ways)), Signal(ways)
     m.d.comb += [following.eq(lru_touch(state, way, ways)), victim.eq(lru_victim(state, ways))]
 
@@ -30,7 +30,7 @@ def test_order_of_use(ways, seed):
         ctx.set(state, rng.getrandbits(lru_bits(ways)))
         order: list[int] = []
         for used in [*rng.sample(range(ways), ways), *(rng.randrange(ways) for _ in range(200))]:
-            ctx.set(way, used)
+            ctx.set(way, 1 << used)
             ctx.set(state, ctx.get(following))
             order = [other for other in order if other != used] + [used]
             if len(order) == ways:

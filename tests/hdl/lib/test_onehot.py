@@ -7,7 +7,7 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 
-from hdl.lib.onehot import encode, highest_one, lowest_one, one_hot, or_all, select
+from hdl.lib.onehot import encode, from_lowest, highest_one, lowest_one, one_hot, or_all, select
 from tests.hdl.lib.simulate import bit_list, evaluate
 
 
@@ -19,15 +19,16 @@ def values(width: int, rng: random.Random) -> list[int]:
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 17, 32, 64])
 def test_lowest_and_highest(width):
     m = Module()
-    vector, low, high = Signal(width), Signal(width + 2), Signal(width + 2)
-    m.d.comb += [low.eq(lowest_one(vector)), high.eq(highest_one(vector))]
-    assert len(lowest_one(vector)) == len(highest_one(vector)) == width
+    vector, low, high, upwards = Signal(width), Signal(width + 2), Signal(width + 2), Signal(width + 2)
+    m.d.comb += [low.eq(lowest_one(vector)), high.eq(highest_one(vector)), upwards.eq(from_lowest(vector))]
+    assert len(lowest_one(vector)) == len(highest_one(vector)) == len(from_lowest(vector)) == width
 
     async def testbench(ctx):
         for value in values(width, random.Random(width)):
             ctx.set(vector, value)
             ones = bit_list(value)
             assert ctx.get(low) == (1 << ones[0] if ones else 0), f"lowest of {value:#b}"
+            assert ctx.get(upwards) == ((1 << width) - (1 << ones[0]) if ones else 0), f"from lowest of {value:#b}"
             assert ctx.get(high) == (1 << ones[-1] if ones else 0), f"highest of {value:#b}"
 
     evaluate(m, testbench)
