@@ -4,7 +4,13 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ..config import SmConfig
-from .coordination import connect_oracles, connect_scheduler, coordination_signature, oracles_of
+from .coordination import (
+    connect_fetch,
+    connect_oracles,
+    connect_scheduler,
+    coordination_signature,
+    oracles_of,
+)
 from .scheduler import Scheduler
 
 __all__ = ["BaselineCoordination"]
@@ -25,11 +31,12 @@ class BaselineCoordination(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.issuing = issuing = Scheduler(config, oracles=oracles_of(config))
-        m.submodules.fetching = fetching = Scheduler(config, policies=config.fetch_policies)
+        m.submodules.fetching = fetching = Scheduler(config, policies=config.fetch_policies, doubt=True)
         may_issue = self.active & ~self.unresolved
-        may_fetch = self.active & ~self.suspended & ~self.missed & self.room & ~self._stalled(m)
+        may_fetch = self.active & ~self.suspended & self.room & ~self._stalled(m)
         connect_scheduler(m, self, issuing)
         connect_scheduler(m, self, fetching)
+        connect_fetch(m, self, fetching)
         connect_oracles(m, config, self, issuing, may_issue=may_issue, head_ready=self.ready)
         m.d.comb += [
             self.eligible.eq(Mux(self.halt, 0, may_issue & ~self.empty & self.ready)),
@@ -37,11 +44,7 @@ class BaselineCoordination(wiring.Component):
             self.issue.eq(issuing.select),
             self.issue_valid.eq(issuing.select_valid),
             self.issue_warp.eq(issuing.select_warp),
-            self.fetch_eligible.eq(Mux(self.halt, 0, may_fetch)),
-            fetching.eligible.eq(self.fetch_eligible),
-            self.fetch.eq(fetching.select),
-            self.fetch_valid.eq(fetching.select_valid),
-            self.fetch_warp.eq(fetching.select_warp),
+            fetching.eligible.eq(Mux(self.halt, 0, may_fetch)),
         ]
         if len(config.policies) > 1:
             m.d.comb += issuing.policy.eq(self.policy)

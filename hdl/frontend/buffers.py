@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
+from ..lib.onehot import select
 
 __all__ = ["InstructionBuffers", "slot_bits"]
 
@@ -66,7 +67,7 @@ class InstructionBuffers(wiring.Component):
         config = self._config
         depth = config.buffer_depth
         heads = [Signal(slot_bits(config), name=f"head_{w}") for w in range(config.warps)]
-        m.d.comb += self.pop_slot.eq(Array(heads)[self.pop_warp])
+        m.d.comb += self.pop_slot.eq(select(self.pop, heads))
         slot = self.fill_slot
         fills = self.fill
         tails = None
@@ -79,13 +80,16 @@ class InstructionBuffers(wiring.Component):
                 fills.eq(self.fill & ~self.fill_nop & ~Array(self.flush)[self.fill_warp]),
             ]
         m.submodules.entries = entries = Memory(shape=BufferEntry, depth=config.warps * depth, init=[])
-        write, read = entries.write_port(), entries.read_port()
+        # The entry is read in t+1: what hangs on a late selection is an address register, not the memory. Until then
+        # the slot keeps what it held: the fetch that refills it is made in t at the earliest.
+        popped = Signal(slot_bits(config) + config.warp_bits)
+        write, read = entries.write_port(), entries.read_port(domain="comb")
+        m.d.sync += popped.eq(Cat(self.pop_slot, self.pop_warp))
         m.d.comb += [
             write.addr.eq(Cat(slot, self.fill_warp)),
             write.data.eq(self.fill_entry),
             write.en.eq(fills),
-            read.addr.eq(Cat(self.pop_slot, self.pop_warp)),
-            read.en.eq(self.pop.any()),
+            read.addr.eq(popped),
             self.entry.eq(read.data),
         ]
         overflows = Signal(config.warps)

@@ -28,9 +28,10 @@ def stage_layout(config: SmConfig) -> data.StructLayout:
 class FetchPipeline(wiring.Component):
     """From a fetch request in cycle t to a decoded instruction in t+3.
 
-    - ``request`` in t with warp, pc and ``slot`` (carried along).
-    - t+1: ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is ``suspended`` until its line is
-      there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in its own cycle.
+    - ``request`` in t with warp (``request_mask`` one-hot, and number), pc and ``slot`` (carried along).
+    - t+1: ``lookup`` (one-hot, a register; 0 for a squashed fetch), and late in the cycle ``lookup_missed``, which means
+      nothing if ``lookup`` is 0; ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is
+      ``suspended`` until its line is there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in its own cycle.
     - t+3: ``done`` with warp, slot and ``entry``, or ``done_squashed`` where the fetch missed or was squashed.
       The decoder may follow it (``Prediction.BTFN``): ``turn`` (one-hot) then squashes the fetches of its warp behind
       it, those requested in t+1..t+3, and the warp goes on at ``turn_target``.
@@ -47,12 +48,15 @@ class FetchPipeline(wiring.Component):
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
         super().__init__({
             "request": In(1),
+            "request_mask": In(config.warps),
             "request_warp": In(config.warp_bits),
             "request_pc": In(32),
             "request_slot": In(slot_bits(config)),
             "squash": In(config.warps),
             "invalidate": In(1),
             "lines": In(data.ArrayLayout(26, config.warps)),
+            "lookup": Out(config.warps),
+            "lookup_missed": Out(1),
             "missed": Out(config.warps),
             "suspended": Out(config.warps),
             "miss": Out(1),
@@ -107,7 +111,8 @@ class FetchPipeline(wiring.Component):
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
         m.d.sync += [
             stages[0].valid.eq(self.request),
-            stages[0].squashed.eq(Array(squash)[self.request_warp]),
+            stages[0].squashed.eq((self.request_mask & squash).any()),
+            self.lookup.eq(self.request_mask & ~squash),
             stages[0].warp.eq(self.request_warp),
             stages[0].slot.eq(self.request_slot),
             stages[0].pc.eq(self.request_pc),
@@ -126,14 +131,13 @@ class FetchPipeline(wiring.Component):
         return stages[0], stages[-1]
 
     def _lookup(self, m: Module, lookup: data.View, store: ICacheStore, misses: MissUnit, squash: Signal) -> None:
-        missed = Signal()
         m.d.comb += [
             store.lookup_valid.eq(self.request),
             store.lookup_pc.eq(self.request_pc),
-            missed.eq(lookup.valid & ~lookup.squashed & ~store.hit),
-            self.missed.eq(Mux(missed, one_hot(lookup.warp, self._config.warps), 0)),
+            self.lookup_missed.eq(~store.hit),
+            self.missed.eq(Mux(self.lookup_missed, self.lookup, 0)),
             # A miss squashed in its own cycle still blocks selection in that cycle, but requests nothing.
-            self.miss.eq((self.missed & ~squash).any()),
+            self.miss.eq(self.lookup_missed & (self.lookup & ~squash).any()),
             self.miss_warp.eq(lookup.warp),
             self.miss_pc.eq(lookup.pc),
             misses.miss.eq(self.miss),

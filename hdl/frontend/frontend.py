@@ -124,6 +124,8 @@ class FrontEnd(wiring.Component):
             scheme.waiting.eq(self.waiting),
             scheme.activated.eq(self.activation.warps),
             scheme.suspended.eq(fetch.suspended),
+            scheme.lookup.eq(fetch.lookup),
+            scheme.lookup_missed.eq(fetch.lookup_missed),
             scheme.missed.eq(fetch.missed),
             scheme.unresolved.eq(warps.unresolved),
             scheme.nop.eq(buffers.head_nop),
@@ -147,7 +149,11 @@ class FrontEnd(wiring.Component):
                buffers: InstructionBuffers) -> None:
         m.d.comb += [
             warps.fetched.eq(scheme.fetch),
+            warps.fetched_if_hit.eq(scheme.fetch_if_hit),
+            warps.fetched_if_missed.eq(scheme.fetch_if_missed),
+            warps.lookup_missed.eq(fetch.lookup_missed),
             fetch.request.eq(scheme.fetch_valid),
+            fetch.request_mask.eq(scheme.fetch),
             fetch.request_warp.eq(scheme.fetch_warp),
             fetch.request_pc.eq(warps.fetch_pc),
             fetch.request_slot.eq(buffers.pop_slot),
@@ -179,7 +185,9 @@ class FrontEnd(wiring.Component):
             buffers.pop.eq(scheme.issue),
             buffers.pop_warp.eq(scheme.issue_warp),
             self.entry.eq(buffers.entry),
-            warps.issued.eq(Mux(self.select_info.control & ~self.select_nop, scheme.issue, 0)),
+            warps.issued.eq(
+                scheme.issue & ~buffers.head_nop & Cat(buffers.head_info[w].control for w in range(self._config.warps))
+            ),
             warps.resolution.eq(self.resolution),
             warps.release.eq(self.release),
             warps.activation.eq(self.activation),

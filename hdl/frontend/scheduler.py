@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..lib.onehot import encode
-from ..policies import POLICIES, PolicyInputs
+from ..policies import POLICIES, Policy, PolicyInputs
 
 __all__ = ["Scheduler"]
 
@@ -24,6 +24,10 @@ class Scheduler(wiring.Component):
     ``active``, ``waiting``, ``activated``, ``lanes`` (active lanes) and ``fetched`` (instructions fetched and not
     issued) are those of :class:`~hdl.policies.PolicyInputs`; a policy that does not read one costs nothing for it.
 
+    With ``doubt`` one warp may drop out late in the cycle: the set to select from is ``eligible``, less ``doubtful``
+    (one-hot or 0) if ``drop``. Both picks are made, and ``drop`` only chooses between them. ``select_kept`` and
+    ``select_dropped`` are these picks: what hangs on a selection can be worked out for both, too.
+
     With ``oracles`` = n, ``oracle_select[i]`` is what the policy in force picks from ``oracle_eligible[i]`` in this
     cycle: same state, same other inputs. It changes no state.
 
@@ -33,10 +37,12 @@ class Scheduler(wiring.Component):
         For a policy that hdl.policies does not have.
     """
 
-    def __init__(self, config: SmConfig, *, policies: Sequence[str] | None = None, oracles: int = 0) -> None:
+    def __init__(self, config: SmConfig, *, policies: Sequence[str] | None = None, oracles: int = 0,
+                 doubt: bool = False) -> None:
         self._warps = warps = config.warps
         self._names = tuple(config.policies if policies is None else policies)
         self._oracles = oracles
+        self._doubt = doubt
         for name in self._names:
             if name not in POLICIES:
                 raise ValueError(f"policies must be among {', '.join(POLICIES)}, not {name!r}")
@@ -53,6 +59,8 @@ class Scheduler(wiring.Component):
         }
         if len(self._names) > 1:
             members["policy"] = In(range(len(self._names)))
+        if doubt:
+            members |= {"doubtful": In(warps), "drop": In(1), "select_kept": Out(warps), "select_dropped": Out(warps)}
         if oracles:
             members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))
             members["oracle_select"] = Out(data.ArrayLayout(warps, oracles))
@@ -60,32 +68,53 @@ class Scheduler(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        final = Signal(self._warps)
+        sets: list[Value] = [self.eligible]
+        if self._doubt:
+            sets.append(self.eligible & ~self.doubtful)
+        m.d.comb += final.eq(Mux(self.drop, sets[1], sets[0]) if self._doubt else self.eligible)
         inputs = PolicyInputs(
-            eligible=self.eligible, active=self.active, waiting=self.waiting, activated=self.activated,
+            eligible=final, active=self.active, waiting=self.waiting, activated=self.activated,
             lanes=[self.lanes[w] for w in range(self._warps)], fetched=[self.fetched[w] for w in range(self._warps)],
         )
-        asked = [replace(inputs, eligible=self.oracle_eligible[i]) for i in range(self._oracles)]
-        picks: list[list[Value]] = []
         policies = [POLICIES[name](warps=self._warps) for name in self._names]
-        for policy in policies:
-            state = Signal(policy.state_layout(), init=policy.state_reset(), name=f"{policy.name}_state")
-            names = [f"{policy.name}_pick", *(f"{policy.name}_oracle_pick_{i}" for i in range(self._oracles))]
-            signals = [Signal(self._warps, name=name) for name in names]
-            m.d.comb += [s.eq(policy.pick(state, given)) for s, given in zip(signals, [inputs, *asked], strict=True)]
+        states = [
+            Signal(policy.state_layout(), init=policy.state_reset(), name=f"{policy.name}_state")
+            for policy in policies
+        ]
+        for policy, state in zip(policies, states, strict=True):
             policy.update(m, state, inputs, selected=self.select)
-            picks.append(signals)
-        outputs = [self.select, *(self.oracle_select[i] for i in range(self._oracles))]
-        if len(picks) == 1:
-            m.d.comb += [output.eq(pick) for output, pick in zip(outputs, picks[0], strict=True)]
-        else:
-            with m.Switch(self.policy):
-                for number, signals in enumerate(picks):
-                    with m.Case(number):
-                        m.d.comb += [output.eq(pick) for output, pick in zip(outputs, signals, strict=True)]
+        picks = [
+            self._pick(m, f"select_{number}", policies, states, replace(inputs, eligible=each))
+            for number, each in enumerate(sets)
+        ]
         # Known sooner than the pick, where whoever is eligible keeps the scheduler busy.
         idles = any(policy.idles for policy in policies)
-        m.d.comb += [
-            self.select_valid.eq(self.select.any() if idles else self.eligible.any()),
-            self.select_warp.eq(encode(self.select)),
-        ]
+        valid = [pick.any() if idles else each.any() for pick, each in zip(picks, sets, strict=True)]
+        m.d.comb += self.select_warp.eq(encode(self.select))
+        if self._doubt:
+            m.d.comb += [
+                self.select_kept.eq(picks[0]),
+                self.select_dropped.eq(picks[1]),
+                self.select.eq(Mux(self.drop, picks[1], picks[0])),
+                self.select_valid.eq(Mux(self.drop, valid[1], valid[0])),
+            ]
+        else:
+            m.d.comb += [self.select.eq(picks[0]), self.select_valid.eq(valid[0])]
+        for i in range(self._oracles):
+            asked = replace(inputs, eligible=self.oracle_eligible[i])
+            m.d.comb += self.oracle_select[i].eq(self._pick(m, f"oracle_{i}", policies, states, asked))
         return m
+
+    def _pick(self, m: Module, name: str, policies: Sequence[Policy], states: Sequence[data.View],
+              inputs: PolicyInputs) -> Signal:
+        """The pick of the policy in force."""
+        pick = Signal(self._warps, name=name)
+        if len(policies) == 1:
+            m.d.comb += pick.eq(policies[0].pick(states[0], inputs))
+            return pick
+        with m.Switch(self.policy):
+            for number, (policy, state) in enumerate(zip(policies, states, strict=True)):
+                with m.Case(number):
+                    m.d.comb += pick.eq(policy.pick(state, inputs))
+        return pick

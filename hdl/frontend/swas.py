@@ -4,7 +4,13 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 
 from ..config import SmConfig
-from .coordination import connect_oracles, connect_scheduler, coordination_signature, oracles_of
+from .coordination import (
+    connect_fetch,
+    connect_oracles,
+    connect_scheduler,
+    coordination_signature,
+    oracles_of,
+)
 from .scheduler import Scheduler
 
 __all__ = ["SwasCoordination"]
@@ -22,20 +28,18 @@ class SwasCoordination(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.scheduler = scheduler = Scheduler(self._config, oracles=oracles_of(self._config))
-        may_run = self.active & ~self.suspended & ~self.missed & ~self.unresolved
+        m.submodules.scheduler = scheduler = Scheduler(self._config, oracles=oracles_of(self._config), doubt=True)
+        may_run = self.active & ~self.suspended & ~self.unresolved
         connect_scheduler(m, self, scheduler)
-        connect_oracles(m, self._config, self, scheduler, may_issue=may_run, head_ready=self.nop | self.ready)
+        connect_fetch(m, self, scheduler)
+        connect_oracles(m, self._config, self, scheduler, may_issue=may_run & ~self.missed,
+                        head_ready=self.nop | self.ready)
         m.d.comb += [
-            self.eligible.eq(Mux(self.halt, 0, may_run & (self.nop | self.ready))),
-            scheduler.eligible.eq(self.eligible),
+            scheduler.eligible.eq(Mux(self.halt, 0, may_run & (self.nop | self.ready))),
+            self.eligible.eq(scheduler.eligible & ~self.missed),
             self.issue.eq(scheduler.select),
             self.issue_valid.eq(scheduler.select_valid),
             self.issue_warp.eq(scheduler.select_warp),
-            self.fetch_eligible.eq(self.eligible),
-            self.fetch.eq(scheduler.select),
-            self.fetch_valid.eq(scheduler.select_valid),
-            self.fetch_warp.eq(scheduler.select_warp),
         ]
         if len(self._config.policies) > 1:
             m.d.comb += scheduler.policy.eq(self.policy)

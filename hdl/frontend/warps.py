@@ -1,6 +1,6 @@
 """The front end's state of every warp: where it fetches, and whether it may."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,9 +14,10 @@ __all__ = ["WarpTable"]
 class WarpTable(wiring.Component):
     """Fetch pc and pending control flow of every warp.
 
-    ``fetch_pc`` is the fetch pc of the warp in ``fetched`` (one-hot), which then advances by 4. Priority for the pc:
-    activation, resolution, ``turn`` (a jump followed at decode), miss, +4 (design.md section 3). ``unresolved[w]`` is
-    set when the warp issues a control instruction (``issued``, one-hot) and cleared by its resolution or by
+    ``fetch_pc`` is the fetch pc of the warp in ``fetched`` (one-hot or 0), which then advances by 4. ``fetched`` is
+    ``fetched_if_missed`` if ``lookup_missed``, which comes late in the cycle, else ``fetched_if_hit``. Priority for the
+    pc: activation, resolution, ``turn`` (a jump followed at decode), miss, +4 (design.md section 3). ``unresolved[w]``
+    is set when the warp issues a control instruction (``issued``, one-hot) and cleared by its resolution or by
     ``release`` (barriers, wspawn). ``redirected``: warps whose fetch goes on elsewhere from the next cycle on.
     """
 
@@ -24,6 +25,9 @@ class WarpTable(wiring.Component):
         self._config = config
         super().__init__({
             "fetched": In(config.warps),
+            "fetched_if_hit": In(config.warps),
+            "fetched_if_missed": In(config.warps),
+            "lookup_missed": In(1),
             "fetch_pc": Out(32),
             "issued": In(config.warps),
             "turn": In(config.warps),
@@ -41,12 +45,11 @@ class WarpTable(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pcs = [Signal(30, name=f"pc_{w}") for w in range(self._config.warps)]
-        following = Signal(30)
-        word = Signal(30)
+        words = [Signal(30, name="word_if_hit"), Signal(30, name="word_if_missed")]
         m.d.comb += [
-            word.eq(select(self.fetched, pcs)),
-            self.fetch_pc.eq(word << 2),
-            following.eq(word + 1),
+            words[0].eq(select(self.fetched_if_hit, pcs)),
+            words[1].eq(select(self.fetched_if_missed, pcs)),
+            self.fetch_pc.eq(Mux(self.lookup_missed, words[1], words[0]) << 2),
         ]
         for w, pc in enumerate(pcs):
             resolved = Signal(name=f"resolved_{w}")
@@ -64,7 +67,7 @@ class WarpTable(wiring.Component):
             with m.Elif(self.missed[w]):
                 m.d.sync += pc.eq(self.missed_pc[2:])
             with m.Elif(self.fetched[w]):
-                m.d.sync += pc.eq(following)
+                m.d.sync += pc.eq(pc + 1)
             with m.If(resolved | self.release[w]):
                 m.d.sync += self.unresolved[w].eq(0)
             with m.Elif(self.issued[w]):

@@ -22,6 +22,7 @@ class Events:
 
     def __init__(self, rng: random.Random, warps: int, unresolved: set[int]) -> None:
         self.selected = [w for w in bit_list(some_bit(rng, warps)) if w not in unresolved]
+        self.lookup_missed, self.other = maybe(rng, 0.5), some_bit(rng, warps)
         self.missed, self.missed_pc = (some_bit(rng, warps) if maybe(rng, 0.4) else 0), address(rng)
         self.resolving = rng.randrange(warps) if maybe(rng, 0.4) else None
         self.redirect, self.target = maybe(rng, 0.5), address(rng)
@@ -34,6 +35,10 @@ class Events:
     def drive(self, ctx, dut: WarpTable) -> None:
         selected = sum(1 << w for w in self.selected)
         ctx.set(dut.fetched, selected)
+        # Of the two selections prepared, the one that did not come true means nothing.
+        ctx.set(dut.lookup_missed, self.lookup_missed)
+        ctx.set(dut.fetched_if_hit, self.other if self.lookup_missed else selected)
+        ctx.set(dut.fetched_if_missed, selected if self.lookup_missed else self.other)
         ctx.set(dut.issued, selected if self.control else 0)
         ctx.set(dut.missed, self.missed)
         ctx.set(dut.missed_pc, self.missed_pc)
