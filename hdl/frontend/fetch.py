@@ -29,9 +29,10 @@ class FetchPipeline(wiring.Component):
     """From a fetch request in cycle t to a decoded instruction in t+3.
 
     - ``request`` in t with warp (``request_mask`` one-hot, and number), pc and ``slot`` (carried along).
-    - t+1: ``lookup`` (one-hot, a register; 0 for a squashed fetch), and late in the cycle ``lookup_missed``, which means
-      nothing if ``lookup`` is 0; ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is
-      ``suspended`` until its line is there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in its own cycle.
+    - t+1: ``lookup`` (one-hot, a register; 0 for a squashed fetch), and late in the cycle ``lookup_missed``, which
+      means nothing if ``lookup`` is 0; ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is
+      ``suspended`` until its line is there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in
+      its own cycle.
     - t+3: ``done`` with warp, slot and ``entry``, or ``done_squashed`` where the fetch missed or was squashed.
       The decoder may follow it (``Prediction.BTFN``): ``turn`` (one-hot) then squashes the fetches of its warp behind
       it, those requested in t+1..t+3, and the warp goes on at ``turn_target``.
