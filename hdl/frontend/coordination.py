@@ -27,8 +27,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
 
     Out: ``fetch`` and ``issue``, each one-hot or 0, with valid bit and number; ``fetch_if_hit`` and
     ``fetch_if_missed``: ``fetch`` for either value of ``lookup_missed``, known sooner; ``eligible`` and
-    ``fetch_eligible``: the sets that they were chosen from; ``oracle_select``, with ``config.oracles``: what the oracles
-    pick.
+    ``fetch_eligible``: the sets that they were chosen from; ``oracle_select``, with ``config.oracles``: what the
+    oracles pick.
     """
     warps = config.warps
     members: dict[str, In | Out] = {

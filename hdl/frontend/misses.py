@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..lib.onehot import encode, lowest_one, select
+from ..lib.onehot import encode, lowest_one, one_hot, select
 from ..memory.port import icache_tag_bits, memory_port_signature
 
 __all__ = ["MissUnit"]
@@ -19,64 +19,16 @@ class MissUnit(wiring.Component):
       one: from the second cycle after the miss on it tries again in every cycle without a new miss, the lowest of the
       waiting warps first (after a success its successor skips one cycle).
     - ``release``: warps whose fetches are squashed in this cycle: their suspension ends; a request already made stays.
-    - Memory answers in cycle c: ``refill_valid``, ``refill_line``, data and error go to the store in c, the warps
-      that wait for the line (one that misses in c included) are not suspended from c+1 on, so they are selectable in
-      c+1.
-      ``woken`` says that there is such an answer, also where it is stale.
-    - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
-
-    ``pending_line``: the line of each suspended warp (of its pc, to which the miss has put it back).
-    Reset: nothing suspended, no request.
-    """
-
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
-        self._count = config.icache_mshrs
-        self._line_bits = 32 - (config.line_bytes - 1).bit_length()
-        super().__init__({
-            "miss": In(1),
-            "miss_warp": In(config.warp_bits),
-            "miss_line": In(self._line_bits),
-            "release": In(config.warps),
-            "invalidate": In(1),
-            "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
-            "suspended": Out(config.warps),
-            "woken": Out(1),
-            "refill_valid": Out(1),
-            "refill_line": Out(self._line_bits),
-            "refill_data": Out(config.line_bytes * 8),
-            "refill_error": Out(1),
-            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
-        })
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        valid = Signal(self._count)
-        sent = Signal(self._count)
-        stale = Signal(self._count)
-        lines = [Signal(self._line_bits, name=f"line_{i}") for i in range(self._count)]
-        answered = self._answer(m, valid=valid, stale=stale, lines=lines)
-        self._waiting = Signal(self._config.warps)
-        turn, turn_line = self._choose(m)
-        served = self._allocate(m, turn=turn, turn_line=turn_line, valid=valid, sent=sent, stale=stale, lines=lines,
-                                answered=answered)
-        self._suspend(m, turn=turn, served=served, answered=answered)
-        self._request(m, valid=valid, sent=sent, lines=lines)
-        return m
-
-    def _answer(self, m: Module, *, valid: Signal, stale: Signal, lines: list[Signal]) -> Signal:
-        """The miss register that memory answers in this cycle, one-hot."""
-        answered = Signal(self._count)
-        response = self.mem.response
-        m.d.comb += [
-            response.ready.eq(1),
-            answered.eq(Mux(response.valid, (Const(1, self._count) << response.payload.tag)[: self._count], 0)),
             self.woken.eq(answered.any()),
             self.refill_valid.eq((answered & ~stale).any() & ~self.invalidate),
-            self.refill_line.eq(Array(lines)[response.payload.tag]),
-            self.refill_data.eq(response.payload.data),
-            self.refill_error.eq(response.payload.error),
         ]
+        m.d.sync += answered.eq(Mux(response.valid, one_hot(response.payload.tag, self._count), 0))
+        with m.If(response.valid):
+            m.d.sync += [
+                self.refill_line.eq(Array(lines)[response.payload.tag]),
+                self.refill_data.eq(response.payload.data),
+                self.refill_error.eq(response.payload.error),
+            ]
         return answered
 
     def _choose(self, m: Module) -> tuple[Signal, Signal]:

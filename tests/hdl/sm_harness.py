@@ -47,6 +47,7 @@ class _Memory:
         self._pending: list[tuple[int, int, Any, dict[str, int] | None]] = []
         self.requests: list[Request] = []
         self.answered: int | None = None
+        self._arrived: int | None = None
 
     def take(self, cycle: int, payload: Any) -> None:
         request = Request(cycle, len(self.requests), payload.line * LINE, bool(payload.write))
@@ -57,8 +58,11 @@ class _Memory:
         self._pending.append((cycle + latency, request.number, payload, fetched))
 
     def answer(self, cycle: int) -> dict[str, int] | None:
-        """The response of ``cycle``; ``answered`` is its line where the instruction cache asked."""
-        self.answered = None
+        """The response of ``cycle``; ``answered`` is the line of the last cycle's if the instruction cache asked for it.
+
+        It takes up an answer in the cycle after.
+        """
+        self.answered, self._arrived = self._arrived, None
         due = min((p for p in self._pending if p[0] <= cycle), default=None, key=lambda p: p[:2])
         if due is None:
             return None
@@ -66,7 +70,7 @@ class _Memory:
         _, _, payload, fetched = due
         if fetched is None:
             return self._access(payload)
-        self.answered = payload.line * LINE
+        self._arrived = payload.line * LINE
         return fetched
 
     def _access(self, payload: Any) -> dict[str, int]:

@@ -66,7 +66,7 @@ class Cycle:
     pcs: tuple[int, ...]
     busy: bool
     fault: bool
-    #: The line that memory answers the instruction cache for in this cycle.
+    #: The line that the instruction cache takes up in this cycle: memory's answer of the last one.
     answer: int | None
 
 

@@ -34,6 +34,7 @@ class World:
         self.active: set[int] = set()
         self.policy = 0
         self.outstanding: dict[int, tuple[int, int]] = {}   # tag: line, cycle of the request
+        self.arrived: int | None = None                     # tag of the last cycle's answer
         self.stale: set[int] = set()
         self.resolutions: dict[int, tuple[int, str]] = {}   # cycle: warp, what happens
         self.held: set[int] = set()                         # unresolved warps that wait to be released
@@ -73,14 +74,10 @@ class World:
         if self.chance("start"):
             idle = set(warps) - self.active - resolving
             inputs.activated = {w for w in idle if maybe(rng, 0.7)}
-        # Often an answer comes in the very cycle in which another fetch misses the same line.
-        missing = self.reference.missing()
-        meeting = [tag for tag, (line, _) in self.outstanding.items() if missing and line == missing.pc // 64]
-        if self.outstanding and (self.chance("answer") or (meeting and maybe(rng, 0.5))):
-            self.tag = rng.choice(meeting or sorted(self.outstanding))
-            inputs.answer = self.outstanding.pop(self.tag)[0]
-            inputs.stale = self.tag in self.stale
-            self.stale.discard(self.tag)
+        if self.arrived is not None:
+            inputs.answer = self.outstanding.pop(self.arrived)[0]
+            inputs.stale = self.arrived in self.stale
+            self.stale.discard(self.arrived)
         return inputs
 
     def drive(self, ctx, inputs: Inputs) -> None:
@@ -96,10 +93,23 @@ class World:
         if len(self.config.policies) > 1:
             ctx.set(dut.policy, self.policy)
         ctx.set(dut.mem.request.ready, self.chance("accept"))
-        ctx.set(dut.mem.response.valid, inputs.answer is not None)
-        if inputs.answer is not None:
-            line = memory_line(inputs.answer)
-            ctx.set(dut.mem.response.payload, {"tag": self.tag, "error": line.error, "data": line.data})
+
+    def answer(self, ctx, outputs: Outputs) -> None:
+        """Memory's answer of this cycle, which the front end takes up in the next.
+
+        Often that is the very cycle in which the fetch selected now misses the same line.
+        """
+        rng = self.rng
+        fetched = None if outputs.select is None else self.reference.pc[outputs.select] // 64
+        meeting = [tag for tag, (line, _) in self.outstanding.items() if line == fetched]
+        self.arrived = None
+        if self.outstanding and (self.chance("answer") or (meeting and maybe(rng, 0.8))):
+            self.arrived = rng.choice(meeting or sorted(self.outstanding))
+        response = self.dut.mem.response
+        ctx.set(response.valid, self.arrived is not None)
+        if self.arrived is not None:
+            line = memory_line(self.outstanding[self.arrived][0])
+            ctx.set(response.payload, {"tag": self.arrived, "error": line.error, "data": line.data})
 
     def check(self, ctx, outputs: Outputs) -> None:
         dut, reference = self.dut, self.reference
@@ -146,6 +156,7 @@ class World:
         inputs = self.inputs()
         self.drive(ctx, inputs)
         outputs = self.reference.outputs(inputs)
+        self.answer(ctx, outputs)
         self.check(ctx, outputs)
         if self.last is not None and self.last.popped is not None:
             self.check_entry(ctx, self.last)

@@ -33,14 +33,20 @@ class MissModel:
         self.cycle = 0
         self.waits: dict[int, int] = {}            # warp -> the line it is suspended for
         self.outstanding: dict[int, list] = {}     # tag -> [line, made before an invalidation]
+        self.arrived: tuple[int, dict] | None = None   # tag and payload of the last cycle's answer
         self.missed: set[int] = set()              # lines that were missed and not answered since
         self.offered: tuple[int, int] | None = None
         self.accepted: list[tuple[int, int]] = []  # (cycle, line)
         self.seen: Counter[str] = Counter()
 
+    @property
+    def unanswered(self) -> list[int]:
+        """The tags that memory may answer."""
+        return [tag for tag in self.outstanding if self.arrived is None or tag != self.arrived[0]]
+
     async def step(self, ctx, *, miss: tuple[int, int] | None = None, release: tuple[int, ...] = (),
                    invalidate: bool = False, ready: bool = True, answer: int | None = None) -> None:
-        """``answer``: the tag that memory answers in this cycle."""
+        """``answer``: the tag that memory answers in this cycle; it takes effect in the next."""
         dut, rng = self.dut, self.rng
         what = f"{self.what}, cycle {self.cycle}"
         ctx.set(dut.miss, miss is not None)
@@ -53,12 +59,13 @@ class MissModel:
         ctx.set(dut.mem.request.ready, ready)
         response = dut.mem.response
         payload = {"tag": answer or 0, "error": rng.getrandbits(1), "data": rng.getrandbits(512)}
+        taken_up, self.arrived = self.arrived, None if answer is None else (answer, payload)
         ctx.set(response.valid, answer is not None)
         ctx.set(response.payload, payload)
 
         suspended = {w for w in range(self.config.warps) if ctx.get(dut.suspended) >> w & 1}
         assert suspended == set(self.waits), f"{what}: suspended {suspended}, expected {self.waits}"
-        answered = self._check_refill(ctx, what, answer, invalidate, payload)
+        answered = self._check_refill(ctx, what, taken_up, invalidate)
         self._check_request(ctx, what, ready, miss)
         if invalidate:
             for request in self.outstanding.values():
@@ -67,12 +74,13 @@ class MissModel:
         await ctx.tick()
         self.cycle += 1
 
-    def _check_refill(self, ctx, what: str, answer: int | None, invalidate: bool, payload: dict) -> int | None:
+    def _check_refill(self, ctx, what: str, arrived: tuple[int, dict] | None, invalidate: bool) -> int | None:
         dut = self.dut
         assert ctx.get(dut.mem.response.ready) == 1, f"{what}: an answer is not accepted"
-        if answer is None:
+        if arrived is None:
             assert ctx.get(dut.refill_valid) == 0, f"{what}: a refill without an answer"
             return None
+        answer, payload = arrived
         line, stale, _ = self.outstanding.pop(answer)
         self.missed.discard(line)
         stored = not stale and not invalidate
@@ -132,15 +140,16 @@ def test_random(config, pace):
         for cycle in range(1500):
             drain = cycle >= 1300
             answer = None
-            if model.outstanding and maybe(rng, 0.5 if pace == "dense" else 0.15):
-                answer = rng.choice(list(model.outstanding))
+            waited_for = model.unanswered
+            if waited_for and maybe(rng, 0.5 if pace == "dense" else 0.15):
+                answer = rng.choice(waited_for)
             release = tuple(w for w in range(config.warps) if maybe(rng, 0.02))
             candidates = [w for w in range(config.warps) if w not in model.waits and w not in release]
             miss = None
             if candidates and not drain and maybe(rng, often):
                 line = rng.randrange(6)
-                if answer is not None and maybe(rng, 0.3):
-                    line = model.outstanding[answer][0]
+                if model.arrived is not None and maybe(rng, 0.3):
+                    line = model.outstanding[model.arrived[0]][0]
                 miss = rng.choice(candidates), line
             await model.step(ctx, miss=miss, release=release, invalidate=maybe(rng, 0.02),
                              ready=maybe(rng, 0.7), answer=answer)
@@ -172,7 +181,7 @@ def test_request_follows_its_miss_by_one_cycle():
 
 
 def test_misses_to_one_line_share_a_request():
-    steps = [{"miss": (0, 7)}, {"miss": (1, 7)}, {"miss": (2, 7)}, {}, {"miss": (3, 7), "answer": 0}, {}]
+    steps = [{"miss": (0, 7)}, {"miss": (1, 7)}, {"miss": (2, 7)}, {"answer": 0}, {"miss": (3, 7)}, {}]
     model = directed(CONFIGS[0], steps)
     assert model.accepted == [(1, 7)]
     assert not model.waits
@@ -180,9 +189,9 @@ def test_misses_to_one_line_share_a_request():
 
 def test_a_warp_waits_for_a_register():
     """One register: the second line is asked for when the first one's register is free again."""
-    model = directed(CONFIGS[2], [{"miss": (0, 1)}, {"miss": (1, 2)}, {}, {"answer": 0}, {}, {}, {"answer": 0}, {}])
+    model = directed(CONFIGS[2], [{"miss": (0, 1)}, {"miss": (1, 2)}, {}, {"answer": 0}, {}, {}, {}, {"answer": 0}, {}, {}])
     assert [line for _, line in model.accepted] == [1, 2]
-    assert model.accepted[1][0] == 5, "free in 4, taken in 4, asked in 5"
+    assert model.accepted[1][0] == 6, "answered in 3, free in 5, taken in 5, asked in 6"
     assert not model.waits
 
 
@@ -193,9 +202,9 @@ def test_a_warp_without_a_register_wakes_with_its_line():
     a line that the store holds (a line held twice hits in two ways).
     """
     steps = [
-        {"miss": (0, 1)}, {"miss": (1, 2)}, {"miss": (2, 9)},
-        {"miss": (4, 1), "answer": 0}, {"miss": (3, 9)}, {"miss": (5, 2)}, {"miss": (6, 9), "answer": 0},
-        {}, {}, {}, {"answer": 1}, {},
+        {"miss": (0, 1)}, {"miss": (1, 2)}, {"miss": (2, 9), "answer": 0},
+        {"miss": (4, 1)}, {"miss": (3, 9)}, {"miss": (5, 2)}, {"miss": (7, 2), "answer": 0}, {"miss": (6, 9)},
+        {}, {}, {}, {"answer": 1}, {}, {},
     ]
     model = directed(CONFIGS[1], steps)
     assert [line for _, line in model.accepted] == [1, 2, 9]

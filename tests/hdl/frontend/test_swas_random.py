@@ -25,7 +25,7 @@ RATES = {
 WORLDS = {
     "mixed": RATES,
     #: Long loops without a miss, one warp after the other.
-    "fast": RATES | {"ready": 1.0, "answer": 0.6, "accept": 1.0, "redirect": 0.9, "halt": 0.0, "invalidate": 0.0},
+    "fast": RATES | {"ready": 1.0, "answer": 0.2, "accept": 1.0, "redirect": 0.9, "halt": 0.0, "invalidate": 0.0},
     #: Memory is the bottleneck: many warps wait for a miss register.
     "missing": RATES | {"answer": 0.08, "accept": 0.3, "invalidate": 0.02, "redirect": 0.9, "hold": 0.02},
 }
