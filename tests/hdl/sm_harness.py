@@ -58,7 +58,7 @@ class _Memory:
         self._pending.append((cycle + latency, request.number, payload, fetched))
 
     def answer(self, cycle: int) -> dict[str, int] | None:
-        """The response of ``cycle``; ``answered`` is the line of the last cycle's if the instruction cache asked for it.
+        """The response of ``cycle``; ``answered``: the line of the last cycle's if the instruction cache asked for it.
 
         It takes up an answer in the cycle after.
         """

@@ -23,8 +23,8 @@ def test_launch():
     assert [run.cycles[i].active for i in (0, 1)] == [0, 1]
     assert run.misses(0) == [2]
     assert [request.cycle for request in run.requests] == [3]
-    # Refill in 3 + 6. Three NOPs of the activation, the miss's NOP, then the instruction.
-    assert run.selections(0)[:6] == [(1, None), (10, None), (11, None), (12, None), (13, None), (14, START)]
+    # Answer in 3 + 6, refill in the next cycle. Three NOPs of the activation, the miss's NOP, then the instruction.
+    assert run.selections(0)[:6] == [(1, None), (11, None), (12, None), (13, None), (14, None), (15, START)]
     assert run.nops_before(START) == 4 + 1
 
 

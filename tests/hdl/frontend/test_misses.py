@@ -189,7 +189,8 @@ def test_misses_to_one_line_share_a_request():
 
 def test_a_warp_waits_for_a_register():
     """One register: the second line is asked for when the first one's register is free again."""
-    model = directed(CONFIGS[2], [{"miss": (0, 1)}, {"miss": (1, 2)}, {}, {"answer": 0}, {}, {}, {}, {"answer": 0}, {}, {}])
+    steps = [{"miss": (0, 1)}, {"miss": (1, 2)}, {}, {"answer": 0}, {}, {}, {}, {"answer": 0}, {}, {}]
+    model = directed(CONFIGS[2], steps)
     assert [line for _, line in model.accepted] == [1, 2]
     assert model.accepted[1][0] == 6, "answered in 3, free in 5, taken in 5, asked in 6"
     assert not model.waits

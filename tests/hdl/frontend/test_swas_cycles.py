@@ -67,7 +67,7 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
 
 @pytest.mark.parametrize("latency", [1, 5, 20])
 def test_cold_start(latency):
-    """Selected in 1, missed in 2, asked in 3, answered in 3 + latency, refilled in the next cycle, c; selected in c + 1.
+    """Selected in 1, missed in 2, asked in 3, answered in 3 + latency, refilled in c, one later; selected in c + 1.
 
     The four NOPs of the activation go out in 1, c+1, c+2, c+3, the one of the miss in c+4, and the instruction whose
     fetch was made in c+1 in c+5: from there one a cycle to the end of the line.
