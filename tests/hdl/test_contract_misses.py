@@ -78,8 +78,8 @@ def test_suspended_from_the_lookup_to_the_refill(latency):
     assert len(run.misses(0)) == 3
     for miss in run.misses(0):
         assert run.cycles[miss - 1].select == 0
-        # Miss in t+1, requested in t+2, answered ``latency`` cycles later, taken up in the cycle after.
-        refill = miss + 1 + latency + 1
+        # Miss in t+1, requested in t+3, answered ``latency`` cycles later, taken up in the cycle after.
+        refill = miss + 2 + latency + 1
         assert run.cycles[refill].refill is not None
         assert not any(run.cycles[c].eligible & 1 for c in range(miss, refill + 1))
         assert run.cycles[refill + 1].select == 0

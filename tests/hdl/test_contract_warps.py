@@ -22,9 +22,9 @@ def test_launch():
     assert run.cycles[0].activate == 1
     assert [run.cycles[i].active for i in (0, 1)] == [0, 1]
     assert run.misses(0) == [2]
-    assert [request.cycle for request in run.requests] == [3]
-    # Answer in 3 + 6, refill in the next cycle. Three NOPs of the activation, the miss's NOP, then the instruction.
-    assert run.selections(0)[:6] == [(1, None), (11, None), (12, None), (13, None), (14, None), (15, START)]
+    assert [request.cycle for request in run.requests] == [4]
+    # Answer in 4 + 6, refill in the next cycle. Three NOPs of the activation, the miss's NOP, then the instruction.
+    assert run.selections(0)[:6] == [(1, None), (12, None), (13, None), (14, None), (15, None), (16, START)]
     assert run.nops_before(START) == 4 + 1
 
 

@@ -175,15 +175,15 @@ def directed(config: SmConfig, steps: list[dict]) -> MissModel:
     return model
 
 
-def test_request_follows_its_miss_by_one_cycle():
+def test_request_follows_its_miss_by_two_cycles():
     model = directed(CONFIGS[0], [{}, {"miss": (1, 7)}, {}, {}])
-    assert model.accepted == [(2, 7)]
+    assert model.accepted == [(3, 7)]
 
 
 def test_misses_to_one_line_share_a_request():
-    steps = [{"miss": (0, 7)}, {"miss": (1, 7)}, {"miss": (2, 7)}, {"answer": 0}, {"miss": (3, 7)}, {}]
+    steps = [{"miss": (0, 7)}, {"miss": (1, 7)}, {"miss": (2, 7)}, {}, {"answer": 0}, {"miss": (3, 7)}, {}]
     model = directed(CONFIGS[0], steps)
-    assert model.accepted == [(1, 7)]
+    assert model.accepted == [(2, 7)]
     assert not model.waits
 
 

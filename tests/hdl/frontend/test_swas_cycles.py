@@ -67,12 +67,12 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
 
 @pytest.mark.parametrize("latency", [1, 5, 20])
 def test_cold_start(latency):
-    """Selected in 1, missed in 2, asked in 3, answered in 3 + latency, refilled in c, one later; selected in c + 1.
+    """Selected in 1, missed in 2, asked in 4, answered in 4 + latency, refilled in c, one later; selected in c + 1.
 
     The four NOPs of the activation go out in 1, c+1, c+2, c+3, the one of the miss in c+4, and the instruction whose
     fetch was made in c+1 in c+5: from there one a cycle to the end of the line.
     """
-    refilled = 3 + latency + 1
+    refilled = 4 + latency + 1
     selections = run({}, cycles=refilled + 21, latency=latency)
     nops = [(cycle, 0, None) for cycle in (1, refilled + 1, refilled + 2, refilled + 3, refilled + 4)]
     # The first fetch of the second line is made with the 13th instruction (word 12); its miss holds the warp back.
@@ -89,8 +89,8 @@ def test_second_line_costs_one_nop(latency):
     assert order[:first] == [None] * 5
     assert order[first:first + 18] == [*(START + 4 * i for i in range(16)), None, START + 64]
     issued = {pc: cycle for cycle, _, pc in selections if pc is not None}
-    # Word 12 in t, the miss in t+1, the request in t+2, the answer in t+2+latency, then the refill, then selection.
-    assert issued[START + 52] - issued[START + 48] == 4 + latency
+    # Word 12 in t, the miss in t+1, the request in t+3, the answer in t+3+latency, then the refill, then selection.
+    assert issued[START + 52] - issued[START + 48] == 5 + latency
 
 
 @pytest.mark.parametrize("resolve", [2, 3, 6])
