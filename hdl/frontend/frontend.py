@@ -148,9 +148,10 @@ class FrontEnd(wiring.Component):
     def _fetch(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:
         m.d.comb += [
-            warps.fetched.eq(scheme.fetch),
             warps.fetched_if_hit.eq(scheme.fetch_if_hit),
             warps.fetched_if_missed.eq(scheme.fetch_if_missed),
+            warps.lookup.eq(fetch.lookup),
+            warps.lookup_pc.eq(fetch.miss_pc),
             warps.lookup_missed.eq(fetch.lookup_missed),
             fetch.request.eq(scheme.fetch_valid),
             fetch.request_mask.eq(scheme.fetch),
@@ -161,16 +162,14 @@ class FrontEnd(wiring.Component):
             fetch.invalidate.eq(self.invalidate),
             warps.turn.eq(fetch.turn),
             warps.turn_target.eq(fetch.turn_target),
-            warps.missed.eq(fetch.missed),
-            warps.missed_pc.eq(fetch.miss_pc),
             buffers.fill.eq(fetch.done),
             buffers.fill_warp.eq(fetch.done_warp),
             buffers.fill_slot.eq(fetch.done_slot),
             buffers.fill_nop.eq(fetch.done_squashed),
             buffers.fill_entry.eq(fetch.entry),
             buffers.flush.eq(warps.redirected),
+            fetch.lines.eq(warps.lines),
         ]
-        m.d.comb += [fetch.lines[w].eq(warps.pc[w][6:]) for w in range(self._config.warps)]
 
     def _issue(self, m: Module, scheme: SwasCoordination, warps: WarpTable, buffers: InstructionBuffers) -> None:
         m.d.comb += [

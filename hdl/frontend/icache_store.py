@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..lib.lru import lru_bits, lru_touch, lru_victim
-from ..lib.onehot import encode, lowest_one, one_hot
+from ..lib.onehot import encode, one_hot
 
 __all__ = ["ICacheStore"]
 
@@ -18,9 +18,9 @@ class ICacheStore(wiring.Component):
     Lookup, for a pc presented in cycle t with ``lookup_valid``: ``hit`` in t+1 (meaningful only then), the word in
     ``instruction`` and ``error`` (its line came with an error) in t+3. ``error`` and the word mean nothing after a
     miss. Refill: ``refill_valid`` in cycle c writes the whole line; a lookup presented in c already hits it. The
-    victim is the first empty way of the set, else the least recently used one; a hit counts as a use for refills in
-    its t+3 or later. A hit whose line is overwritten in its own t+1 still delivers the old word. ``invalidate`` in
-    cycle c empties the store for lookups presented in c or later. Reset: empty.
+    victim is the least recently used way of the set (one that holds nothing has not been used since it was emptied); a
+    hit counts as a use for refills in its t+3 or later. A hit whose line is overwritten in its own t+1 still delivers
+    the old word. ``invalidate`` in cycle c empties the store for lookups presented in c or later. Reset: empty.
 
     t: the pc goes into a register. t+1: tags and valid bits are read and compared, the way that hits addresses the
     line. t+2: the word is chosen; the hit is recorded as a use. t+3: the word is in a register. Tags and valid bits
@@ -58,8 +58,7 @@ class ICacheStore(wiring.Component):
         victim = Signal(self._ways)
         valid = self._valid_bits(m, refill=refill, victim=victim)
         hit_ways = self._compare_tags(m, looked_up=looked_up, refill=refill, victim=victim, valid=valid)
-        self._replacement(m, looking=looking, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim,
-                          valid=valid)
+        self._replacement(m, looking=looking, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim)
         m.d.comb += self.hit.eq(hit_ways.any())
         self._read_word(m, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim)
         return m
@@ -91,35 +90,46 @@ class ICacheStore(wiring.Component):
         return hit_ways
 
     def _replacement(self, m: Module, *, looking: Signal, looked_up: data.View, hit_ways: Signal, refill: data.View,
-                     victim: Signal, valid: list[Signal]) -> None:
+                     victim: Signal) -> None:
         """LRU order per set: a lookup that hits and a refill each use their way; both may happen in one cycle.
 
-        The order is not reset: it counts only once every way of the set has been filled, and so used, since.
+        An order is the exclusive or of two words, in two memories: one is written by hits, the other by refills, so
+        each has one write port. The order is not reset: ways without a line are older than all others in it whatever
+        the ways held before.
         """
         ways = self._ways
-        m.submodules.orders = orders = Memory(shape=lru_bits(ways), depth=self._sets, init=[])
-        use_order, refill_order = orders.read_port(domain="comb"), orders.read_port(domain="comb")
-        use_write, refill_write = orders.write_port(), orders.write_port()
+        bits = lru_bits(ways)
         used = Signal(ways)
         used_set = Signal(self._set_bits)
         m.d.sync += [used.eq(Mux(looking, hit_ways, 0)), used_set.eq(looked_up.set)]
+        sets = {"used": used_set, "filled": refill.set}
+        writes, words = {}, {}
+        for name in sets:
+            m.submodules[f"order_{name}"] = memory = Memory(shape=bits, depth=self._sets, init=[])
+            writes[name] = memory.write_port()
+            for of, address in sets.items():
+                read = memory.read_port(domain="comb")
+                m.d.comb += read.addr.eq(address)
+                words[name, of] = read.data
         both = Signal()
-        touched = Signal(lru_bits(ways))
-        occupied = Signal(ways)
+        order = {of: Signal(bits, name=f"order_of_{of}") for of in sets}
+        touched = Signal(bits)
         m.d.comb += [
-            occupied.eq(Cat(bits.bit_select(refill.set, 1) for bits in valid)),
+            order[of].eq(words["used", of] ^ words["filled", of]) for of in sets
+        ]
+        m.d.comb += [
             both.eq(used.any() & self.refill_valid & (used_set == refill.set)),
-            use_order.addr.eq(used_set),
-            touched.eq(lru_touch(use_order.data, used, ways)),
-            use_write.addr.eq(used_set),
-            use_write.data.eq(touched),
-            use_write.en.eq(used.any() & ~both),
-            refill_order.addr.eq(refill.set),
-            victim.eq(Mux(occupied.all(), lru_victim(refill_order.data, ways), lowest_one(~occupied))),
-            refill_write.addr.eq(refill.set),
+            touched.eq(lru_touch(order["used"], used, ways)),
+            victim.eq(lru_victim(order["filled"], ways)),
+            writes["used"].addr.eq(used_set),
+            writes["used"].data.eq(touched ^ words["filled", "used"]),
+            writes["used"].en.eq(used.any() & ~both),
+            writes["filled"].addr.eq(refill.set),
             # A refill adds its use to this cycle's hit in the same set, so that both count.
-            refill_write.data.eq(lru_touch(Mux(both, touched, refill_order.data), victim, ways)),
-            refill_write.en.eq(self.refill_valid),
+            writes["filled"].data.eq(
+                lru_touch(Mux(both, touched, order["filled"]), victim, ways) ^ words["used", "filled"]
+            ),
+            writes["filled"].en.eq(self.refill_valid),
         ]
 
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,

@@ -26,11 +26,15 @@ def lru_touch(state: Value, used: Value, ways: int) -> Value:
 
 
 def lru_victim(state: Value, ways: int) -> Value:
-    """The way used longest ago, one-hot."""
+    """The way used longest ago, one-hot: in the state 0, which knows of no use yet, the first.
+
+    A state that no sequence of uses has made may have no oldest way; the victim is then the first, too.
+    """
     if ways == 1:
         return Const(1, 1)
     newer: list[list[Value]] = [[] for _ in range(ways)]
     for n, (i, j) in enumerate(_pairs(ways)):
         newer[i].append(state[n])
         newer[j].append(~state[n])
-    return Cat(~or_all(bits) for bits in newer)
+    others = Cat(~or_all(bits) for bits in newer[1:])
+    return Cat(~others.any(), others)

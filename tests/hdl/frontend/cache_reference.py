@@ -35,9 +35,8 @@ class ReferenceCache:
         self.use: list[list[int]] = [list(range(config.icache_ways)) for _ in range(self.sets)]
 
     def choose_victim(self, line: int) -> int:
-        """The first empty way, else the least recently used one."""
-        ways = self.ways[line % self.sets]
-        return ways.index(None) if None in ways else self.use[line % self.sets][0]
+        """The least recently used way."""
+        return self.use[line % self.sets][0]
 
     def touch(self, line: int, way: int) -> None:
         order = self.use[line % self.sets]

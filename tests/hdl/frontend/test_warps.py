@@ -18,30 +18,33 @@ def address(rng: random.Random) -> int:
 
 
 class Events:
-    """What happens in one cycle."""
+    """What happens in one cycle. ``looking``: the warp whose fetch, made in the last cycle, is looked up, or None."""
 
-    def __init__(self, rng: random.Random, warps: int, unresolved: set[int]) -> None:
-        self.selected = [w for w in bit_list(some_bit(rng, warps)) if w not in unresolved]
-        self.lookup_missed, self.other = maybe(rng, 0.5), some_bit(rng, warps)
-        self.missed, self.missed_pc = (some_bit(rng, warps) if maybe(rng, 0.4) else 0), address(rng)
+    def __init__(self, rng: random.Random, warps: int, unresolved: set[int], looking: int | None) -> None:
+        self.looking, self.lookup_missed, self.other = looking, maybe(rng, 0.5), some_bit(rng, warps)
+        self.missed = looking if self.lookup_missed else None
+        self.hit = None if self.lookup_missed else looking
+        self.selected = [w for w in bit_list(some_bit(rng, warps)) if w not in unresolved and w != self.missed]
         self.resolving = rng.randrange(warps) if maybe(rng, 0.4) else None
         self.redirect, self.target = maybe(rng, 0.5), address(rng)
+        self.turning, self.turn_target = (rng.randrange(warps) if maybe(rng, 0.2) else None), address(rng)
         self.activated, self.start = (rng.getrandbits(warps) if maybe(rng, 0.2) else 0), address(rng)
         # What was selected in this cycle cannot be resolved or released in it.
         self.release = rng.getrandbits(warps) & ~sum(1 << w for w in self.selected) if maybe(rng, 0.2) else 0
         self.control = maybe(rng, 0.3) and self.resolving not in self.selected
         self.redirected = self.resolving if self.redirect else None
 
-    def drive(self, ctx, dut: WarpTable) -> None:
+    def drive(self, ctx, dut: WarpTable, pcs: list[int]) -> None:
         selected = sum(1 << w for w in self.selected)
-        ctx.set(dut.fetched, selected)
-        # Of the two selections prepared, the one that did not come true means nothing.
+        # Of the two selections prepared, the one that does not come true means nothing.
         ctx.set(dut.lookup_missed, self.lookup_missed)
         ctx.set(dut.fetched_if_hit, self.other if self.lookup_missed else selected)
         ctx.set(dut.fetched_if_missed, selected if self.lookup_missed else self.other)
+        ctx.set(dut.lookup, 0 if self.looking is None else 1 << self.looking)
+        ctx.set(dut.lookup_pc, self.target if self.looking is None else pcs[self.looking])
         ctx.set(dut.issued, selected if self.control else 0)
-        ctx.set(dut.missed, self.missed)
-        ctx.set(dut.missed_pc, self.missed_pc)
+        ctx.set(dut.turn, 0 if self.turning is None else 1 << self.turning)
+        ctx.set(dut.turn_target, self.turn_target)
         ctx.set(dut.resolution, {
             "valid": self.resolving is not None, "warp": self.resolving or 0, "redirect": self.redirect,
             "target": self.target,
@@ -54,15 +57,16 @@ class Events:
         following = {
             "activation": self.start if self.activated >> w & 1 else None,
             "resolution": self.target if w == self.redirected else None,
-            "miss": self.missed_pc if self.missed >> w & 1 else None,
-            "+4": (pc + 4) % (1 << 32) if w in self.selected else None,
+            "turn": self.turn_target if w == self.turning else None,
+            "miss": pc if w == self.missed else None,
+            "hit": (pc + 4) % (1 << 32) if w == self.hit else None,
         }
         return {name: value for name, value in following.items() if value is not None}
 
 
 @pytest.mark.parametrize("warps", [1, 2, 4])
 def test_random(warps):
-    """Events of all kinds meet in one cycle on one warp: activation, resolution, miss, +4, in this order."""
+    """Events of all kinds meet in one cycle on one warp: activation, resolution, turn, then miss or hit."""
     rng = random.Random(warps)
     dut = WarpTable(replace(BASE, warps=warps))
     meetings: Counter[tuple[str, ...]] = Counter()
@@ -70,24 +74,31 @@ def test_random(warps):
     async def testbench(ctx):
         pcs = [0] * warps
         unresolved: set[int] = set()
+        looking: int | None = None
         for cycle in range(800):
             what = f"seed {warps}, cycle {cycle}"
-            events = Events(rng, warps, unresolved)
-            events.drive(ctx, dut)
-            assert [ctx.get(dut.pc[w]) for w in range(warps)] == pcs, what
+            events = Events(rng, warps, unresolved, looking)
+            events.drive(ctx, dut, pcs)
+            nexts = [(pc + 4) % (1 << 32) if w == looking else pc for w, pc in enumerate(pcs)]
+            assert [ctx.get(dut.pc[w]) for w in range(warps)] == nexts, what
+            assert [ctx.get(dut.lines[w]) for w in range(warps)] == [pc // 64 for pc in pcs], what
             assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
             assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
             if events.selected:
-                assert ctx.get(dut.fetch_pc) == pcs[events.selected[0]], what
+                assert ctx.get(dut.fetch_pc) == nexts[events.selected[0]], what
             await ctx.tick()
 
             unresolved -= {events.resolving, *bit_list(events.release)}
             unresolved |= set(events.selected if events.control else ())
+            elsewhere = {events.redirected, events.turning, *bit_list(events.activated)}
+            looking = next((w for w in events.selected if w not in elsewhere), None)
             for w in range(warps):
                 happened = events.of_pc(w, pcs[w])
                 meetings[tuple(happened)] += 1
                 pcs[w] = next(iter(happened.values()), pcs[w])
 
     simulate(dut, testbench)
-    for pair in (("activation", "resolution"), ("resolution", "miss"), ("miss", "+4"), ("resolution", "+4")):
-        assert meetings[pair] >= 3, f"{pair} met {meetings[pair]} times"
+    wanted = [("activation", "resolution"), ("resolution", "turn"), ("resolution", "miss"), ("resolution", "hit"),
+              ("turn", "miss"), ("turn", "hit"), ("activation", "hit"), ("miss",), ("hit",)]
+    for events in wanted:
+        assert meetings[events] >= 3, f"{events} met {meetings[events]} times"

@@ -17,6 +17,28 @@ def test_bits(ways, bits):
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3, 4, 8])
+def test_state_zero_and_any_other(ways):
+    """State 0 orders the ways by number; there is exactly one victim in every state."""
+    rng = random.Random(ways)
+    m = Module()
+    state, way = Signal(lru_bits(ways)), Signal(ways)
+    following, victim = Signal(lru_bits(ways)), Signal(ways)
+    m.d.comb += [following.eq(lru_touch(state, way, ways)), victim.eq(lru_victim(state, ways))]
+
+    async def testbench(ctx):
+        for expected in range(ways):
+            assert ctx.get(victim) == 1 << expected
+            ctx.set(way, 1 << expected)
+            ctx.set(state, ctx.get(following))
+        for _ in range(100):
+            value = rng.getrandbits(lru_bits(ways))
+            ctx.set(state, value)
+            assert ctx.get(victim).bit_count() == 1, f"seed {ways}: state {value:#b}"
+
+    evaluate(m, testbench)
+
+
+@pytest.mark.parametrize("ways", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize("seed", range(3))
 def test_order_of_use(ways, seed):
     """From any state, once every way has been used, the victim is the one used longest ago."""
