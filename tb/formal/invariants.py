@@ -88,6 +88,10 @@ def flight(model: Model) -> None:
         kept = stage.valid & ~stage.squashed
         model.lemma(f"stage {number} holds the fetch of {number} cycles ago, unless it has become a NOP",
                     Mux(kept, one_hot(stage.warp, model.config.warps), 0) == live)
+    fetch = model.inside.component("fetch")
+    model.lemma("the scheduler is told whose fetch is looked up", fetch.lookup == model.live[0])
+    model.lemma("a warp's register holds the pc of its fetch until that has been looked up",
+                ~model.of_mine(model.live[0]) | (model.mine_of(model.pc_registers()) == model.stages()[0].pc[2:]))
 
 
 def control_flow(model: Model) -> None:
@@ -132,12 +136,19 @@ def miss_registers(model: Model) -> None:
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
     model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
-    valid, sent = misses.valid, misses.sent
+    valid, sent, answered = misses.valid, misses.sent, misses.answered
+    refill_line = model.inside.component("fetch.misses").refill_line
+    model.lemma("an answer is taken up in the cycle after", answered.any() == model.answered)
+    model.lemma("the line of an answer is the one that was asked for",
+                ~model.answered | (refill_line == model.answered_line))
     for tag in range(model.config.icache_mshrs):
         model.lemma(f"miss register {tag} has sent its request and has no answer iff memory owes one",
-                    (valid[tag] & sent[tag]) == model.owed[tag])
+                    (valid[tag] & sent[tag]) == (model.owed[tag] | answered[tag]))
+        model.lemma(f"miss register {tag} owes or takes up an answer", ~(model.owed[tag] & answered[tag]))
         model.lemma(f"miss register {tag} holds the line asked for",
                     ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
+        model.lemma(f"the answer to miss register {tag} is to its line",
+                    ~answered[tag] | (misses.lines[tag] == refill_line))
     for i, k in combinations(range(model.config.icache_mshrs), 2):
         model.lemma(f"miss registers {i} and {k} hold different lines",
                     ~(valid[i] & valid[k]) | (misses.lines[i] != misses.lines[k]))

@@ -45,16 +45,18 @@ class Held:
 class Misses:
     """The miss registers: one bit a register, a line each; ``waiting``: the warps that wait for a register.
 
-    A miss is ``wanted`` for ``warp`` (one-hot) and ``granted`` a register (one-hot) in this cycle.
+    ``warp`` (one-hot) asks for a register for ``wanted_line`` in this cycle, and is ``granted`` one (one-hot).
+    ``answered`` (one-hot): memory answered this register's request in the last cycle.
     """
 
     valid: Signal
     sent: Signal
     locked: Signal
     waiting: Signal
-    wanted: Signal
     warp: Signal
+    wanted_line: Signal
     granted: Signal
+    answered: Signal
     lines: list[Signal]
 
 
@@ -314,26 +316,34 @@ class Model:
         """The fetch pc of every warp."""
         return [self.dut.pc[w] for w in range(self.config.warps)]
 
+    def pc_registers(self) -> list[Signal]:
+        """Each warp's pc without its two low bits; a fetch moves it on when its lookup hits."""
+        return [self.inside.signal("warps", f"pc_{w}") for w in range(self.config.warps)]
+
     def misses(self) -> Misses:
         """The miss registers."""
         path = "fetch.misses"
-        plain = ("valid", "sent", "locked", "wanted", "warp", "granted")
+        plain = ("valid", "sent", "locked", "warp", "wanted_line", "granted", "answered")
         names = {"waiting": "_waiting", **{name: name for name in plain}}
         lines = [self.inside.signal(path, f"line_{i}") for i in range(self.config.icache_mshrs)]
         return Misses(lines=lines, **{field: self.inside.signal(path, name) for field, name in names.items()})
 
     def track_requests(self) -> None:
-        """Remember what memory was asked for: ``owed`` and ``asked``, by tag; ``answered`` with ``answered_line``."""
+        """Remember what memory was asked for: ``owed`` and ``asked``, by tag.
+
+        ``answered`` with ``answered_line``: the answer that memory gave in the last cycle, which takes effect in this.
+        """
         m, config = self.m, self.config
         request, response = self.dut.mem.request, self.dut.mem.response
         self.owed = self.register(config.icache_mshrs, "expect_owed")
         self.asked = [self.register(26, f"expect_asked_{tag}") for tag in range(config.icache_mshrs)]
-        self.answered, self.answered_line = Signal(), Signal(26)
-        m.d.comb += [
-            self.answered.eq(response.valid & response.ready),
+        self.answered, self.answered_line = self.register(1, "expect_answered"), self.register(26, "expect_answer")
+        answers = response.valid & response.ready
+        m.d.sync += [
+            self.answered.eq(answers),
             self.answered_line.eq(Array(self.asked)[response.payload.tag]),
         ]
-        with m.If(self.answered):
+        with m.If(answers):
             m.d.sync += self.owed.bit_select(response.payload.tag, 1).eq(0)
         with m.If(request.valid & request.ready):
             m.d.sync += [

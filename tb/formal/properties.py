@@ -230,10 +230,13 @@ def suspended(model: Model) -> None:
     waits = model.of_mine(misses.waiting)
     # The register that took the warp's miss: a witness is easier to follow than "one of the registers".
     home = model.register(model.config.icache_mshrs, "expect_home")
-    taken = misses.wanted & model.of_mine(misses.warp) & misses.granted.any()
+    asks = model.of_mine(misses.warp)
+    taken = asks & misses.granted.any()
     with m.If(taken):
         m.d.sync += home.eq(misses.granted)
+    model.lemma("a suspended warp has no fetch in lookup", ~(suspends & model.of_mine(model.live[0])))
     model.lemma("only a suspended warp waits for a miss register", ~waits | suspends)
+    model.lemma("a warp asks for a miss register for the line that it missed", ~asks | (misses.wanted_line == line))
     model.lemma("a suspended warp waits for a miss register, or has had one", ~suspends | waits | home.any())
     for i, its in enumerate(misses.lines):
         model.lemma(f"miss register {i}, where a suspended warp has it, is for the warp's line",
