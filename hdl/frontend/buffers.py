@@ -1,6 +1,6 @@
 """The instruction buffers: one ring of d slots a warp; the selection that pops a slot also refills it."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -22,7 +22,7 @@ class InstructionBuffers(wiring.Component):
 
     In both:
 
-    - ``head_info[w]``, ``head_nop[w]``, ``empty[w]``: the head of each warp's ring, combinational.
+    - ``head_info[w]``, ``head_nop[w]``, ``empty[w]``: the head of each warp's ring; the last two are registers.
     - ``pop`` (one-hot) and ``pop_warp`` in cycle t: the head of that warp leaves; its ``entry`` appears in t+1.
     - ``fill`` with warp, slot, entry, nop: writes a slot; poppable in the next cycle.
     - ``occupancy[w]``: filled slots, before this cycle's pop and fill.
@@ -42,10 +42,11 @@ class InstructionBuffers(wiring.Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         self._replaces = config.coordination is Coordination.SWAS
+        every = (1 << config.warps) - 1
         super().__init__({
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),
-            "head_nop": Out(config.warps),
-            "empty": Out(config.warps),
+            "head_nop": Out(config.warps, init=every if self._replaces else 0),
+            "empty": Out(config.warps, init=0 if self._replaces else every),
             "occupancy": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
             "instructions": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
             "pop": In(config.warps),
@@ -111,10 +112,12 @@ class InstructionBuffers(wiring.Component):
         nop = Signal(depth, name=f"nop_{w}", init=every if self._replaces else 0)
         filled = Signal(depth, name=f"filled_{w}", init=every if self._replaces else 0)
         popping = Signal(depth, name=f"popping_{w}")
+        later_nop = Signal(depth, name=f"later_nop_{w}")
+        later_filled = Signal(depth, name=f"later_filled_{w}")
         m.d.comb += [
             self.head_info[w].eq(data.View(IssueInfo, Array([info.as_value() for info in infos])[head])),
-            self.head_nop[w].eq(nop.bit_select(head, 1)),
-            self.empty[w].eq(~filled.bit_select(head, 1)),
+            later_nop.eq(Mux(self.flush[w], every, Mux(self.fill_nop, nop | filling, nop & ~filling))),
+            later_filled.eq(filled | filling),
             self.occupancy[w].eq(sum((filled[i] for i in range(depth)), Const(0, 1))),
             self.instructions[w].eq(sum((filled[i] & ~nop[i] for i in range(depth)), Const(0, 1))),
             overflows[w].eq((filling & filled).any()),
@@ -122,14 +125,26 @@ class InstructionBuffers(wiring.Component):
         with m.If(self.pop[w]):
             m.d.comb += popping.eq(Const(1, depth) << head)
             m.d.sync += head.eq(head + 1)
-        m.d.sync += filled.eq(filled & ~popping | filling)
+        m.d.sync += filled.eq(later_filled & ~popping)
         for slot in range(depth):
             with m.If(filling[slot]):
                 m.d.sync += infos[slot].eq(self.fill_entry.decoded.info)
-                if self._replaces:
-                    m.d.sync += nop[slot].eq(self.fill_nop)
-        with m.If(self.flush[w]):
-            m.d.sync += nop.eq(every) if self._replaces else filled.eq(0)
+        # The flags of the next cycle's head: of the slot that is the head now, or of the next one after a pop, which
+        # comes late in the cycle.
+        following = (head + 1)[: len(head)]
+        m.d.sync += self.empty[w].eq(
+            ~Mux(self.pop[w], later_filled.bit_select(following, 1), later_filled.bit_select(head, 1))
+        )
+        if self._replaces:
+            m.d.sync += [
+                nop.eq(later_nop),
+                self.head_nop[w].eq(
+                    Mux(self.pop[w], later_nop.bit_select(following, 1), later_nop.bit_select(head, 1))
+                ),
+            ]
+        else:
+            with m.If(self.flush[w]):
+                m.d.sync += [filled.eq(0), self.empty[w].eq(1)]
 
     def _queue(self, m: Module, w: int, head: Signal, tail: Signal, filling: Signal) -> None:
         """Where the next entry of the warp goes when wrong-path instructions are dropped."""

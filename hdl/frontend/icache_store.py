@@ -1,5 +1,7 @@
 """Tags, data and replacement state of the instruction cache."""
 
+from itertools import product
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -10,6 +12,9 @@ from ..lib.lru import lru_bits, lru_touch, lru_victim
 from ..lib.onehot import encode, one_hot
 
 __all__ = ["ICacheStore"]
+
+#: Words of a distributed memory (TRELLIS_DPR16X4 of ECP5).
+_BANK = 16
 
 
 class ICacheStore(wiring.Component):
@@ -75,18 +80,33 @@ class ICacheStore(wiring.Component):
 
     def _compare_tags(self, m: Module, *, looked_up: data.View, refill: data.View, victim: Signal,
                       valid: list[Signal]) -> Signal:
-        """t+1: the way whose tag is that of the lookup, one-hot, or 0."""
-        hit_ways = Signal(self._ways)
-        for way in range(self._ways):
-            m.submodules[f"tags_{way}"] = tags = Memory(shape=self._tag_bits, depth=self._sets, init=[])
+        """t+1: the way whose tag is that of the lookup, one-hot, or 0.
+
+        Tags are in banks of as many sets as one distributed memory of an FPGA has words, and every bank compares its
+        own: the bank is chosen among single bits, not among tags.
+        """
+        depth = min(_BANK, self._sets)
+        banks = self._sets // depth
+        bits = (depth - 1).bit_length()
+        chosen, written = Signal(banks), Signal(banks)
+        found = Signal(data.ArrayLayout(banks, self._ways))
+        m.d.comb += [
+            chosen.eq(one_hot(looked_up.set[bits:], banks)),
+            written.eq(Mux(self.refill_valid, one_hot(refill.set[bits:], banks), 0)),
+        ]
+        for way, bank in product(range(self._ways), range(banks)):
+            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")
+            holds = valid[way][bank * depth : (bank + 1) * depth].bit_select(looked_up.set[:bits], 1)
             m.d.comb += [
-                write.addr.eq(refill.set),
+                write.addr.eq(refill.set[:bits]),
                 write.data.eq(refill.tag),
-                write.en.eq(self.refill_valid & victim[way]),
-                read.addr.eq(looked_up.set),
-                hit_ways[way].eq(valid[way].bit_select(looked_up.set, 1) & (read.data == looked_up.tag)),
+                write.en.eq(written[bank] & victim[way]),
+                read.addr.eq(looked_up.set[:bits]),
+                found[way][bank].eq(chosen[bank] & holds & (read.data == looked_up.tag)),
             ]
+        hit_ways = Signal(self._ways)
+        m.d.comb += hit_ways.eq(Cat(found[way].any() for way in range(self._ways)))
         return hit_ways
 
     def _replacement(self, m: Module, *, looking: Signal, looked_up: data.View, hit_ways: Signal, refill: data.View,

@@ -14,10 +14,11 @@ __all__ = ["MissUnit"]
 class MissUnit(wiring.Component):
     """Suspends warps whose fetch missed, requests each line once, wakes the warps when it is there.
 
-    - ``miss`` (cycle t+1 of the fetch, not squashed) with ``miss_warp`` and ``miss_line``: the warp is suspended from
-      the next cycle on. In t+2 it asks for a miss register, from t+3 on that one's request is offered to memory. Misses
-      to one line share one request. When every miss register is taken, the warp waits for one, and the lowest of
-      those that wait asks again in every cycle after one without a new miss.
+    - ``lookup`` (one-hot or 0): the warp whose fetch is looked up (cycle t+1 of the fetch, not squashed) for
+      ``lookup_line``, and late in the cycle ``lookup_missed``: the warp is suspended from the next cycle on. In t+2 it
+      asks for a miss register, from t+3 on that one's request is offered to memory. Misses to one line share one
+      request. When every miss register is taken, the warp waits for one, and the lowest of those that wait asks again
+      in every cycle after one without a new miss.
     - ``release``: warps whose fetches are squashed in this cycle: their suspension ends; a miss already signalled keeps
       its request, or asks for a register for the last time in this cycle.
     - Memory answers in cycle c-1, and the answer is registered. In c ``refill_valid``, ``refill_line``, data and error
@@ -34,9 +35,9 @@ class MissUnit(wiring.Component):
         self._count = config.icache_mshrs
         self._line_bits = 32 - (config.line_bytes - 1).bit_length()
         super().__init__({
-            "miss": In(1),
-            "miss_warp": In(config.warp_bits),
-            "miss_line": In(self._line_bits),
+            "lookup": In(config.warps),
+            "lookup_missed": In(1),
+            "lookup_line": In(self._line_bits),
             "release": In(config.warps),
             "invalidate": In(1),
             "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
@@ -88,8 +89,8 @@ class MissUnit(wiring.Component):
     def _choose(self, m: Module) -> tuple[Signal, Signal]:
         """The warp (one-hot) that asks for a miss register in this cycle, and the line that it needs.
 
-        It was chosen in the last one: the warp that missed then, else the lowest that waited. ``miss`` comes late in
-        the cycle, and nothing but these registers hangs on it. What has woken or served the warp since takes it out.
+        It was chosen in the last one: the warp that missed then, else the lowest that waited. What has woken or served
+        the warp since takes it out.
         """
         config = self._config
         chosen = Signal(config.warps)
@@ -97,13 +98,13 @@ class MissUnit(wiring.Component):
         warp = Signal(config.warps)
         line = Signal(self._line_bits, name="wanted_line")
         m.d.comb += [lowest.eq(lowest_one(self._waiting)), warp.eq(chosen & self._waiting)]
-        with m.If(self.miss):
-            m.d.sync += [chosen.eq(one_hot(self.miss_warp, config.warps)), line.eq(self.miss_line)]
-        with m.Else():
-            m.d.sync += [
-                chosen.eq(lowest),
-                line.eq(select(lowest, [self.pending_line[i] for i in range(config.warps)])),
-            ]
+        looking = self.lookup.any()
+        waiting_line = select(lowest, [self.pending_line[i] for i in range(config.warps)])
+        # ``lookup_missed`` comes late in the cycle: it only chooses between what is known without it.
+        m.d.sync += [
+            chosen.eq(Mux(self.lookup_missed, Mux(looking, self.lookup, lowest), lowest)),
+            line.eq(Mux(self.lookup_missed, Mux(looking, self.lookup_line, waiting_line), waiting_line)),
+        ]
         return warp, line
 
     def _allocate(self, m: Module, *, wanted: Value, line: Signal, valid: Signal, sent: Signal, stale: Signal,
@@ -129,9 +130,9 @@ class MissUnit(wiring.Component):
     def _suspend(self, m: Module, *, warp: Signal, granted: Signal, answered: Signal) -> None:
         """Warps wake by line, not by register: one that still waits for a register may be served by another's miss."""
         comes = Signal()
-        m.d.comb += comes.eq(answered.any() & (self.miss_line == self.refill_line))
+        m.d.comb += comes.eq(answered.any() & (self.lookup_line == self.refill_line))
         for i in range(self._config.warps):
-            missing = self.miss & (self.miss_warp == i)
+            missing = self.lookup[i] & self.lookup_missed
             wakes = answered.any() & (self.pending_line[i] == self.refill_line)
             with m.If(self.release[i]):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]

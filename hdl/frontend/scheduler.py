@@ -83,7 +83,7 @@ class Scheduler(wiring.Component):
             for policy in policies
         ]
         for policy, state in zip(policies, states, strict=True):
-            policy.update(m, state, inputs, selected=self.select)
+            policy.update(m, state, replace(inputs, selects=self.select_valid), selected=self.select)
         picks = [
             self._pick(m, f"select_{number}", policies, states, replace(inputs, eligible=each))
             for number, each in enumerate(sets)

@@ -35,6 +35,8 @@ class PolicyInputs:
     activated: Value
     lanes: Sequence[Value]
     fetched: Sequence[Value]
+    #: For updates: whether anybody is selected, where that is known sooner than who.
+    selects: Value | None = None
 
 
 class Policy(abc.ABC):
@@ -82,7 +84,7 @@ class LastWarpPolicy(Policy):
         return {"last": 1 << (self.warps - 1)}
 
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
-        with m.If(selected.any()):
+        with m.If(selected.any() if inputs.selects is None else inputs.selects):
             m.d.sync += state.last.eq(selected)
 
 

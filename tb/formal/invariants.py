@@ -38,14 +38,27 @@ def selection(model: Model) -> None:
 
 def ring(model: Model) -> None:
     """``swas``: buffer + in flight = d for the symbolic warp."""
+    _heads(model)
     _ring(model, "mine", model.warp, model.head(), model.mine_of(model.flags("filled")))
 
 
 def rings(model: Model) -> None:
     """``swas``: buffer + in flight = d for every warp."""
+    _heads(model)
     heads, filled = model.heads(), model.flags("filled")
     for w in range(model.config.warps):
         _ring(model, f"warp {w}", Const(w), heads[w], filled[w])
+
+
+def _heads(model: Model) -> None:
+    """The registers that tell of each warp's head say what its ring says."""
+    buffers = model.inside.component("buffers")
+    heads = model.heads()
+    for w, (filled, nop) in enumerate(zip(model.flags("filled"), model.flags("nop"), strict=True)):
+        model.lemma(f"warp {w}: the design knows whether the buffer is empty",
+                    buffers.empty[w] == ~filled.bit_select(heads[w], 1))
+        model.lemma(f"warp {w}: the design knows whether the head is a NOP",
+                    buffers.head_nop[w] == nop.bit_select(heads[w], 1))
 
 
 def _ring(model: Model, name: str, warp: Value, head: Value, filled: Value) -> None:

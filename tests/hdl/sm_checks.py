@@ -13,6 +13,8 @@ __all__ = ["check_front_end", "reference_pick"]
 
 #: d: instruction-buffer slots of a warp, and so the NOPs of an activation or a redirect.
 DEPTH = 4
+#: A fetch is looked up in t+1, asks for a miss register in t+2 and for its line in t+3.
+REQUEST_AFTER_MISS = 2
 
 #: Opcodes of branches, jalr and jal; opcode and funct3 of fence.i; opcode of the SIMT extension (funct3 0 to 5).
 _JUMPS, _FENCE_I, _SIMT = (0x63, 0x67, 0x6F), 0x100F, 0x0B
@@ -72,14 +74,16 @@ def check_front_end(run: Run) -> None:
 def _check_end(run: Run) -> None:
     """``busy`` falls once, and then nothing is left: no selection, result, store or request.
 
-    (The answer to a fetch ahead of the program's end may still come; it does nothing.)
+    (A fetch ahead of the program's end may still miss; its request, two cycles behind the miss, and the answer may come
+    after the end and do nothing.)
     """
     busy = [c.number for c in run.cycles if c.busy]
     assert busy == list(range(1, len(busy) + 1)), "busy is not one interval from cycle 1 on"
     for c in run.cycles[len(busy) + 1:]:
         events = (c.select, c.issue, c.write, c.store, c.miss)
         assert all(event is None for event in events), f"cycle {c.number}, after the end: {events}"
-    late = [request for request in run.requests if request.cycle > len(busy)]
+    late = [request for request in run.requests if request.cycle > len(busy)
+            and run.cycles[request.cycle - REQUEST_AFTER_MISS].miss is None]
     assert not late, f"requested after the end: {late}"
 
 

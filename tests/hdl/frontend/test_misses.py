@@ -49,9 +49,11 @@ class MissModel:
         """``answer``: the tag that memory answers in this cycle; it takes effect in the next."""
         dut, rng = self.dut, self.rng
         what = f"{self.what}, cycle {self.cycle}"
-        ctx.set(dut.miss, miss is not None)
-        ctx.set(dut.miss_warp, miss[0] if miss else rng.randrange(self.config.warps))
-        ctx.set(dut.miss_line, miss[1] if miss else rng.getrandbits(3))
+        # Without a miss: a hit, or no lookup at all.
+        hits = maybe(rng, 0.5)
+        ctx.set(dut.lookup, 1 << miss[0] if miss else 1 << rng.randrange(self.config.warps) if hits else 0)
+        ctx.set(dut.lookup_missed, 1 if miss else 0 if hits else rng.getrandbits(1))
+        ctx.set(dut.lookup_line, miss[1] if miss else rng.getrandbits(3))
         ctx.set(dut.release, sum(1 << w for w in release))
         ctx.set(dut.invalidate, invalidate)
         for w in range(self.config.warps):
