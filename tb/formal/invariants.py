@@ -52,11 +52,11 @@ def rings(model: Model) -> None:
 
 def _heads(model: Model) -> None:
     """The registers that tell of each warp's head say what its ring says."""
-    buffers = model.inside.component("buffers")
-    heads = model.heads()
-    for w, (filled, nop) in enumerate(zip(model.flags("filled"), model.flags("nop"), strict=True)):
+    buffers, heads = model.inside.component("buffers"), model.heads()
+    for w, filled in enumerate(model.flags("filled")):
         model.lemma(f"warp {w}: the design knows whether the buffer is empty",
                     buffers.empty[w] == ~filled.bit_select(heads[w], 1))
+    for w, nop in enumerate(model.flags("nop") if model.replaces else ()):
         model.lemma(f"warp {w}: the design knows whether the head is a NOP",
                     buffers.head_nop[w] == nop.bit_select(heads[w], 1))
 
@@ -82,6 +82,7 @@ def _ring(model: Model, name: str, warp: Value, head: Value, filled: Value) -> N
 
 def queues(model: Model) -> None:
     """``baseline`` and ``vortex``: buffer + in flight <= d for every warp; its slots from head to tail are filled."""
+    _heads(model)
     m, depth = model.m, model.config.buffer_depth
     buffers, fetch = model.inside.component("buffers"), model.inside.component("fetch")
     heads, filled = model.heads(), model.flags("filled")
