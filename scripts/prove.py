@@ -142,31 +142,32 @@ def _sizes(text: str | None) -> list[int] | None:
     return sizes
 
 
+#: The columns fit a terminal of 80 characters.
 _ROW: dict[str, Callable[[Proof], str]] = {
-    "P": lambda proof: proof.case.property,
+    "property": lambda proof: proof.case.property,
     "scheme": lambda proof: proof.case.scheme,
     "policy": lambda proof: proof.case.policy,
     "prediction": lambda proof: proof.case.prediction,
-    "warps": lambda proof: str(proof.case.warps),
-    "method": lambda proof: proof.method,
-    "depth": lambda proof: str(proof.depth),
-    "seconds": lambda proof: f"{proof.seconds:.1f}",
+    "W": lambda proof: str(proof.case.warps),
+    "method": lambda proof: f"{proof.method} {proof.depth}",
+    "seconds": lambda proof: f"({proof.seconds:.1f})" if proof.cached else f"{proof.seconds:.1f}",
     "result": lambda proof: proof.result,
-    "cached": lambda proof: "yes" if proof.cached else "",
 }
 
 
 def _print(proofs: list[Proof]) -> None:
     """A row a proof; below it the counterexample of each that failed."""
     console = Console()
-    table = Table(box=None)
+    table = Table(box=None, pad_edge=False)
     for title in _ROW:
-        table.add_column(title, no_wrap=True)
+        table.add_column(title, no_wrap=True, justify="right" if title in ("W", "seconds") else "left")
     for proof in proofs:
         table.add_row(*(cell(proof) for cell in _ROW.values()))
     console.print(table)
     passed = sum(proof.result == "pass" for proof in proofs)
     console.print(f"{passed} of {len(proofs)} proved", highlight=False)
+    if any(proof.cached for proof in proofs):
+        console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
     for proof in proofs:
         if proof.counterexample is not None:
             case = proof.case

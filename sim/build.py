@@ -28,7 +28,7 @@ from hdl.layouts.probe import probe_layout
 
 from .runner_records import flatten, status_layout
 
-__all__ = ["Build", "BuildError", "Progress", "build", "cache_folder"]
+__all__ = ["Build", "BuildError", "Progress", "build", "cache_folder", "locked"]
 
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
@@ -176,7 +176,7 @@ def _keep_runtime(objects: Path, runtime: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Holds the lock file ``path``: one process at a time."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -229,7 +229,7 @@ def build(
     executable = entry / "metronome_top"
     if _is_whole(executable):
         return Build(executable)
-    with _locked(cache / f"sim-{key}.lock"):
+    with locked(cache / f"sim-{key}.lock"):
         if _is_whole(executable):
             return Build(executable)
         _require_tools()

@@ -23,7 +23,7 @@ from amaranth.lib import wiring
 
 from hdl.config import SmConfig
 
-from ..build import Progress, _locked, cache_folder
+from ..build import Progress, cache_folder, locked
 from . import report
 from .units import make_unit
 from .wrapper import INNER, Registered
@@ -83,7 +83,7 @@ def _cached(kind: str, content: object, files: tuple[str, ...], make: Callable[[
     cache.mkdir(parents=True, exist_ok=True)
     key = hashlib.sha256(repr((content, _versions())).encode()).hexdigest()[:16]
     entry = cache / f"{kind}-{key}"
-    with _locked(cache / f"{kind}-{key}.lock"):
+    with locked(cache / f"{kind}-{key}.lock"):
         if entry.exists():
             return entry
         folder = Path(tempfile.mkdtemp(prefix=f"tmp-{key}-", dir=cache))
