@@ -65,10 +65,11 @@ def prove(
                 proofs.append(prove_one(case))
     except ProofError as error:
         raise UsageError(str(error)) from error
-    if json_file is not None:
-        write_json(target, {"proofs": [proof.as_json() for proof in proofs]})
+    # The table first: a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:
         _print(proofs)
+    if json_file is not None:
+        write_json(target, {"proofs": [proof.as_json() for proof in proofs]})
     return Exit.PASSED if all(proof.result == "pass" for proof in proofs) else Exit.CHECK_FAILED
 
 
@@ -122,9 +123,20 @@ def _cases(properties: str | None, scheme: str | None, policy: str | None, predi
         _chosen("--policy", policy, tuple(POLICIES)), _chosen("--prediction", prediction, tuple(Prediction)),
         _sizes(warps),
     )
-    if not found:
-        raise UsageError("nothing to prove: P6 is a property of --policy lrr, and P1, P4, P5 and P7 of --scheme swas")
+    wanted = {
+        "--property": (_listed("--property", properties), {case.property for case in found}),
+        "--scheme": (_listed("--scheme", scheme), {case.scheme for case in found}),
+        "--policy": (_listed("--policy", policy), {case.policy for case in found}),
+    }
+    for option, (names, proved) in wanted.items():
+        if missing := [name for name in names if name not in proved]:
+            raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
+                             "property of --policy lrr, and P1, P4, P5, P6 and P7 of --scheme swas")
     return found
+
+
+def _listed(option: str, text: str | None) -> list[str]:
+    return [] if text is None else listed(option, text)
 
 
 def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] | None:

@@ -199,10 +199,10 @@ def _table(outcome: Outcome) -> Table:
     return table
 
 
-def print_outcome(outcome: Outcome, *, table: bool) -> None:
-    """The table on standard output if wanted, what went wrong on standard error."""
+def print_outcome(outcome: Outcome, *, table: bool, name: str | None = None) -> None:
+    """The table on standard output if wanted, what went wrong on standard error; of several runs each has a name."""
     if table:
         Console().print(_table(outcome))
         sys.stdout.flush()
     for line in _complaints(outcome):
-        print(f"metronome: {line}", file=sys.stderr)
+        print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

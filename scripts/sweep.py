@@ -38,21 +38,21 @@ def _share(part: int | None, cycles: int | None) -> str:
 
 
 def _table(title: str, outcomes: Sequence[Outcome]) -> Table:
-    """A row a run. IPC counts warp-instructions: one SM issues at most one a cycle."""
-    table = Table("mode", "fetch", "issue", "prediction", "cycles", "IPC", "to the first", "NOPs", "discrepancies",
+    """A row a run. Warp IPC counts warp-instructions in a cycle (at most 1); *relative* is to the first that passed."""
+    table = Table("mode", "fetch", "issue", "prediction", "cycles", "warp IPC", "relative", "NOPs", "discrepancies",
                   "errors", title=title)
     for column in table.columns[4:]:
         column.justify = "right"
     first: float | None = None
     for outcome in outcomes:
         cycles, counters, config = outcome.cycles, outcome.counters, outcome.config
-        ipc = None if cycles is None else counters["committed"] / cycles
-        first = first or ipc
         row = [config.coordination.value, outcome.request.fetch_policy or "-", outcome.request.policy,
                config.prediction.value]
-        if outcome.exit_status != Exit.PASSED or ipc is None or first is None:
-            table.add_row(*row, outcome.exit_status.name.lower() if ipc is not None else "no region")
+        if outcome.exit_status != Exit.PASSED or cycles is None:
+            table.add_row(*row, "no region" if outcome.exit_status == Exit.PASSED else outcome.exit_status.name.lower())
             continue
+        ipc = counters["committed"] / cycles
+        first = first or ipc
         table.add_row(
             *row, str(cycles), f"{ipc:.4f}", f"{ipc / first:.3f}", _share(counters["nops"], cycles),
             _share(counters["discrepancies"], cycles), _share(counters["errors"], cycles),
@@ -110,12 +110,13 @@ def sweep(
             name = _title(scheme)
             result = backend.run(config, request, _named(name, progress), lambda line: None)
             outcomes.append(Outcome(preset=preset, config=config, launch=launch, request=request, result=result))
-            print_outcome(outcomes[-1], table=False)
-    if json_file is not None:
-        write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
+            print_outcome(outcomes[-1], table=False, name=name)
+    # The table first: a file that cannot be written after all does not cost the results.
     if json_file is None or target is not None:
         Console().print(_table(f"{kernel} on {preset} ({base.warps} warps x {base.threads} threads), "
                                f"size {outcomes[0].launch.size}, {memory} memory, latency {latency}", outcomes))
+    if json_file is not None:
+        write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
     return max(outcome.exit_status for outcome in outcomes)
 
 

@@ -79,7 +79,7 @@ def test_broken_designs(metronome, monkeypatch):
         (("--warps", "1"), "--warps: '1' is not a number from 2 to 64"),
         (("--warps", "2,x"), "--warps: 'x' is not a number"),
         (("--warps", "2,,4"), "--warps: an empty name"),
-        (("--property", "P6", "--policy", "gto"), "nothing to prove: P6 is a property of --policy lrr"),
+        (("--property", "P6", "--policy", "gto"), "nothing to prove with the other options: P6 is a property of"),
         (("--property", "P1", "--scheme", "baseline"), "nothing to prove"),
         (("--quick", "--warps", "2"), "--quick is a choice of its own"),
         (("--broken", "--warps", "2"), "--broken: each broken design has a configuration of its own"),
@@ -101,3 +101,14 @@ def test_a_tool_that_fails(metronome, monkeypatch):
     monkeypatch.setattr(tb.formal.flow, "prove", prove)
     done = metronome("prove", "--property", "P1", "--warps", 2)
     assert (done.status, done.err.splitlines()[0]) == (2, "metronome: yosys failed: ERROR: no")
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--property", "P1,P6", "--policy", "gtlo"), ("--property", "P6", "--scheme", "swas,baseline"),
+    ("--property", "P4", "--scheme", "vortex"),
+])
+def test_what_cannot_be_proved_is_not_left_out_silently(metronome, asked, arguments):
+    done = metronome("prove", *arguments, "--warps", 2)
+    assert done.status == 2
+    assert "there is nothing to prove" in done.err and len(done.err.splitlines()) == 1
+    assert not asked

@@ -1,5 +1,6 @@
 """``metronome sweep``: which runs it makes of its lists, in which builds, and what it shows."""
 
+import dataclasses
 import json
 
 import pytest
@@ -55,7 +56,25 @@ def test_a_bad_run_is_told_and_is_the_status(metronome, backend):
     backend.problems = ["element 3 is 4, not 5"]
     done = metronome("sweep", "psort", "--mode", "swas", "--issue", "lrr,gtlo")
     assert done.status == 1
-    assert done.err.count("element 3 is 4, not 5") == 2
+    lines = [line for line in done.err.splitlines() if "element 3 is 4, not 5" in line]
+    assert [line.split(":")[1].strip() for line in lines] == ["swas lrr not_taken", "swas gtlo not_taken"]
+
+
+def test_a_run_that_failed_is_no_reference(metronome, backend, monkeypatch):
+    """The first of three reaches the cycle limit: the second is what the third is compared with."""
+    results = [dataclasses.replace(backend.result, status="hang", counters=dict(backend.result.counters))]
+    run = backend.run
+
+    def first_hangs(*arguments):
+        done = run(*arguments)
+        return results.pop() if results else done
+
+    monkeypatch.setattr(backend, "run", first_hangs)
+    done = metronome("sweep", "psort", "--mode", "swas")
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in done.out.splitlines() if "swas" in line]
+    assert done.status == 4
+    assert [row[4] for row in rows] == ["cycle_limit", "500", "500"]
+    assert [row[6] for row in rows] == ["", "1.000", "1.000"]
 
 
 @pytest.mark.parametrize("arguments", [

@@ -38,3 +38,15 @@ def test_all(case):
 @pytest.mark.parametrize("case", LARGE, ids=name)
 def test_large(case):
     check(case)
+
+
+@pytest.mark.parametrize("left", ["", "garbage", "[]", "{}"])
+def test_a_damaged_entry_is_proved_again(tmp_path, monkeypatch, left):
+    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
+    case = Case("P1", warps=2)
+    assert not prove(case).cached
+    (entry,) = tmp_path.glob("proof-*.json")
+    assert prove(case).cached
+    entry.write_text(left)
+    again = prove(case)
+    assert (again.result, again.cached) == ("pass", False)
