@@ -263,7 +263,10 @@ def oracle_differences(config: SmConfig, policy: str, result: RunResult) -> list
     try:
         for mine in oracle_picks(config, policy, events):
             row = front[mine.cycle]
-            oracles = [_warp(int(mask)) for mask in row["oracles"]]
+            masks = [int(mask) for mask in row["oracles"]]
+            if any(mask & mask - 1 for mask in masks):
+                return [f"cycle {mine.cycle}: an oracle picks several warps: {masks}"]
+            oracles = [_warp(mask) for mask in masks]
             selected = int(row["select_warp"]) if row["select"] else None
             theirs = CyclePicks(mine.cycle, int(row["eligible"]), selected, oracles[0], oracles[1])
             if mine != theirs:

@@ -164,7 +164,9 @@ def _check_suspension(run: Run, warp: int) -> None:
         for cycle in run.cycles[miss:]:
             assert not cycle.eligible >> warp & 1, f"warp {warp} is eligible in {cycle.number}, missed in {miss}"
             if cycle.answer == line or (cycle.number in redirects and cycle.number > miss):
-                _check_awake(run, run.cycles[cycle.number + 1], warp)
+                # Nothing is known of the cycle after the last one that was recorded.
+                for following in run.cycles[cycle.number + 1:cycle.number + 2]:
+                    _check_awake(run, following, warp)
                 break
 
 

@@ -47,6 +47,12 @@ def wait_until(condition, what):
         time.sleep(0.02)
 
 
+def default_signals():
+    """Under nohup or in a script's background the tests inherit signals that are ignored."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def endless(tmp_path):
     """`metronome run` of a program that never ends: (the process, the pid of its simulation, its temporary folder)."""
@@ -59,7 +65,7 @@ def endless(tmp_path):
         [sys.executable, "-m", "scripts.cli", "run", "--bin", str(program), "--preset", "TINY",
          "--max-cycles", str(2**62)],
         cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=default_signals,
     )
     simulation = None
     try:
