@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 help:
 	@echo "make setup      install everything into $(VENV)"
 	@echo "make run        build the 4x4 SM, run psort on it in lock step with the golden model"
-	@echo "make test       the tests (12 minutes on 2 cores)"
+	@echo "make test       the tests (a quarter of an hour on 2 cores)"
 	@echo "make test-long  the tests and the long ones"
 	@echo "make lint       ruff and mypy"
 	@echo "make clean      remove build products;  make distclean  also $(VENV)"
