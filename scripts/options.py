@@ -71,7 +71,7 @@ def listed(option: str, text: str) -> list[str]:
     """
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise UsageError(f"{option}: an empty name in {text!r}: write NAME,NAME,..")
+        raise UsageError(f"{option}: an empty name in {text!r}: write one or more, with commas between them")
     return list(dict.fromkeys(names))
 
 

@@ -38,8 +38,8 @@ def prove(
     scheme: Annotated[str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.")] = None,
     policy: Annotated[str | None, _list("NAME,..", "Warp policies; by default all for P3, else lrr.")] = None,
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
-    warps: Annotated[str | None, _list("N,..", "Sizes; 2,4,8 by default.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The short half, in minutes.")] = False,
+    warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
     broken: Annotated[
         bool, typer.Option("--broken", help="Refute deliberately broken designs; --property chooses some.")
     ] = False,

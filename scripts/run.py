@@ -14,40 +14,32 @@ from .backend import Backend, backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
 from .errors import UsageError
 from .options import (
-    MAX_LATENCY,
     JsonOption,
     PresetOption,
     ThreadsOption,
     WarpsOption,
-    choose,
     configure,
     input_file,
     json_target,
-    positive,
-    within,
 )
 from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
 from .progress import show_progress
 from .result import Outcome, print_outcome
+from .run_options import (
+    CheckOption,
+    LatencyOption,
+    MaxCyclesOption,
+    MemoryOption,
+    SeedOption,
+    SizeOption,
+    check_run_options,
+)
 from .schemes import check_scheme, coordinate
 
 if TYPE_CHECKING:
     from sim.kernel import Launch
 
 __all__ = ["run"]
-
-#: The testbench counts cycles in 64 bits, and needs room above the last one.
-MAX_CYCLES = 2**62
-MEMORIES = ("fixed", "random")
-#: The SM has no FPU yet; the golden model executes the float32 kernels.
-TYPES, LATER_TYPES = ("int32",), ("float32",)
-
-
-def _check_names(memory: str, dtype: str | None) -> None:
-    """Refuse what this version does not have, and names that no version has."""
-    choose("--memory", memory, MEMORIES, ("dram", "tdm"))
-    if dtype is not None:
-        choose("--type", dtype, TYPES, LATER_TYPES)
 
 
 def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, str | None]) -> None:
@@ -97,12 +89,12 @@ def run(
     fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
     dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32.")] = None,
-    size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
-    memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",
-    latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
-    max_cycles: Annotated[int, typer.Option(metavar="N", help="Stop after this many cycles.")] = 10_000_000,
-    check: Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")] = False,
+    size: SizeOption = None,
+    seed: SeedOption = 1,
+    memory: MemoryOption = "fixed",
+    latency: LatencyOption = 20,
+    max_cycles: MaxCyclesOption = 10_000_000,
+    check: CheckOption = False,
     dump: Annotated[
         list[str] | None,
         typer.Option(metavar="SYMBOL|ADDR:BYTES=FILE", help="Write a piece of memory after the run. Repeatable."),
@@ -111,11 +103,7 @@ def run(
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
     scheme = check_scheme(mode, fetch, issue, prediction)
-    _check_names(memory, dtype)
-    within("--latency", latency, 1, MAX_LATENCY)
-    within("--max-cycles", max_cycles, 1, MAX_CYCLES)
-    within("--seed", seed, 0)
-    positive("--size", size)
+    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
     config = coordinate(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])

@@ -14,7 +14,7 @@ from .options import choose
 
 __all__ = ["Scheme", "check_scheme", "coordinate", "schemes"]
 
-#: The fetch policy where none is given; swas has none of its own (policies.md, "Where they apply").
+#: The fetch policy where none is given; swas has none of its own (docs/policies.md).
 DEFAULT_FETCH = {Coordination.BASELINE: "lrr", Coordination.VORTEX: "fixed"}
 
 
@@ -28,8 +28,8 @@ class Scheme:
     prediction: Prediction
 
 
-def check_scheme(mode: str, fetch: str | None, issue: str, prediction: str) -> Scheme:
-    """The scheme of these names.
+def check_scheme(mode: str, fetch: str | None, issue: str, prediction: str, *, option: str = "--issue") -> Scheme:
+    """The scheme of these names; ``option`` is the one that names the issue policy.
 
     Raises
     ------
@@ -39,9 +39,9 @@ def check_scheme(mode: str, fetch: str | None, issue: str, prediction: str) -> S
     coordination = Coordination(choose("--mode", mode, tuple(Coordination)))
     if fetch is not None:
         if coordination is Coordination.SWAS:
-            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --issue")
+            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with {option}")
         choose("--fetch", fetch, tuple(POLICIES))
-    choose("--issue", issue, tuple(POLICIES))
+    choose(option, issue, tuple(POLICIES))
     choose("--prediction", prediction, tuple(Prediction))
     return Scheme(
         mode=coordination, fetch=fetch or DEFAULT_FETCH.get(coordination), issue=issue,

@@ -11,23 +11,19 @@ from rich.table import Table
 
 from .backend import backend_of
 from .errors import Exit
-from .options import (
-    MAX_LATENCY,
-    JsonOption,
-    PresetOption,
-    ThreadsOption,
-    WarpsOption,
-    choose,
-    configure,
-    json_target,
-    listed,
-    positive,
-    within,
-)
+from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, configure, json_target, listed
 from .outputs import write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
-from .run import MAX_CYCLES, MEMORIES
+from .run_options import (
+    CheckOption,
+    LatencyOption,
+    MaxCyclesOption,
+    MemoryOption,
+    SeedOption,
+    SizeOption,
+    check_run_options,
+)
 from .schemes import Scheme, coordinate, schemes
 
 __all__ = ["sweep"]
@@ -74,21 +70,16 @@ def sweep(
     ] = None,
     prediction: Annotated[str, typer.Option(metavar="NAMES", help="not_taken, btfn; with commas.")] = "not_taken",
     dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32.")] = "int32",
-    size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
-    memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",
-    latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
-    max_cycles: Annotated[int, typer.Option(metavar="N", help="Stop a run after this many cycles.")] = 10_000_000,
-    check: Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")] = False,
+    size: SizeOption = None,
+    seed: SeedOption = 1,
+    memory: MemoryOption = "fixed",
+    latency: LatencyOption = 20,
+    max_cycles: MaxCyclesOption = 10_000_000,
+    check: CheckOption = False,
     json_file: JsonOption = None,
 ) -> int:
     """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
-    choose("--memory", memory, MEMORIES, ("dram", "tdm"))
-    choose("--type", dtype, ("int32",), ("float32",))
-    within("--latency", latency, 1, MAX_LATENCY)
-    within("--max-cycles", max_cycles, 1, MAX_CYCLES)
-    within("--seed", seed, 0)
-    positive("--size", size)
+    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
     asked = list(schemes(
         listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
         listed("--prediction", prediction),

@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hdl.config import Coordination, SmConfig
-from hdl.policies import POLICIES
+from hdl.config import SmConfig
 
 from .errors import Exit, UsageError
-from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target, positive
+from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target, within
 from .outputs import STDOUT, write_json
 from .progress import show_progress
+from .schemes import Scheme, check_scheme
 
 if TYPE_CHECKING:
     from sim.synth import Options, SynthResult
@@ -37,6 +37,7 @@ def synth(
     fetch: Annotated[
         str | None, typer.Option(metavar="NAME", help="The one fetch policy: baseline (lrr) and vortex (fixed).")
     ] = None,
+    prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
     freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 100.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
     json_file: JsonOption = None,
@@ -46,11 +47,10 @@ def synth(
 
     choose("--unit", unit, UNITS)
     if not (math.isfinite(freq) and freq > 0):
-        raise UsageError(f"--freq must be above 0, not {freq:g}")
-    positive("--seed", seed)
-    if seed > _MAX_SEED:
-        raise UsageError(f"--seed must be at most {_MAX_SEED}, not {seed}")
-    config = _one_policy(configure(preset, warps, threads), mode, policy, fetch)
+        raise UsageError(f"--freq must be a finite number above 0, not {freq:g}")
+    within("--seed", seed, 1, _MAX_SEED)
+    scheme = check_scheme(mode, fetch, policy, prediction, option="--policy")
+    config = _one_policy(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
     options = Options(freq=freq, seed=seed)
     try:
@@ -65,19 +65,11 @@ def synth(
     return Exit.PASSED
 
 
-def _one_policy(config: SmConfig, mode: str, policy: str, fetch: str | None) -> SmConfig:
+def _one_policy(config: SmConfig, scheme: Scheme) -> SmConfig:
     """The configuration without straps, probe, assertions and oracles."""
-    choose("--mode", mode, tuple(Coordination))
-    choose("--policy", policy, tuple(POLICIES))
-    if fetch is not None:
-        if mode == Coordination.SWAS:
-            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --policy")
-        choose("--fetch", fetch, tuple(POLICIES))
-    scheme = Coordination(mode)
-    usual = {Coordination.SWAS: (), Coordination.BASELINE: ("lrr",), Coordination.VORTEX: ("fixed",)}[scheme]
     return dataclasses.replace(
-        config, coordination=scheme, policies=(policy,), fetch_policies=usual if fetch is None else (fetch,),
-        probe=False, assertions=False, oracles=False,
+        config, coordination=scheme.mode, prediction=scheme.prediction, policies=(scheme.issue,),
+        fetch_policies=() if scheme.fetch is None else (scheme.fetch,), probe=False, assertions=False, oracles=False,
     )
 
 
@@ -85,7 +77,7 @@ def _asked(preset: str, config: SmConfig, options: Options) -> dict[str, object]
     return {
         "preset": preset, "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
-        "device": "LFE5U-85F", **dataclasses.asdict(options),
+        "prediction": config.prediction.value, "device": "LFE5U-85F", **dataclasses.asdict(options),
     }
 
 

@@ -6,6 +6,7 @@ from amaranth.lib import wiring
 from ..config import SmConfig
 from .coordination import (
     connect_fetch,
+    connect_issue,
     connect_oracles,
     connect_scheduler,
     coordination_signature,
@@ -35,21 +36,15 @@ class BaselineCoordination(wiring.Component):
         may_issue = self.active & ~self.unresolved
         may_fetch = self.active & ~self.suspended & self.room & ~self._stalled(m)
         connect_scheduler(m, self, issuing)
-        connect_scheduler(m, self, fetching)
+        connect_scheduler(m, self, fetching, strap="fetch_policy")
         connect_fetch(m, self, fetching)
+        connect_issue(m, self, issuing)
         connect_oracles(m, config, self, issuing, may_issue=may_issue, head_ready=self.ready)
         m.d.comb += [
             self.eligible.eq(Mux(self.halt, 0, may_issue & ~self.empty & self.ready)),
             issuing.eligible.eq(self.eligible),
-            self.issue.eq(issuing.select),
-            self.issue_valid.eq(issuing.select_valid),
-            self.issue_warp.eq(issuing.select_warp),
             fetching.eligible.eq(Mux(self.halt, 0, may_fetch)),
         ]
-        if len(config.policies) > 1:
-            m.d.comb += issuing.policy.eq(self.policy)
-        if len(config.fetch_policies) > 1:
-            m.d.comb += fetching.policy.eq(self.fetch_policy)
         return m
 
     def _stalled(self, m: Module) -> Signal:

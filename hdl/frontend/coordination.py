@@ -11,7 +11,9 @@ from ..layouts.probe import ORACLES
 from ..observe.oracles import OracleSets
 from .scheduler import Scheduler
 
-__all__ = ["connect_fetch", "connect_oracles", "connect_scheduler", "coordination_signature", "oracles_of"]
+__all__ = [
+    "connect_fetch", "connect_issue", "connect_oracles", "connect_scheduler", "coordination_signature", "oracles_of",
+]
 
 
 def coordination_signature(config: SmConfig) -> wiring.Signature:
@@ -73,15 +75,29 @@ def connect_fetch(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> 
     ]
 
 
+def connect_issue(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> None:
+    """Let ``scheduler`` choose what issues."""
+    m.d.comb += [
+        scheme.issue.eq(scheduler.select),
+        scheme.issue_valid.eq(scheduler.select_valid),
+        scheme.issue_warp.eq(scheduler.select_warp),
+    ]
+
+
 def oracles_of(config: SmConfig) -> int:
     """How many oracles stand beside the issue scheduler."""
     return ORACLES if config.oracles else 0
 
 
-def connect_scheduler(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> None:
-    """Show ``scheduler`` what a policy may look at besides the eligible set (hdl.policies.PolicyInputs)."""
+def connect_scheduler(m: Module, scheme: wiring.Component, scheduler: Scheduler, *, strap: str = "policy") -> None:
+    """Show ``scheduler`` what a policy may look at besides the eligible set (hdl.policies.PolicyInputs).
+
+    ``strap``: the port of the scheme that chooses its policy; the scheme has it where there are several.
+    """
     for name in ("active", "waiting", "activated", "lanes", "fetched"):
         m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
+    if strap in scheme.signature.members:
+        m.d.comb += scheduler.policy.eq(getattr(scheme, strap))
 
 
 def connect_oracles(

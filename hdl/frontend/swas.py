@@ -6,6 +6,7 @@ from amaranth.lib import wiring
 from ..config import SmConfig
 from .coordination import (
     connect_fetch,
+    connect_issue,
     connect_oracles,
     connect_scheduler,
     coordination_signature,
@@ -32,15 +33,11 @@ class SwasCoordination(wiring.Component):
         may_run = self.active & ~self.suspended & ~self.unresolved
         connect_scheduler(m, self, scheduler)
         connect_fetch(m, self, scheduler)
+        connect_issue(m, self, scheduler)
         connect_oracles(m, self._config, self, scheduler, may_issue=may_run & ~self.missed,
                         head_ready=self.nop | self.ready)
         m.d.comb += [
             scheduler.eligible.eq(Mux(self.halt, 0, may_run & (self.nop | self.ready))),
             self.eligible.eq(scheduler.eligible & ~self.missed),
-            self.issue.eq(scheduler.select),
-            self.issue_valid.eq(scheduler.select_valid),
-            self.issue_warp.eq(scheduler.select_warp),
         ]
-        if len(self._config.policies) > 1:
-            m.d.comb += scheduler.policy.eq(self.policy)
         return m

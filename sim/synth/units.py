@@ -97,7 +97,7 @@ UNITS: dict[str, UnitEntry] = {
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
     "misses": UnitEntry("the I-cache's miss registers", MissUnit),
-    "decode": UnitEntry("the decoder", lambda config: Decoder()),
+    "decode": UnitEntry("the decoder", lambda config: Decoder(prediction=config.prediction)),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),

@@ -61,6 +61,14 @@ def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, m
     assert (value["mode"], value["fetch"]) == (mode, fetch[0] if fetch else None)
 
 
+def test_the_prediction_is_the_front_ends(metronome, calls):
+    done = metronome("synth", "--unit", "frontend", "--prediction", "btfn", "--json", "-")
+    assert done.status == 0
+    ((_, config, _),) = calls
+    assert config.prediction == "btfn"
+    assert json.loads(done.out)["config"]["prediction"] == "btfn"
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -69,6 +77,7 @@ def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, m
         (("--unit", "alu", "--policy", "nothing"), "nothing"),
         (("--unit", "alu", "--mode", "other"), "other"),
         (("--unit", "alu", "--fetch", "lrr"), "--policy"),
+        (("--unit", "alu", "--prediction", "always"), "--prediction"),
         (("--unit", "alu", "--mode", "vortex", "--fetch", "other"), "other"),
         (("--unit", "alu", "--preset", "HUGE"), "HUGE"),
         (("--unit", "alu", "--warps", "0"), "warps"),
