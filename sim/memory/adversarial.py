@@ -28,7 +28,7 @@ class AdversarialMemory(RandomMemory):
     - Latencies come in moods of up to 40 requests: all fast, all slow, writes slow and reads fast (a write completes,
       and is visible, long after reads that were requested later), reads slow and writes fast, anything.
     - The request channel pauses for up to 200 cycles, after one request in five.
-    - The response channel falls silent for up to 150 cycles: what is due then is due when the silence ends, all at once.
+    - The response channel falls silent for up to 150 cycles: what is due then is due when the silence ends, at once.
     - ``error_probability``: a request is answered with an error although its address is good, as by an uncorrectable
       ECC error; a write then changes nothing.
     """

@@ -33,7 +33,7 @@ class MemoryOptions:
     timing
         dram, tdm: a name of :data:`sim.memory.dram.timing.TIMINGS`.
     clock
-        dram, tdm: memory clocks a cycle of the SM.
+        dram, tdm: memory clocks a cycle of the SM, 1/64 to 64.
     mapping
         dram, tdm: the order of the address bits (:class:`sim.memory.dram.mapping.AddressMapping`).
     queue_depth
@@ -54,8 +54,8 @@ class MemoryOptions:
     def __post_init__(self) -> None:
         if self.timing not in TIMINGS:
             raise ValueError(f"timing must be one of {', '.join(TIMINGS)}, not {self.timing!r}")
-        if not 0 < self.clock:
-            raise ValueError(f"clock must be above 0, not {self.clock}")
+        if not Fraction(1, 64) <= self.clock <= 64:
+            raise ValueError(f"clock must be between 1/64 and 64, not {self.clock}")
         if self.queue_depth < 1:
             raise ValueError(f"queue_depth must be at least 1, not {self.queue_depth!r}")
         if not 0 <= self.error_probability <= 1:

@@ -92,12 +92,13 @@ class Scheduler:
             clock, entry, _ = self._choice or self._choose() if self.waiting else (NEVER, None, NEVER)
             if self._refresh_due <= clock:
                 if self._refresh_due >= horizon:
-                    return
+                    break
                 self._refresh()
             elif clock < horizon and entry is not None:
                 self._give(clock, entry)
             else:
-                return
+                break
+        self.clock = max(self.clock, horizon)
 
     def advance_to_departure(self) -> int:
         """Give commands until a request has left the queue; the clock of its RD or WR."""
