@@ -42,6 +42,8 @@ class MemoryOptions:
         random: :class:`sim.memory.adversarial.AdversarialMemory`, for tests.
     error_probability
         random: of an injected error, with ``adversarial`` only.
+    commands
+        dram, tdm: keep every command (:attr:`sim.runner_types.RunResult.memory_commands`).
     """
 
     timing: str = DDR4_2400R.name
@@ -50,6 +52,7 @@ class MemoryOptions:
     queue_depth: int = QUEUE_DEPTH
     adversarial: bool = False
     error_probability: float = 0.0
+    commands: bool = False
 
     def __post_init__(self) -> None:
         if self.timing not in TIMINGS:

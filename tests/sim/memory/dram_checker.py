@@ -7,6 +7,7 @@ tables, for one rank, BL8 and a preamble of one clock.
 
 import bisect
 from collections import defaultdict
+from itertools import pairwise
 
 #: design.md section 5: DDR4-2400 in 0.833 ns clocks.
 DDR4_2400R = {
@@ -98,11 +99,11 @@ def check_windows(commands, t):
         if fifth - first < t["tFAW"]:
             yield f"tFAW: five ACTs in {first}..{fifth}"
     clocks = sorted(clock for clock, *_ in commands)
-    for one, other in zip(clocks, clocks[1:], strict=False):
+    for one, other in pairwise(clocks):
         if one == other:
             yield f"command bus: two commands in {one}"
     bursts = sorted(clock + t["CL" if kind in READS else "CWL"] for clock, kind, *_ in commands if kind in COLUMNS)
-    for one, other in zip(bursts, bursts[1:], strict=False):
+    for one, other in pairwise(bursts):
         if other - one < t["BL"]:
             yield f"data bus: bursts in {one} and {other}"
 

@@ -171,7 +171,7 @@ def test_missing_refreshes_are_seen():
 @pytest.mark.parametrize("depth", [1, 2, 5, 32])
 @pytest.mark.parametrize("seed", range(6))
 def test_answers_do_not_depend_on_when_the_model_is_asked(seed, depth):
-    """Told of each request in its own cycle, or as late as the lookahead allows: the same answers in the same cycles."""
+    """Told of each request in its own cycle or as late as the lookahead allows: the same answers, the same cycles."""
     rng = random.Random(f"{seed}/{depth}")
     lines, gap, writes = rng.choice(TRAFFIC)
     requests = random_requests(rng, 1500, lines=lines, gap=gap, writes=writes)

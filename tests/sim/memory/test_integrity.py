@@ -3,6 +3,7 @@
 import random
 from collections import defaultdict
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from port import ALL, LINE, Request, drive, random_requests
@@ -141,12 +142,12 @@ def test_adversarial_latencies_and_pauses(seed):
     assert sum(latency <= 3 for latency in latencies) > len(latencies) / 5, what
     assert sum(latency > 250 for latency in latencies) > len(latencies) / 5, what
     accepted = sorted(answer.accepted for answer in answers)
-    assert max(later - one for one, later in zip(accepted, accepted[1:], strict=False)) > 100, what
+    assert max(later - one for one, later in pairwise(accepted)) > 100, what
     due = sorted(answer.due for answer in answers)
-    assert max(later - one for one, later in zip(due, due[1:], strict=False)) > 100, what
+    assert max(later - one for one, later in pairwise(due)) > 100, what
     assert max(due.count(cycle) for cycle in set(due)) >= 8, what
     # Later requests are answered first, and writes complete after reads that were accepted later.
-    assert any(one.due > later.due for one, later in zip(answers, answers[1:], strict=False)), what
+    assert any(one.due > later.due for one, later in pairwise(answers)), what
     assert any(
         request.write and answer.due > other.due + 200
         for number, (request, answer) in enumerate(zip(requests, answers, strict=True))
