@@ -111,8 +111,10 @@ def test_write_after_read():
 
 
 def test_hits_overtake_an_older_conflict():
-    """FR-FCFS: the conflict (arrives in 202) cannot close the row before tRTP after RD in 201 (210); the hits that
-    come meanwhile go first, in 207 and 213, so it closes the row in 222.
+    """FR-FCFS.
+
+    The conflict (arrives in 202) cannot close the row before tRTP after RD in 201 (210); the hits that come meanwhile
+    go first, in 207 and 213, so it closes the row in 222.
     """
     values, statistics = latencies((0, 0, False), (200, 4, False), (201, ROW, False), (202, 8, False), (203, 12, False))
     assert values[1:] == [21, 222 + 52 - 201, 207 + 20 - 202, 213 + 20 - 203]
@@ -120,8 +122,9 @@ def test_hits_overtake_an_older_conflict():
 
 
 def test_the_cap_ends_overtaking():
-    """With a cap of 1 the second hit waits behind the conflict: PRE in 207 + 9 = 216, ACT 232, RD 248; then back: PRE
-    not before 232 + tRAS = 271 (tRTP: 257), 52 more.
+    """With a cap of 1 the second hit waits behind the conflict.
+
+    PRE in 207 + 9 = 216, ACT 232, RD 248; then back: PRE not before 232 + tRAS = 271 (tRTP: 257), 52 more.
     """
     requests = [(0, 0, False), (200, 4, False), (201, ROW, False), (202, 8, False), (203, 12, False)]
     assert latencies(*requests, cap=1)[0][2:] == [248 + 20 - 201, 207 + 20 - 202, 271 + 52 - 203]
@@ -163,8 +166,10 @@ def test_clock_ratio(ratio, expected):
 
 
 def test_full_queue_stops_the_port():
-    """Depth 2, one bank, a row each. Accepted in 0 and 1: full. The first RD in 17 frees a place: the next request is
-    accepted in 17 (it arrives in 18). The second: PRE 40, ACT 56, RD in 72.
+    """Depth 2, one bank, a row each.
+
+    Accepted in 0 and 1: full. The first RD in 17 frees a place: the next request is accepted in 17 (it arrives in 18).
+    The second: PRE 40, ACT 56, RD in 72.
     """
     model = DramMemory(SparseMemory(), queue_depth=2)
     answers = drive(model, [Request(0, LINE + number * ROW) for number in range(4)])
