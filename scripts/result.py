@@ -30,7 +30,7 @@ def memory_of(request: RunRequest) -> str:
     """The memory model and what it was given, for people."""
     if request.memory not in DRAMS:
         return f"{request.memory}, latency {request.latency}"
-    return f"{request.memory}, {request.memory_options.timing}, {request.memory_options.clock} clocks a cycle"
+    return f"{request.memory}, {request.memory_options.timing}, clock ratio {request.memory_options.clock}"
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -92,5 +92,5 @@ def test_bad_use_is_one_line(metronome, backend, arguments):
 def test_every_run_has_the_memory_that_was_asked_for(metronome, backend):
     done = metronome("sweep", "psort", "--memory", "dram", "--memory-clock", "2", "--mode", "swas")
     assert done.status == 0, done.err
-    assert "dram, DDR4_2400R, 2 clocks a cycle" in done.out
+    assert "dram, DDR4_2400R, clock ratio 2" in done.out
     assert {(request.memory, request.memory_options.clock) for _, request in backend.runs} == {("dram", 2)}

@@ -4,13 +4,13 @@ import random
 from fractions import Fraction
 
 import pytest
-from dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
-from port import LINE, Request, drive, random_requests
 
 from sim.memory.dram.model import DramMemory
 from sim.memory.dram.timing import TIMINGS
 from sim.memory.store import SparseMemory
 from sim.memory.tdm import TdmMemory
+from tests.sim.memory.dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
+from tests.sim.memory.port import LINE, Request, drive, random_requests
 
 RATIOS = [Fraction(1), Fraction(2), Fraction(3, 4), Fraction(7, 3)]
 #: Lines, pauses, share of writes: from four banks' rows to everywhere, from all reads to all writes.

@@ -9,12 +9,12 @@ column of the 4 groups, 512 lines the rows of 4 banks, 2048 lines one row of all
 from fractions import Fraction
 
 import pytest
-from port import LINE, Request, drive
 
 from sim.memory.dram.mapping import AddressMapping
 from sim.memory.dram.model import DramMemory
 from sim.memory.dram.timing import TIMINGS
 from sim.memory.store import SparseMemory
+from tests.sim.memory.port import LINE, Request, drive
 
 ROW = 2048
 GROUP = 1

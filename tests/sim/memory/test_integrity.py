@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from port import ALL, LINE, Request, drive, random_requests
 
 from sim.memory.adversarial import AdversarialMemory
 from sim.memory.models import DRAM_MODELS, MemoryOptions, create_model
 from sim.memory.store import SparseMemory
+from tests.sim.memory.port import ALL, LINE, Request, drive, random_requests
 
 ADVERSARIAL = MemoryOptions(adversarial=True)
 MODELS = {

@@ -4,13 +4,13 @@ import random
 from fractions import Fraction
 
 import pytest
-from port import LINE, Request, drive
 
 from sim.memory.dram.clock import ClockRatio
 from sim.memory.dram.timing import TIMINGS
 from sim.memory.slots import SlotSchedule
 from sim.memory.store import SparseMemory
 from sim.memory.tdm import TdmMemory
+from tests.sim.memory.port import LINE, Request, drive
 
 
 @pytest.mark.parametrize(("name", "slot", "busy", "refresh", "rotations"), [
