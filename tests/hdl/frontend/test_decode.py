@@ -12,11 +12,25 @@ from decode_reference import Expected, decode
 
 from hdl.config import Prediction
 from hdl.frontend.decode import Decoder, jump_offset
-from hdl.isa.ops import AluOp, BranchOp, CsrOp, DivOp, FpuOp, LsuOp, MulOp, SimtOp, SystemOp, Unit
+from hdl.isa.ops import (
+    AluOp,
+    BranchOp,
+    CsrOp,
+    DivOp,
+    FcvtOp,
+    FdivOp,
+    FmaOp,
+    FmiscOp,
+    LsuOp,
+    MulOp,
+    SimtOp,
+    SystemOp,
+    Unit,
+)
 from hdl.isa.table import INSTRUCTIONS
 
 OPS = {"ALU": AluOp, "BRANCH": BranchOp, "MUL": MulOp, "DIV": DivOp, "LSU": LsuOp, "CSR": CsrOp, "SIMT": SimtOp,
-       "SYSTEM": SystemOp, "FPU": FpuOp}
+       "SYSTEM": SystemOp, "FMA": FmaOp, "FCVT": FcvtOp, "FDIV": FdivOp, "FMISC": FmiscOp}
 
 # Encoded by LLVM 22 (`python -m ziglang clang --target=riscv32-unknown-elf`); the SIMT instructions as `.insn r`.
 ASSEMBLED = (
@@ -151,10 +165,10 @@ BY_HAND = {
     0x00A4900B: Expected(unit="SIMT", op="WSPAWN", rs1=9, use_rs1=1, rs2=10, use_rs2=1, control=1),
     0xFF812087: Expected(unit="LSU", op="LW", rd=33, writes_rd=1, rs1=2, use_rs1=1, imm=0xFFFFFFF8),
     0x0001A627: Expected(unit="LSU", op="SW", rs1=3, use_rs1=1, rs2=32, use_rs2=1, imm=12),
-    0x00F776CF: Expected(unit="FPU", op="FNMADD", rd=45, writes_rd=1, rs1=46, use_rs1=1, rs2=47, use_rs2=1, rs3=32,
+    0x00F776CF: Expected(unit="FMA", op="FNMADD", rd=45, writes_rd=1, rs1=46, use_rs1=1, rs2=47, use_rs2=1, rs3=32,
                          use_rs3=1, rm=7),
-    0xA0418053: Expected(unit="FPU", op="FLE", rs1=35, use_rs1=1, rs2=36, use_rs2=1),
-    0xD01003D3: Expected(unit="FPU", op="FCVT_S_WU", rd=39, writes_rd=1),
+    0xA0418053: Expected(unit="FMISC", op="FLE", rs1=35, use_rs1=1, rs2=36, use_rs2=1),
+    0xD01003D3: Expected(unit="FCVT", op="S_WU", rd=39, writes_rd=1),
     0x00000000: Expected(unit="SYSTEM", op="ILLEGAL"),
     0xFFFFFFFF: Expected(unit="SYSTEM", op="ILLEGAL"),
     0x10500073: Expected(unit="SYSTEM", op="ILLEGAL"),  # wfi
