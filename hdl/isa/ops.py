@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.lib import enum
 
 __all__ = [
-    "OP_BITS", "STORE_BIT",
+    "FLOAT_UNITS", "OP_BITS", "STORE_BIT",
     "AluOp", "BranchOp", "CsrOp", "DivOp", "FcvtOp", "FdivOp", "FmaOp", "FmiscOp", "LsuOp", "MulOp", "SimtOp",
     "SystemOp", "Unit",
 ]
@@ -36,6 +36,10 @@ class Unit(enum.Enum, shape=4):
     FCVT = 9
     FDIV = 10
     FMISC = 11
+
+
+#: The units of the FPU. What they execute raises flags, so it takes a writeback slot even where rd is x0.
+FLOAT_UNITS = (Unit.FMA, Unit.FCVT, Unit.FDIV, Unit.FMISC)
 
 
 class AluOp(enum.Enum, shape=OP_BITS):
