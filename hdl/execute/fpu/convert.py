@@ -188,11 +188,12 @@ class FcvtLane(wiring.Component):
             m.d.comb += beyond.eq(Mux(sign, magnitude != 0, magnitude[32]))
         with m.Else():
             m.d.comb += beyond.eq(magnitude[32] | (magnitude[31] & ~(sign & (magnitude[:31] == 0))))
+        invalid = rounded.large | beyond
         limit = Mux(self.is_unsigned[3], Mux(sign, 0, 0xFFFF_FFFF), Mux(sign, 0x8000_0000, 0x7FFF_FFFF))
         m.d.comb += [
-            converted.invalid.eq(rounded.large | beyond),
-            converted.inexact.eq(rounded.inexact & ~converted.invalid),
-            converted.word.eq(Mux(converted.invalid, limit, Mux(sign, -magnitude, magnitude))),
+            converted.invalid.eq(invalid),
+            converted.inexact.eq(rounded.inexact & ~invalid),
+            converted.word.eq(Mux(invalid, limit, Mux(sign, -magnitude, magnitude))),
         ]
         return converted
 

@@ -82,12 +82,16 @@ class FdivLane(wiring.Component):
         """Exponent, sign and exceptions by the operands, combinational."""
         outline = Signal(_Outline, name="next_outline")
         special = outline.special
-        m.d.comb += special.sign.eq(outline.sign)
+        sign = Signal(name="next_sign")
+        m.d.comb += [
+            sign.eq(a.sign ^ (b.sign & ~self.square_root)),
+            outline.sign.eq(sign),
+            special.sign.eq(sign),
+        ]
         with m.If(self.square_root):
             negative = a.sign & ~a.zero & ~a.nan
             m.d.comb += [
                 outline.exponent.eq(a.exponent >> 1),
-                outline.sign.eq(a.sign),
                 outline.zero.eq(a.zero),
                 special.nan.eq(a.nan | negative),
                 special.infinite.eq(a.infinite),
@@ -97,7 +101,6 @@ class FdivLane(wiring.Component):
             undefined = (a.zero & b.zero) | (a.infinite & b.infinite)
             m.d.comb += [
                 outline.exponent.eq(a.exponent - b.exponent - less),
-                outline.sign.eq(a.sign ^ b.sign),
                 outline.zero.eq(a.zero | b.infinite),
                 special.nan.eq(a.nan | b.nan | undefined),
                 special.infinite.eq(a.infinite | b.zero),
