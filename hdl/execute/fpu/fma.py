@@ -8,8 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FmaOp
+from ..lanes import lane_words
 from .formats import Flags, Rounding
-from .ports import float_ports
+from .ports import fpu_ports
 from .product import Multiply, SelectTerms
 from .round import Denormalise, Round
 from .sum import Add, Align, NormaliseSum
@@ -122,12 +123,12 @@ def _unpack(m: Module, bits: Value, name: str) -> data.View:
 class FmaUnit(wiring.Component):
     """:class:`hdl.isa.ops.FmaOp` over the lanes; latency ``config.latency_fma``, a new operation in every cycle.
 
-    Ports as in :func:`hdl.execute.fpu.ports.float_ports`, with the third operand ``c``. Reset empties the pipeline.
+    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, with the third operand ``c``. Reset empties the pipeline.
     """
 
     def __init__(self, config: SmConfig):
         self._config = config
-        super().__init__(float_ports(config, third=True))
+        super().__init__({**fpu_ports(config), "c": In(lane_words(config))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

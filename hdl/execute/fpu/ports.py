@@ -6,18 +6,20 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
-from ..lanes import lane_words, unit_ports
-from .formats import Flags, Rounding
+from ..lanes import unit_ports
 
-__all__ = ["float_ports"]
+__all__ = ["fpu_ports"]
 
 
-def float_ports(config: SmConfig, *, third: bool = False) -> dict[str, In | Out]:
-    """The ports of a floating-point unit: those of :func:`hdl.execute.lanes.unit_ports`, and more.
+def fpu_ports(config: SmConfig) -> dict[str, In | Out]:
+    """The ports of :func:`hdl.execute.lanes.unit_ports`, the rounding mode, and the flags.
 
-    ``rm`` (the rounding mode, never the dynamic one) and, where ``third``, the operand ``c`` belong to the operation
-    like ``a``. ``flags`` are those that each lane's operation raises, in the cycle of its ``result``; in any other
-    cycle, and of a lane outside the mask, they are 0.
+    ``rm`` (:class:`hdl.execute.fpu.formats.Rounding`) is part of the operation; it is never the dynamic mode. ``flags``
+    (:class:`hdl.execute.fpu.formats.Flags`) of the lanes of ``mask`` are valid when ``result`` is; those of all other
+    lanes, and of cycles in which no operation completes, are 0, so that they can be ORed.
     """
-    ports = {**unit_ports(config), "rm": In(Rounding), "flags": Out(data.ArrayLayout(Flags, config.threads))}
-    return {**ports, "c": In(lane_words(config))} if third else ports
+    return {
+        **unit_ports(config),
+        "rm": In(3),
+        "flags": Out(data.ArrayLayout(5, config.threads)),
+    }

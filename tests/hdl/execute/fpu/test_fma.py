@@ -72,3 +72,10 @@ def test_equals_softfloat(op, mode):
 @pytest.mark.parametrize("op", FmaOp)
 def test_equals_softfloat_long(op, mode):
     compare(op, mode, LONG)
+
+
+@pytest.mark.parametrize("latency", range(5, 9))
+@pytest.mark.parametrize("mode", MODES)
+def test_more_registers_change_no_result(latency, mode):
+    """The fused operations use every step."""
+    compare(FmaOp.FNMADD, mode, 1, latency)
