@@ -96,7 +96,7 @@ class Instruction:
     fence: bool = False
     #: Bits 14..12 are a rounding mode.
     rm: bool = False
-    #: Belongs to F: illegal in an SM without FPU.
+    #: Belongs to F.
     fp: bool = False
 
 

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FcvtOp
+from ...lib.shared import share
 from .formats import BIAS, Flags, Float32, Rounding
 from .ports import fpu_ports
 from .round import rounds_away
@@ -232,7 +233,7 @@ class FcvtUnit(wiring.Component):
             for before, after in pairwise(chain):
                 m.d.sync += after.eq(before)
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = FcvtLane(stages=stages)
+            lane = share(m, platform, f"lane{i}", FcvtLane, stages=stages)
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.advance.eq(Cat(mask[i] for mask in masks)),

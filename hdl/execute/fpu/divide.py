@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FdivOp
+from ...lib.shared import share
 from .formats import EXPONENT_BITS, Aligned, Flags, Rounding, Special
 from .ports import fpu_ports
 from .recurrence import FIRST_MARKER, STEPS, Recurrence
@@ -176,7 +177,7 @@ class FdivUnit(wiring.Component):
                 m.d.sync += marker.eq(marker >> 2)
 
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = FdivLane()
+            lane = share(m, platform, f"lane{i}", FdivLane)
             m.d.comb += [
                 lane.start.eq(self.valid & self.mask[i]),
                 lane.unpack.eq((left == _WORK_CYCLES) & live[i]),

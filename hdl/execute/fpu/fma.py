@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FmaOp
+from ...lib.shared import share
 from ..lanes import lane_words
 from .formats import Flags, Rounding
 from .ports import fpu_ports
@@ -138,7 +139,7 @@ class FmaUnit(wiring.Component):
         for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
             m.d.sync += after.eq(before)
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = FmaLane(stages=stages)
+            lane = share(m, platform, f"lane{i}", FmaLane, stages=stages)
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.advance.eq(Cat(mask[i] for mask in masks[:-1])),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import OP_BITS, FmiscOp
+from ...lib.shared import share
 from .formats import CANONICAL_NAN
 from .ports import fpu_ports
 
@@ -133,7 +134,7 @@ class FmiscUnit(wiring.Component):
         for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
             m.d.sync += after.eq(before)
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = FmiscLane(stages=stages)
+            lane = share(m, platform, f"lane{i}", FmiscLane, stages=stages)
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.advance.eq(Cat(mask[i] for mask in masks)),

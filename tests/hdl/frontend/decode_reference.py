@@ -219,7 +219,7 @@ def fence(word: int, funct3: int) -> Expected | None:
     return Expected("fence.i", "SYSTEM", "FENCE_I", fence=1, control=1) if funct3 == 1 else None
 
 
-def decode(word: int, *, fpu: bool, fetch_error: bool = False) -> Expected:
+def decode(word: int, *, fetch_error: bool = False) -> Expected:
     """What the decoder shall make of ``word``."""
     if fetch_error:
         return Expected("fetch fault", "SYSTEM", "FETCH_FAULT")
@@ -237,9 +237,8 @@ def decode(word: int, *, fpu: bool, fetch_error: bool = False) -> Expected:
         0b1100111: lambda: upper_or_jump(word, opcode, funct3),
         0b1101111: lambda: upper_or_jump(word, opcode, funct3),
         0b1110011: lambda: system(word, funct3),
+        0b1010011: lambda: op_fp(word, funct3, funct7),
     }
-    if fpu:
-        formats |= dict.fromkeys((0b0000111, 0b0100111), lambda: memory(word, opcode, funct3))
-        formats |= dict.fromkeys((0b1000011, 0b1000111, 0b1001011, 0b1001111), lambda: fused(word, opcode, funct3))
-        formats[0b1010011] = lambda: op_fp(word, funct3, funct7)
+    formats |= dict.fromkeys((0b0000111, 0b0100111), lambda: memory(word, opcode, funct3))
+    formats |= dict.fromkeys((0b1000011, 0b1000111, 0b1001011, 0b1001111), lambda: fused(word, opcode, funct3))
     return formats.get(opcode, Expected)() or Expected()

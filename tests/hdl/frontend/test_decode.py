@@ -185,9 +185,9 @@ def read_fields(decoded):
     return Expected(unit=unit, op=OPS[unit](decoded.op).name, **fields)
 
 
-def check(words, *, fpu, expected, label, fetch_error=False):
+def check(words, *, expected, label, fetch_error=False):
     """Decodes each word and compares all fields but the mnemonic, which hardware does not have."""
-    dut = Decoder(fpu=fpu)
+    dut = Decoder()
 
     async def testbench(ctx):
         ctx.set(dut.fetch_error, fetch_error)
@@ -211,22 +211,20 @@ def test_assembled_words_cover_the_table():
 @pytest.mark.parametrize(("word", "mnemonic"), ASSEMBLED)
 def test_table_agrees_with_the_assembler(word, mnemonic):
     assert [row.mnemonic for row in INSTRUCTIONS if word & row.mask == row.match] == [mnemonic]
-    assert decode(word, fpu=True).mnemonic == mnemonic
+    assert decode(word).mnemonic == mnemonic
 
 
 def test_fields_by_hand():
-    check(BY_HAND, fpu=True, expected=BY_HAND.__getitem__, label="by hand")
+    check(BY_HAND, expected=BY_HAND.__getitem__, label="by hand")
 
 
-@pytest.mark.parametrize("fpu", [False, True], ids=["no_fpu", "fpu"])
-def test_assembled_words_and_their_mutations(fpu):
+def test_assembled_words_and_their_mutations():
     """Every instruction, and every word one bit away from it."""
     words = [word ^ flip for word, _ in ASSEMBLED for flip in (0, *(1 << bit for bit in range(32)))]
-    check(words, fpu=fpu, expected=lambda word: decode(word, fpu=fpu), label="mutation")
+    check(words, expected=decode, label="mutation")
 
 
-@pytest.mark.parametrize("fpu", [False, True], ids=["no_fpu", "fpu"])
-def test_random_words(fpu):
+def test_random_words():
     """Uniform words, and words whose opcode, funct7 and register fields are likely ones."""
     seed = 77
     rng = random.Random(seed)
@@ -240,12 +238,12 @@ def test_random_words(fpu):
         if rng.random() < 0.2:
             word &= ~rng.choice((0xF80, 0xF8000, 0x1F00000))
         words.append(word)
-    check(words, fpu=fpu, expected=lambda word: decode(word, fpu=fpu), label=f"seed {seed}")
+    check(words, expected=decode, label=f"seed {seed}")
 
 
 def test_fetch_error():
     words = [0, 0xFFFFFFFF, *(word for word, _ in ASSEMBLED)]
-    check(words, fpu=True, fetch_error=True, label="fetch error",
+    check(words, fetch_error=True, label="fetch error",
           expected=lambda word: Expected(unit="SYSTEM", op="FETCH_FAULT"))
 
 
