@@ -39,15 +39,14 @@ __all__ = ["run"]
 #: The testbench counts cycles in 64 bits, and needs room above the last one.
 MAX_CYCLES = 2**62
 MEMORIES = ("fixed", "random")
-#: The SM has no FPU yet; the golden model executes the float32 kernels.
-TYPES, LATER_TYPES = ("int32",), ("float32",)
+TYPES = ("int32", "float32")
 
 
 def _check_names(memory: str, dtype: str | None) -> None:
     """Refuse what this version does not have, and names that no version has."""
     choose("--memory", memory, MEMORIES, ("dram", "tdm"))
     if dtype is not None:
-        choose("--type", dtype, TYPES, LATER_TYPES)
+        choose("--type", dtype, TYPES)
 
 
 def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, str | None]) -> None:
@@ -96,7 +95,7 @@ def run(
     issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
     fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
-    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32.")] = None,
+    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
     memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",

@@ -27,7 +27,7 @@ from .options import (
 from .outputs import write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
-from .run import MAX_CYCLES, MEMORIES
+from .run import MAX_CYCLES, MEMORIES, TYPES
 from .schemes import Scheme, coordinate, schemes
 
 __all__ = ["sweep"]
@@ -73,7 +73,7 @@ def sweep(
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None,
     prediction: Annotated[str, typer.Option(metavar="NAMES", help="not_taken, btfn; with commas.")] = "not_taken",
-    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32.")] = "int32",
+    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = "int32",
     size: Annotated[int | None, typer.Option(metavar="N", help="The kernel's problem size.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For the inputs and for random memory.")] = 1,
     memory: Annotated[str, typer.Option(metavar="MODEL", help="The memory model: fixed or random.")] = "fixed",
@@ -84,7 +84,7 @@ def sweep(
 ) -> int:
     """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
     choose("--memory", memory, MEMORIES, ("dram", "tdm"))
-    choose("--type", dtype, ("int32",), ("float32",))
+    choose("--type", dtype, TYPES)
     within("--latency", latency, 1, MAX_LATENCY)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)

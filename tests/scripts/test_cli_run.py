@@ -296,7 +296,7 @@ def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
 
 
 def test_what_a_later_version_has_is_said_to_be_missing(metronome):
-    for arguments in (("--memory", "dram"), ("--memory", "tdm"), ("--type", "float32")):
+    for arguments in (("--memory", "dram"), ("--memory", "tdm")):
         assert "is not in this version" in metronome("run", "psort", *arguments).err
 
 
