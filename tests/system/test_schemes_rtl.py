@@ -38,7 +38,7 @@ def test_kernels_and_random_programs(preset, scheme, prediction):
         )))
     for number in range(programs):
         rng = random.Random(f"{SEED}/{number}")
-        program = RawProgram(RandomProgram(rng, config, floats=False).program.assemble())
+        program = RawProgram(RandomProgram(rng, config).program.assemble())
         fetch, issue = pairs[number % len(pairs)]
         jobs.append((None, RunRequest(
             launch=program, policy=issue, fetch_policy=fetch, memory="random", latency=40, seed=number, check=True,
