@@ -40,7 +40,7 @@ def reference(op, rm, *operands):
 def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_fma + gap
     rng = random.Random(seed)
-    operations = [FpuOperation.random(rng, FmaOp, config.threads, count=3) for _ in range(150)]
+    operations = [FpuOperation.random(rng, FmaOp, config.threads, count=3) for _ in range(80)]
     check_fpu_unit(FmaUnit(config), config, spread(operations, rng, distance=1, gap=gap), latency=config.latency_fma,
                    reference=reference, rng=rng, label=f"seed {seed}")
 
