@@ -71,15 +71,15 @@ class Recurrence(wiring.Component):
         """``rest`` and ``root`` after one more bit, of weight ``marker``.
 
         ``rest`` is what is left of the dividend or radicand, scaled by 2 for every bit found, and at most
-        ``2 * root`` + the weight of the last bit. The next bit is 1 if the trial subtraction has no borrow: of the
-        divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
+        ``2 * root`` + the weight of the last bit, so less than 4. The next bit is 1 if the trial subtraction has no
+        borrow: of the divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
         """
         trial = Signal(26, name=f"{name}_trial")
-        difference = Signal(28, name=f"{name}_difference")
+        difference = Signal(27, name=f"{name}_difference")
         next_rest = Signal(26, name=f"{name}_rest")
         next_root = Signal(25, name=f"{name}_root")
         doubled = Cat(Const(0, 1), rest)
-        fits = ~difference[27]
+        fits = ~difference[26]
         m.d.comb += [
             trial.eq(Mux(self.square_root, Cat(Const(0, 1), root) | marker, Cat(Const(0, 1), divisor))),
             difference.eq(doubled - trial),
