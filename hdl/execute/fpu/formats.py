@@ -72,9 +72,9 @@ class Unpacked(data.Struct):
 
 
 class Special(data.Struct):
-    """A result that is not a rounded number. All 0: there is none. Flags only belong to these.
+    """A result that is not a rounded number: the canonical NaN if ``nan``, else infinity with ``sign`` if ``infinite``.
 
-    ``nan``: the canonical NaN, else ``infinite``: infinity with ``sign``, whatever the number.
+    The flags belong to it; they are 0 where there is none.
     """
 
     nan: 1

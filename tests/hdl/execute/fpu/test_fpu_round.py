@@ -16,10 +16,8 @@ from hdl.execute.fpu.round import Denormalise, Round
 
 SEED = 32
 #: Around every boundary: overflow, the smallest normal, each subnormal length, all gone, and the ends of the field.
-EXPONENTS = (-512, -511, -300, -159, -158, *range(-153, -145), -140, -139, -135, -134, *range(-130, -123), -1, 0, 1,
-             *range(125, 130), 255, 256, 511)
-SIGNIFICANDS = (0x800000, 0x800001, 0x800002, 0x800003, 0xBFFFFF, 0xC00000, 0xC00001, 0xFFFFFD, 0xFFFFFE, 0xFFFFFF,
-                0xAAAAAA, 0x9FFFFF, 0xFFF800)
+EXPONENTS = (-512, -158, *range(-152, -147), -140, *range(-129, -124), 0, 126, 127, 128, 129, 256, 511)
+SIGNIFICANDS = (0x800000, 0x800001, 0x800002, 0xC00000, 0xC00001, 0xFFFFFD, 0xFFFFFE, 0xFFFFFF, 0xFFF800)
 
 
 def rounder():
@@ -76,7 +74,7 @@ def test_edges(rm):
 def test_random(rm):
     rng = random.Random(SEED)
     numbers = []
-    for _ in range(3000):
+    for _ in range(1000):
         low = rng.randrange(1, 24)
         # Few significant bits, or many trailing ones: what lies on a tie after a denormalising shift.
         significand = rng.choice((rng.getrandbits(24), rng.getrandbits(24) >> low << low,
