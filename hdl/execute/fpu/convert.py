@@ -89,23 +89,22 @@ class FcvtLane(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        start = Signal(_Control)
         operand = Signal(32, reset_less=True)
-        m.d.comb += [
-            start.from_integer.eq((self.op == FcvtOp.S_W) | (self.op == FcvtOp.S_WU)),
-            start.is_unsigned.eq((self.op == FcvtOp.WU_S) | (self.op == FcvtOp.S_WU)),
-            start.rm.eq(self.rm),
-        ]
+        control = [Signal(_Control, name="control0", reset_less=True)]
         with m.If(self.enable):
-            m.d.sync += operand.eq(self.a)
-        control = [start]
-        for k, enable in enumerate((self.enable, *self.advance[:_REGISTERS - 1])):
-            control.append(_register(m, enable, control[-1], f"control{k}"))
-        prepared = _register(m, self.advance[0], _prepare(m, control[1], operand), "prepared_register")
-        shifted = _register(m, self.advance[1], _shift(m, control[2], prepared), "shifted_register")
-        rounded = _register(m, self.advance[2], _round(m, control[3], shifted), "rounded_register")
+            m.d.sync += [
+                operand.eq(self.a),
+                control[0].from_integer.eq((self.op == FcvtOp.S_W) | (self.op == FcvtOp.S_WU)),
+                control[0].is_unsigned.eq((self.op == FcvtOp.WU_S) | (self.op == FcvtOp.S_WU)),
+                control[0].rm.eq(self.rm),
+            ]
+        for k in range(_REGISTERS - 1):
+            control.append(_register(m, self.advance[k], control[k], f"control{k + 1}"))
+        prepared = _register(m, self.advance[0], _prepare(m, control[0], operand), "prepared_register")
+        shifted = _register(m, self.advance[1], _shift(m, control[1], prepared), "shifted_register")
+        rounded = _register(m, self.advance[2], _round(m, control[2], shifted), "rounded_register")
         converted = Signal(_Converted)
-        m.d.comb += converted.eq(Mux(control[4].from_integer, _number(rounded), _integer(m, control[4], rounded)))
+        m.d.comb += converted.eq(Mux(control[3].from_integer, _number(rounded), _integer(m, control[3], rounded)))
         for k in range(_REGISTERS - 1, self._stages - 2):
             converted = _register(m, self.advance[k], converted, f"converted{k}")
 
