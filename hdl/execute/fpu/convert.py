@@ -17,8 +17,17 @@ __all__ = ["FcvtLane", "FcvtUnit"]
 
 #: Places of a significand, and of the fraction behind an integer's lowest bit.
 _SIGNIFICAND = 24
-#: Registers after the operand's: prepared, shifted, rounded, result.
-_STEPS = 4
+#: Registers before the result's: operand, prepared, shifted, rounded.
+_REGISTERS = 4
+
+
+class _Control(data.Struct):
+    """What to do: travels along with the rest (apart, so that no record is wider than 64 bits)."""
+
+    from_integer: 1
+    #: The integer has no sign.
+    is_unsigned: 1
+    rm: Rounding
 
 
 class _Prepared(data.Struct):
@@ -62,10 +71,9 @@ class _Converted(data.Struct):
 class FcvtLane(wiring.Component):
     """One lane of ``stages`` registers: operand, prepared, shifted, rounded, result (any number of times).
 
-    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operand, ``advance[k]`` for
-    register k after it. Bit k of ``from_integer`` and of ``is_unsigned`` (the kind of integer) belongs to register k,
-    ``rm`` to that of the rounding. ``flags`` is 0 after a cycle in which the last register did not advance. Only
-    ``flags`` has a reset.
+    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operand, ``op`` and ``rm``,
+    ``advance[k]`` for register k after it. ``flags`` is 0 after a cycle in which the last register did not advance.
+    Only ``flags`` has a reset.
     """
 
     def __init__(self, *, stages: int):
@@ -73,8 +81,7 @@ class FcvtLane(wiring.Component):
         super().__init__({
             "enable": In(1),
             "advance": In(stages - 1),
-            "from_integer": In(_STEPS),
-            "is_unsigned": In(_STEPS),
+            "op": In(FcvtOp),
             "rm": In(Rounding),
             "a": In(32),
             "result": Out(32),
@@ -84,14 +91,22 @@ class FcvtLane(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         operand = Signal(32, reset_less=True)
+        control = [Signal(_Control, name="control0", reset_less=True)]
         with m.If(self.enable):
-            m.d.sync += operand.eq(self.a)
-        prepared = _register(m, self.advance[0], self._prepare(m, operand), "prepared_register")
-        shifted = _register(m, self.advance[1], self._shift(m, prepared), "shifted_register")
-        rounded = _register(m, self.advance[2], self._round(m, shifted), "rounded_register")
+            m.d.sync += [
+                operand.eq(self.a),
+                control[0].from_integer.eq((self.op == FcvtOp.S_W) | (self.op == FcvtOp.S_WU)),
+                control[0].is_unsigned.eq((self.op == FcvtOp.WU_S) | (self.op == FcvtOp.S_WU)),
+                control[0].rm.eq(self.rm),
+            ]
+        for k in range(_REGISTERS - 1):
+            control.append(_register(m, self.advance[k], control[k], f"control{k + 1}"))
+        prepared = _register(m, self.advance[0], _prepare(m, control[0], operand), "prepared_register")
+        shifted = _register(m, self.advance[1], _shift(m, control[1], prepared), "shifted_register")
+        rounded = _register(m, self.advance[2], _round(m, control[2], shifted), "rounded_register")
         converted = Signal(_Converted)
-        m.d.comb += converted.eq(Mux(self.from_integer[3], _number(rounded), self._integer(m, rounded)))
-        for k in range(_STEPS - 1, self._stages - 2):
+        m.d.comb += converted.eq(Mux(control[3].from_integer, _number(rounded), _integer(m, control[3], rounded)))
+        for k in range(_REGISTERS - 1, self._stages - 2):
             converted = _register(m, self.advance[k], converted, f"converted{k}")
 
         result = Signal(32, reset_less=True)
@@ -105,98 +120,102 @@ class FcvtLane(wiring.Component):
         m.d.comb += [self.result.eq(result), self.flags.eq(flags)]
         return m
 
-    def _prepare(self, m: Module, operand: Value) -> data.View:
-        """First step: the magnitude of an integer; significand and distance of a number."""
-        prepared = Signal(_Prepared)
-        number = Float32(operand)
-        with m.If(self.from_integer[0]):
-            negative = operand[31] & ~self.is_unsigned[0]
-            m.d.comb += [
-                prepared.sign.eq(negative),
-                prepared.magnitude.eq(Mux(negative, -operand, operand)),
-            ]
-        with m.Else():
-            nan = number.exponent.all() & (number.fraction != 0)
-            m.d.comb += [
-                prepared.sign.eq(number.sign & ~nan),
-                prepared.large.eq(number.exponent >= BIAS + 32),
-                prepared.distance.eq(number.exponent - (BIAS - 1)),
-                prepared.magnitude.eq(Cat(number.fraction, Const(1, 1))),
-            ]
-            with m.If(number.exponent < BIAS - 1):
-                # Below 1/2 it only counts whether the number is 0: it becomes 0 or 2**-24.
-                m.d.comb += [prepared.distance.eq(0), prepared.magnitude.eq(operand[:31] != 0)]
-        return prepared
 
-    def _shift(self, m: Module, prepared: data.View) -> data.View:
-        """Second step, one shifter for both: an integer goes left as far as its leading zeros allow."""
-        shifted = Signal(_Shifted)
-        places = Signal(len(shifted.places), name="places32")
-        m.d.comb += places.eq(
-            Mux(prepared.distance[5], Cat(Const(0, 32), prepared.magnitude[:_SIGNIFICAND]), prepared.magnitude))
-        for k in reversed(range(5)):
-            step = 1 << k
-            before, places = places, Signal(len(places), name=f"places{step}")
-            go = Signal(name=f"go{step}")
-            m.d.comb += [
-                go.eq(Mux(self.from_integer[1], before[32 - step:32] == 0, prepared.distance[k])),
-                places.eq(Mux(go, before << step, before)),
-                shifted.zeros[k].eq(go),
-            ]
+def _prepare(m: Module, control: data.View, operand: Value) -> data.View:
+    """First step: the magnitude of an integer; significand and distance of a number."""
+    prepared = Signal(_Prepared)
+    number = Float32(operand)
+    with m.If(control.from_integer):
+        negative = operand[31] & ~control.is_unsigned
         m.d.comb += [
-            shifted.places.eq(places),
-            shifted.sign.eq(prepared.sign),
-            shifted.large.eq(prepared.large),
+            prepared.sign.eq(negative),
+            prepared.magnitude.eq(Mux(negative, -operand, operand)),
         ]
-        return shifted
+    with m.Else():
+        nan = number.exponent.all() & (number.fraction != 0)
+        m.d.comb += [
+            prepared.sign.eq(number.sign & ~nan),
+            prepared.large.eq(number.exponent >= BIAS + 32),
+            prepared.distance.eq(number.exponent - (BIAS - 1)),
+            prepared.magnitude.eq(Cat(number.fraction, Const(1, 1))),
+        ]
+        with m.If(number.exponent < BIAS - 1):
+            # Below 1/2 it only counts whether the number is 0: it becomes 0 or 2**-24.
+            m.d.comb += [prepared.distance.eq(0), prepared.magnitude.eq(operand[:31] != 0)]
+    return prepared
 
-    def _round(self, m: Module, shifted: data.View) -> data.View:
-        """Third step, one incrementer for both. A carry out of a number's fraction goes into its exponent."""
-        rounded = Signal(_Rounded)
-        places = shifted.places
-        kept = Signal(32)
-        guard = Signal()
-        sticky = Signal()
-        with m.If(self.from_integer[2]):
-            # Of 0, the only integer without a leading one here, the exponent is 0.
-            exponent = Mux(places[31], BIAS + 31 - shifted.zeros, 0)
-            m.d.comb += [
-                kept.eq(Cat(places[8:31], exponent[:8])),
-                guard.eq(places[7]),
-                sticky.eq(places[:7].any()),
-            ]
-        with m.Else():
-            m.d.comb += [
-                kept.eq(places[_SIGNIFICAND:]),
-                guard.eq(places[_SIGNIFICAND - 1]),
-                sticky.eq(places[:_SIGNIFICAND - 1].any()),
-            ]
-        m.d.comb += [
-            rounded.magnitude.eq(
-                kept + rounds_away(self.rm, sign=shifted.sign, odd=kept[0], guard=guard, sticky=sticky)),
-            rounded.sign.eq(shifted.sign),
-            rounded.large.eq(shifted.large),
-            rounded.inexact.eq(guard | sticky),
-        ]
-        return rounded
 
-    def _integer(self, m: Module, rounded: data.View) -> data.View:
-        """Last step to an integer: its sign, or what RISC-V writes in place of one that does not fit."""
-        converted = Signal(_Converted, name="integer")
-        magnitude, sign = rounded.magnitude, rounded.sign
-        beyond = Signal()
-        with m.If(self.is_unsigned[3]):
-            m.d.comb += beyond.eq(Mux(sign, magnitude != 0, magnitude[32]))
-        with m.Else():
-            m.d.comb += beyond.eq(magnitude[32] | (magnitude[31] & ~(sign & (magnitude[:31] == 0))))
-        invalid = rounded.large | beyond
-        limit = Mux(self.is_unsigned[3], Mux(sign, 0, 0xFFFF_FFFF), Mux(sign, 0x8000_0000, 0x7FFF_FFFF))
+def _shift(m: Module, control: data.View, prepared: data.View) -> data.View:
+    """Second step, one shifter for both: an integer goes left as far as its leading zeros allow."""
+    shifted = Signal(_Shifted)
+    places = Signal(len(shifted.places), name="places32")
+    m.d.comb += places.eq(
+        Mux(prepared.distance[5], Cat(Const(0, 32), prepared.magnitude[:_SIGNIFICAND]), prepared.magnitude))
+    for k in reversed(range(5)):
+        step = 1 << k
+        before, places = places, Signal(len(places), name=f"places{step}")
+        go = Signal(name=f"go{step}")
         m.d.comb += [
-            converted.invalid.eq(invalid),
-            converted.inexact.eq(rounded.inexact & ~invalid),
-            converted.word.eq(Mux(invalid, limit, Mux(sign, -magnitude, magnitude))),
+            go.eq(Mux(control.from_integer, before[32 - step:32] == 0, prepared.distance[k])),
+            places.eq(Mux(go, before << step, before)),
+            shifted.zeros[k].eq(go),
         ]
-        return converted
+    m.d.comb += [
+        shifted.places.eq(places),
+        shifted.sign.eq(prepared.sign),
+        shifted.large.eq(prepared.large),
+    ]
+    return shifted
+
+
+def _round(m: Module, control: data.View, shifted: data.View) -> data.View:
+    """Third step, one incrementer for both. A carry out of a number's fraction goes into its exponent."""
+    rounded = Signal(_Rounded)
+    places = shifted.places
+    kept = Signal(32)
+    guard = Signal()
+    sticky = Signal()
+    with m.If(control.from_integer):
+        # Of 0, the only integer without a leading one here, the exponent is 0.
+        exponent = Mux(places[31], BIAS + 31 - shifted.zeros, 0)
+        m.d.comb += [
+            kept.eq(Cat(places[8:31], exponent[:8])),
+            guard.eq(places[7]),
+            sticky.eq(places[:7].any()),
+        ]
+    with m.Else():
+        m.d.comb += [
+            kept.eq(places[_SIGNIFICAND:]),
+            guard.eq(places[_SIGNIFICAND - 1]),
+            sticky.eq(places[:_SIGNIFICAND - 1].any()),
+        ]
+    m.d.comb += [
+        rounded.magnitude.eq(
+            kept + rounds_away(control.rm, sign=shifted.sign, odd=kept[0], guard=guard, sticky=sticky)),
+        rounded.sign.eq(shifted.sign),
+        rounded.large.eq(shifted.large),
+        rounded.inexact.eq(guard | sticky),
+    ]
+    return rounded
+
+
+def _integer(m: Module, control: data.View, rounded: data.View) -> data.View:
+    """Last step to an integer: its sign, or what RISC-V writes in place of one that does not fit."""
+    converted = Signal(_Converted, name="integer")
+    magnitude, sign = rounded.magnitude, rounded.sign
+    beyond = Signal()
+    with m.If(control.is_unsigned):
+        m.d.comb += beyond.eq(Mux(sign, magnitude != 0, magnitude[32]))
+    with m.Else():
+        m.d.comb += beyond.eq(magnitude[32] | (magnitude[31] & ~(sign & (magnitude[:31] == 0))))
+    invalid = rounded.large | beyond
+    limit = Mux(control.is_unsigned, Mux(sign, 0, 0xFFFF_FFFF), Mux(sign, 0x8000_0000, 0x7FFF_FFFF))
+    m.d.comb += [
+        converted.invalid.eq(invalid),
+        converted.inexact.eq(rounded.inexact & ~invalid),
+        converted.word.eq(Mux(invalid, limit, Mux(sign, -magnitude, magnitude))),
+    ]
+    return converted
 
 
 def _number(rounded: data.View) -> Value:
@@ -227,19 +246,15 @@ class FcvtUnit(wiring.Component):
         stages = self._config.latency_fcvt
         # Element k belongs to the operation that has passed k + 1 registers; its mask is 0 if there is none.
         masks = [Signal(self._config.threads, name=f"mask{k}") for k in range(stages - 1)]
-        ops = [Signal(FcvtOp, name=f"op{k}", reset_less=True) for k in range(_STEPS)]
-        rms = [Signal(Rounding, name=f"rm{k}", reset_less=True) for k in range(3)]
-        for chain in ([Mux(self.valid, self.mask, 0), *masks], [self.op, *ops], [self.rm, *rms]):
-            for before, after in pairwise(chain):
-                m.d.sync += after.eq(before)
+        for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
+            m.d.sync += after.eq(before)
         for i in range(self._config.threads):
             lane = share(m, platform, f"lane{i}", FcvtLane, stages=stages)
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.advance.eq(Cat(mask[i] for mask in masks)),
-                lane.from_integer.eq(Cat((op == FcvtOp.S_W) | (op == FcvtOp.S_WU) for op in ops)),
-                lane.is_unsigned.eq(Cat((op == FcvtOp.WU_S) | (op == FcvtOp.S_WU) for op in ops)),
-                lane.rm.eq(rms[2]),
+                lane.op.eq(self.op),
+                lane.rm.eq(self.rm),
                 lane.a.eq(self.a[i]),
                 self.result[i].eq(lane.result),
                 self.flags[i].eq(lane.flags),

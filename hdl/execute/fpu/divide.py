@@ -9,7 +9,7 @@ from ...isa.ops import FdivOp
 from ...lib.shared import share
 from .formats import EXPONENT_BITS, Aligned, Flags, Rounding, Special
 from .ports import fpu_ports
-from .recurrence import FIRST_MARKER, STEPS, Recurrence
+from .recurrence import STEPS, Recurrence
 from .round import Denormalise, Round
 from .unpack import Unpack
 
@@ -31,21 +31,20 @@ class _Outline(data.Struct):
 class FdivLane(wiring.Component):
     """One lane: ``a / b``, or with ``square_root`` the root of ``a``, rounded and with its flags.
 
-    ``start`` takes the operands. Later there is one cycle with ``unpack``, :data:`hdl.execute.fpu.recurrence.STEPS`
-    cycles with ``step`` (and ``marker``, see :class:`hdl.execute.fpu.recurrence.Recurrence`), one with ``denormalise``
-    and one with ``finish``, which writes ``result`` and ``flags``. ``square_root`` and ``rm`` belong to the operation
-    from the cycle after ``start`` to that of ``finish``. Registers keep their value in all other cycles, except
-    ``flags``, which is 0 after each without ``finish``. Only ``flags`` has a reset.
+    ``start`` takes the operands, ``square_root`` and ``rm``. Later there is one cycle with ``unpack``, one with each
+    bit of ``step`` (:class:`hdl.execute.fpu.recurrence.Recurrence`), one with ``denormalise``, and one with ``finish``,
+    which writes ``result`` and ``flags``. Registers keep their value in all other cycles, except ``flags``, which is 0
+    after each without ``finish``; only ``flags`` has a reset. So between operations nothing toggles, whatever the
+    inputs do.
     """
 
     start: In(1)
     unpack: In(1)
-    step: In(1)
+    step: In(STEPS)
     denormalise: In(1)
     finish: In(1)
     square_root: In(1)
     rm: In(Rounding)
-    marker: In(24)
     a: In(32)
     b: In(32)
     result: Out(32)
@@ -55,8 +54,15 @@ class FdivLane(wiring.Component):
         m = Module()
         operand_a = Signal(32, reset_less=True)
         operand_b = Signal(32, reset_less=True)
+        square_root = Signal(reset_less=True)
+        rm = Signal(Rounding, reset_less=True)
         with m.If(self.start):
-            m.d.sync += [operand_a.eq(self.a), operand_b.eq(self.b)]
+            m.d.sync += [
+                operand_a.eq(self.a),
+                operand_b.eq(self.b),
+                square_root.eq(self.square_root),
+                rm.eq(self.rm),
+            ]
 
         m.submodules.unpack_a = unpack_a = Unpack()
         m.submodules.unpack_b = unpack_b = Unpack()
@@ -67,50 +73,18 @@ class FdivLane(wiring.Component):
             unpack_b.bits.eq(operand_b),
             recurrence.load.eq(self.unpack),
             recurrence.step.eq(self.step),
-            recurrence.square_root.eq(self.square_root),
+            recurrence.square_root.eq(square_root),
             recurrence.odd.eq(a.exponent[0]),
-            recurrence.marker.eq(self.marker),
             recurrence.a.eq(a.significand),
             recurrence.b.eq(b.significand),
         ]
         outline = Signal(_Outline, reset_less=True)
         with m.If(self.unpack):
-            m.d.sync += outline.eq(self._outline(m, a, b, recurrence.less))
-        self._round(m, outline, recurrence)
+            m.d.sync += outline.eq(_outline(m, a, b, square_root, recurrence.less))
+        self._round(m, rm, outline, recurrence)
         return m
 
-    def _outline(self, m: Module, a: data.View, b: data.View, less: Value) -> data.View:
-        """Exponent, sign and exceptions by the operands, combinational."""
-        outline = Signal(_Outline, name="next_outline")
-        special = outline.special
-        sign = Signal(name="next_sign")
-        m.d.comb += [
-            sign.eq(a.sign ^ (b.sign & ~self.square_root)),
-            outline.sign.eq(sign),
-            special.sign.eq(sign),
-        ]
-        with m.If(self.square_root):
-            negative = a.sign & ~a.zero & ~a.nan
-            m.d.comb += [
-                outline.exponent.eq(a.exponent >> 1),
-                outline.zero.eq(a.zero),
-                special.nan.eq(a.nan | negative),
-                special.infinite.eq(a.infinite),
-                special.invalid.eq(a.signalling | negative),
-            ]
-        with m.Else():
-            undefined = (a.zero & b.zero) | (a.infinite & b.infinite)
-            m.d.comb += [
-                outline.exponent.eq(a.exponent - b.exponent - less),
-                outline.zero.eq(a.zero | b.infinite),
-                special.nan.eq(a.nan | b.nan | undefined),
-                special.infinite.eq(a.infinite | b.zero),
-                special.invalid.eq(a.signalling | b.signalling | undefined),
-                special.divide_by_zero.eq(b.zero & ~a.zero & ~a.infinite & ~a.nan),
-            ]
-        return outline
-
-    def _round(self, m: Module, outline: data.View, recurrence: Recurrence) -> None:
+    def _round(self, m: Module, rm: Value, outline: data.View, recurrence: Recurrence) -> None:
         """The last two cycles."""
         m.submodules.denormalise_step = denormalise = Denormalise()
         m.submodules.round_step = rounding = Round()
@@ -118,10 +92,10 @@ class FdivLane(wiring.Component):
         result = Signal(32, reset_less=True)
         flags = Signal(Flags)
         m.d.comb += [
-            denormalise.rm.eq(self.rm),
+            denormalise.rm.eq(rm),
             denormalise.exact.exponent.eq(outline.exponent),
             denormalise.exact.sign.eq(outline.sign),
-            rounding.rm.eq(self.rm),
+            rounding.rm.eq(rm),
             rounding.aligned.eq(aligned),
             rounding.special.eq(outline.special),
             self.result.eq(result),
@@ -137,6 +111,38 @@ class FdivLane(wiring.Component):
         with m.If(self.finish):
             m.d.sync += result.eq(rounding.result)
         m.d.sync += flags.eq(Mux(self.finish, rounding.flags, 0))
+
+
+def _outline(m: Module, a: data.View, b: data.View, square_root: Value, less: Value) -> data.View:
+    """Exponent, sign and exceptions by the operands, combinational."""
+    outline = Signal(_Outline, name="next_outline")
+    special = outline.special
+    sign = Signal(name="next_sign")
+    m.d.comb += [
+        sign.eq(a.sign ^ (b.sign & ~square_root)),
+        outline.sign.eq(sign),
+        special.sign.eq(sign),
+    ]
+    with m.If(square_root):
+        negative = a.sign & ~a.zero & ~a.nan
+        m.d.comb += [
+            outline.exponent.eq(a.exponent >> 1),
+            outline.zero.eq(a.zero),
+            special.nan.eq(a.nan | negative),
+            special.infinite.eq(a.infinite),
+            special.invalid.eq(a.signalling | negative),
+        ]
+    with m.Else():
+        undefined = (a.zero & b.zero) | (a.infinite & b.infinite)
+        m.d.comb += [
+            outline.exponent.eq(a.exponent - b.exponent - less),
+            outline.zero.eq(a.zero | b.infinite),
+            special.nan.eq(a.nan | b.nan | undefined),
+            special.infinite.eq(a.infinite | b.zero),
+            special.invalid.eq(a.signalling | b.signalling | undefined),
+            special.divide_by_zero.eq(b.zero & ~a.zero & ~a.infinite & ~a.nan),
+        ]
+    return outline
 
 
 class FdivUnit(wiring.Component):
@@ -158,35 +164,29 @@ class FdivUnit(wiring.Component):
         # Cycles left until the result is there. A longer latency waits before the work, not after it.
         left = Signal(range(latency))
         live = Signal(self._config.threads, reset_less=True)
-        square_root = Signal(reset_less=True)
-        rm = Signal(Rounding, reset_less=True)
-        marker = Signal(24, reset_less=True)
-        step = (left > 2) & (left < _WORK_CYCLES)
-        m.d.comb += self.busy.eq(left != 0)
+        step = Signal(STEPS)
+        m.d.comb += [
+            self.busy.eq(left != 0),
+            step.eq(Cat(left == 3 + k for k in range(STEPS))),
+        ]
         with m.If(self.valid):
             m.d.sync += [
                 left.eq(latency - 1),
                 live.eq(self.mask),
-                square_root.eq(self.op == FdivOp.FSQRT),
-                rm.eq(self.rm),
-                marker.eq(FIRST_MARKER),
             ]
         with m.Elif(self.busy):
             m.d.sync += left.eq(left - 1)
-            with m.If(step):
-                m.d.sync += marker.eq(marker >> 2)
 
         for i in range(self._config.threads):
             lane = share(m, platform, f"lane{i}", FdivLane)
             m.d.comb += [
                 lane.start.eq(self.valid & self.mask[i]),
                 lane.unpack.eq((left == _WORK_CYCLES) & live[i]),
-                lane.step.eq(step & live[i]),
+                lane.step.eq(Mux(live[i], step, 0)),
                 lane.denormalise.eq((left == 2) & live[i]),
                 lane.finish.eq((left == 1) & live[i]),
-                lane.square_root.eq(square_root),
-                lane.rm.eq(rm),
-                lane.marker.eq(marker),
+                lane.square_root.eq(self.op == FdivOp.FSQRT),
+                lane.rm.eq(self.rm),
                 lane.a.eq(self.a[i]),
                 lane.b.eq(self.b[i]),
                 self.result[i].eq(lane.result),

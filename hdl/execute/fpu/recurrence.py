@@ -4,14 +4,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["FIRST_MARKER", "STEPS", "Recurrence"]
+__all__ = ["STEPS", "Recurrence"]
 
 #: Bits of the quotient or root after its leading 1: 23 of a significand, and one to round by.
 _BITS = 24
 #: Steps for them.
 STEPS = _BITS // 2
-#: ``marker`` in the first step.
-FIRST_MARKER = 1 << _BITS - 1
 
 
 class Recurrence(wiring.Component):
@@ -19,19 +17,17 @@ class Recurrence(wiring.Component):
 
     ``load`` takes the operands, both with bit 23 set (a number in [1, 2)). With ``square_root`` the result is the
     square root of ``a``, or of ``2 * a`` where ``odd``; else ``a / b``, or ``2 * a / b`` where ``less``, which tells in
-    the cycle of ``load`` that ``a < b``. So the result is always in [1, 2). After :data:`STEPS` cycles with ``step``,
+    the cycle of ``load`` that ``a < b``. So the result is always in [1, 2). After :data:`STEPS` cycles with a ``step``,
     ``root`` holds its 24 bits and a next one to round by, and ``remainder`` tells that this is not all of it.
 
-    ``marker`` is :data:`FIRST_MARKER` in the first step and moves right by two bits in each (it is the same for all
-    lanes, so it is the unit that moves it). ``square_root`` stays as it was until the last step. Registers keep their
-    value in all other cycles and have no reset.
+    ``step`` has one bit for each of them, the first one's highest. ``square_root`` stays as it was until the last step.
+    Registers keep their value in all other cycles and have no reset.
     """
 
     load: In(1)
-    step: In(1)
+    step: In(STEPS)
     square_root: In(1)
     odd: In(1)
-    marker: In(_BITS)
     a: In(24)
     b: In(24)
     less: Out(1)
@@ -60,9 +56,9 @@ class Recurrence(wiring.Component):
                 divisor.eq(self.b),
             ]
 
-        half = self._bit(m, rest, root, divisor, self.marker, "first")
-        full = self._bit(m, *half, divisor, self.marker >> 1, "second")
-        with m.If(self.step):
+        half = self._bit(m, rest, root, divisor, Cat(Cat(Const(0, 1), bit) for bit in self.step), "first")
+        full = self._bit(m, *half, divisor, Cat(Cat(bit, Const(0, 1)) for bit in self.step), "second")
+        with m.If(self.step.any()):
             m.d.sync += [rest.eq(full[0]), root.eq(full[1])]
         return m
 
@@ -71,15 +67,15 @@ class Recurrence(wiring.Component):
         """``rest`` and ``root`` after one more bit, of weight ``marker``.
 
         ``rest`` is what is left of the dividend or radicand, scaled by 2 for every bit found, and at most
-        ``2 * root`` + the weight of the last bit. The next bit is 1 if the trial subtraction has no borrow: of the
-        divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
+        ``2 * root`` + the weight of the last bit, so less than 4. The next bit is 1 if the trial subtraction has no
+        borrow: of the divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
         """
         trial = Signal(26, name=f"{name}_trial")
-        difference = Signal(28, name=f"{name}_difference")
+        difference = Signal(27, name=f"{name}_difference")
         next_rest = Signal(26, name=f"{name}_rest")
         next_root = Signal(25, name=f"{name}_root")
         doubled = Cat(Const(0, 1), rest)
-        fits = ~difference[27]
+        fits = ~difference[26]
         m.d.comb += [
             trial.eq(Mux(self.square_root, Cat(Const(0, 1), root) | marker, Cat(Const(0, 1), divisor))),
             difference.eq(doubled - trial),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Module
@@ -86,3 +88,62 @@ def check_fpu_unit(unit: Any, config: SmConfig, schedule: dict[int, FpuOperation
     sim.add_clock(1e-6)
     sim.add_testbench(testbench)
     sim.run()
+
+
+def check_idle_lane(unit: Any, ops: Iterable[Any], *, latency: int, interval: int, folder: Path, seed: int) -> None:
+    """Lane 1 of 2 works for a while; then only lane 0 does, and in lane 1 nothing but its input ports may toggle.
+
+    An operation arrives every ``interval`` cycles, other inputs are random in each. All named signals of the lane and
+    its parts are looked at, in a recording of the simulation.
+    """
+    rng = random.Random(seed)
+    busy, idle = 60 * interval, 20 * interval
+    first_idle = busy + latency + 1
+
+    async def testbench(ctx: Any) -> None:
+        for cycle in range(first_idle + idle):
+            noise = FpuOperation.random(rng, ops, 2)
+            ctx.set(unit.valid, cycle % interval == 0)
+            ctx.set(unit.mask, 3 if cycle < busy else 1)
+            ctx.set(unit.op, noise.op.value)
+            ctx.set(unit.rm, noise.rm)
+            ctx.set(unit.a, noise.operands[0])
+            ctx.set(unit.b, noise.operands[1])
+            await ctx.tick()
+
+    sim = Simulator(unit)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    with sim.write_vcd(str(folder / "idle.vcd")):
+        sim.run()
+    names, changes = _recording((folder / "idle.vcd").read_text())
+    end = max(changes)
+    # In the cycle after its last operation a lane still takes in that its enable has gone.
+    from_then_on = end * (first_idle + 1) // (first_idle + idle)
+    # A signal is named where it is first found: a lane's ports are not inside.
+    inside = {key: name for key, name in names.items() if "lane1" in name[:-1]}
+    early = {key for time, keys in changes.items() if time < from_then_on for key in keys}
+    late = {key for time, keys in changes.items() if time >= from_then_on for key in keys}
+    assert len(inside.keys() & early) > 5, "the recording shows no lane at work"
+    assert not inside.keys() & late, f"seed {seed}: " + ", ".join(".".join(inside[key]) for key in inside.keys() & late)
+
+
+def _recording(text: str) -> tuple[dict[str, tuple[str, ...]], dict[int, set[str]]]:
+    """Of a VCD file: the path of each signal by its key, and the keys that change at each time."""
+    header, body = text.split("$enddefinitions $end")
+    names, scope = {}, []
+    for line in header.splitlines():
+        if match := re.match(r"\$scope module (\S+) \$end", line):
+            scope.append(match[1])
+        elif line.startswith("$upscope"):
+            scope.pop()
+        elif match := re.match(r"\$var \S+ \d+ (\S+) (\S+)", line):
+            names.setdefault(match[1], (*scope, match[2]))
+    changes: dict[int, set[str]] = {}
+    now = changes.setdefault(0, set())
+    for line in body.splitlines():
+        if line.startswith("#"):
+            now = changes.setdefault(int(line[1:]), set())
+        elif match := re.match(r"[01xz](\S+)|[bs]\S+ (\S+)", line):
+            now.add(match[1] or match[2])
+    return names, changes

@@ -13,7 +13,7 @@ import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
 from fpu_operands import EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
-from fpu_units import FpuOperation, check_fpu_unit
+from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
 from hdl.execute.fpu.convert import FcvtUnit
@@ -128,3 +128,7 @@ def test_reset_empties_the_pipeline(age):
     }
     check_fpu_unit(FcvtUnit(config), config, schedule, latency=5, reference=reference, rng=rng,
                    reset_at=10 + age, label=f"reset at age {age}")
+
+
+def test_an_idle_lane_holds_still(tmp_path):
+    check_idle_lane(FcvtUnit(TINY), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED)

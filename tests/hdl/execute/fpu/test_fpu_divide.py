@@ -12,7 +12,7 @@ import softfloatpy as sf
 from amaranth.sim import Simulator
 from fpu_batch import UnitBatch
 from fpu_operands import DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
-from fpu_units import FpuOperation, check_fpu_unit
+from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
 from hdl.execute.fpu.divide import FdivUnit
@@ -121,3 +121,7 @@ def test_busy(config):
     sim.add_testbench(testbench)
     sim.run()
     assert seen == ([0] + [1] * (config.latency_fdiv - 1)) * 2
+
+
+def test_an_idle_lane_holds_still(tmp_path):
+    check_idle_lane(FdivUnit(TINY), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED)

@@ -13,7 +13,7 @@ import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
 from fpu_operands import NV, U32, assert_same, binary, softfloat
-from fpu_units import FpuOperation, check_fpu_unit
+from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
 from hdl.execute.fpu.misc import FmiscUnit
@@ -134,3 +134,7 @@ def test_reset_empties_the_pipeline(age):
     }
     check_fpu_unit(FmiscUnit(config), config, schedule, latency=4, reference=reference, rng=rng,
                    reset_at=10 + age, label=f"reset at age {age}")
+
+
+def test_an_idle_lane_holds_still(tmp_path):
+    check_idle_lane(FmiscUnit(TINY), FmiscOp, latency=TINY.latency_fmisc, interval=1, folder=tmp_path, seed=SEED)

@@ -8,7 +8,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.execute.fpu.recurrence import FIRST_MARKER, STEPS, Recurrence
+from hdl.execute.fpu.recurrence import STEPS, Recurrence
 
 LOW, HIGH = 1 << 23, (1 << 24) - 1
 EDGES = [LOW, LOW + 1, LOW + 2, 3 << 22, (3 << 22) - 1, (3 << 22) + 1, 0xB504F3, 0xB504F4, 0xAAAAAA, HIGH - 1, HIGH]
@@ -43,11 +43,10 @@ def run(cases: list[tuple[bool, bool, int, int]], rng: random.Random, label: str
             for k in range(STEPS):
                 for port in (part.a, part.b, part.odd):
                     ctx.set(port, rng.getrandbits(len(port)))
-                ctx.set(part.marker, FIRST_MARKER >> 2 * k)
                 ctx.set(part.step, 0)
                 if rng.random() < 0.2:
                     await ctx.tick()
-                ctx.set(part.step, 1)
+                ctx.set(part.step, 1 << STEPS - 1 - k)
                 await ctx.tick()
             ctx.set(part.step, 0)
             await ctx.tick()
