@@ -91,7 +91,7 @@ def run(
     issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
     fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
-    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32.")] = None,
+    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = None,
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",

@@ -31,8 +31,7 @@ MAX_CYCLES = 2**62
 MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 #: Memory clocks a cycle of the SM.
 CLOCKS = (Fraction(1, 64), Fraction(64))
-#: The SM has no FPU yet; the golden model executes the float32 kernels.
-TYPES, LATER_TYPES = ("int32",), ("float32",)
+TYPES = ("int32", "float32")
 
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
@@ -65,7 +64,7 @@ def check_run_options(
     """
     choose("--memory", memory, MEMORIES)
     if dtype is not None:
-        choose("--type", dtype, TYPES, LATER_TYPES)
+        choose("--type", dtype, TYPES)
     within("--latency", latency, 1, MAX_LATENCY)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)

@@ -72,7 +72,7 @@ def sweep(
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None,
     prediction: Annotated[str, typer.Option(metavar="NAMES", help="not_taken, btfn; with commas.")] = "not_taken",
-    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32.")] = "int32",
+    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = "int32",
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",

@@ -324,10 +324,6 @@ def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
     ]
 
 
-def test_what_a_later_version_has_is_said_to_be_missing(metronome):
-    assert "is not in this version" in metronome("run", "psort", "--type", "float32").err
-
-
 @pytest.mark.parametrize(("arguments", "expected"), [
     ((), ("swas", ("lrr", "gtlrr", "gtlo"), (), "lrr", None)),
     (("--issue", "gto"), ("swas", ("gto",), (), "gto", None)),
