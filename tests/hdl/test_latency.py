@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from hdl.isa.ops import BranchOp, Unit
+from hdl.isa.table import INSTRUCTIONS, RegFile
 from hdl.layouts.probe import StallReason
 from hdl.presets import BASE, TINY
 from sim import asm
@@ -289,6 +291,30 @@ def test_an_instruction_behind_a_write_of_frm_rounds_with_it():
     p.add(asm.fadd_s(8, 5, 6), asm.csrrwi(0, 0x002, 3), asm.fadd_s(9, 5, 6), asm.fadd_s(10, 5, 6, 0))
     run = _alone(p)
     assert [run.register(F + rd)[0] for rd in (8, 9, 10)] == [0x3F80_0000, 0x3F80_0001, 0x3F80_0000]
+
+
+WRITERS = [row for row in INSTRUCTIONS if row.rd is RegFile.INT]
+
+
+@pytest.mark.parametrize("row", WRITERS, ids=lambda row: row.mnemonic)
+def test_x0_as_destination_leaves_nothing_pending(row):
+    """The access to fcsr waits until nothing of the warp is pending: a bit left behind would hold it for ever."""
+    p = _with_floats(0x3F80_0000, 0x4040_0000)
+    p.la(7, "next")
+    at = p.here
+    if row.op in (BranchOp.JAL, BranchOp.JALR):
+        p.add(asm.jal(0, 4) if row.op is BranchOp.JAL else asm.jalr(0, 7, 0))
+    else:
+        # Loads read the code, CSR instructions write mscratch; the second source is register 6.
+        free = {Unit.LSU: 7 << 15, Unit.CSR: 0x340 << 20 | 5 << 15}.get(row.unit, 5 << 15)
+        p.add(row.match | free | (6 << 20 if row.rs2 is not None else 0))
+    p.label("next")
+    p.add(asm.csrr(9, 0x003), asm.addi(10, 0, 1))
+    run = _alone(p)
+    assert run.ended and run.fault is None
+    assert run.writes(0) == []
+    assert [pc for _, pc in run.issues(0) if pc in (at, at + 4)] == [at, at + 4]
+    assert run.register(10) == {0: 1}
 
 
 @pytest.mark.parametrize("csr", [0x001, 0x002, 0x003])
