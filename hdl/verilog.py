@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.back import verilog
 
 from .config import SmConfig
+from .lib.collector import collector_paused
 from .lib.shared import SharedModules
 from .sm import Sm
 
@@ -20,5 +21,6 @@ def generate(config: SmConfig) -> str:
     Clock ``clk`` and synchronous reset ``rst``. Takes some seconds at the PAPER size.
     """
     shared = SharedModules(prefix=TOP.removesuffix("_sm"))
-    text = verilog.convert(Sm(config), name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
+    with collector_paused():
+        text = verilog.convert(Sm(config), name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
     return text + shared.text
