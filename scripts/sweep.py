@@ -25,6 +25,7 @@ from .run_options import (
     SizeOption,
     TimingOption,
     check_run_options,
+    memory_latency,
     memory_options,
 )
 from .schemes import Scheme, coordinate, schemes
@@ -76,7 +77,7 @@ def sweep(
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
-    latency: LatencyOption = 20,
+    latency: LatencyOption = None,
     timing: TimingOption = None,
     memory_clock: MemoryClockOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
@@ -84,7 +85,8 @@ def sweep(
     json_file: JsonOption = None,
 ) -> int:
     """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
-    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
+    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
+    cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock)
     asked = list(schemes(
         listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
@@ -101,7 +103,7 @@ def sweep(
             config = coordinate(base, scheme, asked)
             launch = backend.prepare(kernel, dtype, size, seed, config)
             request = RunRequest(
-                launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency,
+                launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
                 seed=seed, memory_options=options, check=check, max_cycles=max_cycles,
             )
             name = _title(scheme)
