@@ -13,7 +13,7 @@ from lsu_harness import Access, LsuBench, Reference, Traffic
 from hdl.config import FaultCause, MemoryMap, SmConfig
 from hdl.isa.ops import LsuOp
 from hdl.memory.entrance import Entrance
-from hdl.memory.lsu import Lsu
+from hdl.memory.lsu import HIT_LATENCY, Lsu
 from hdl.memory.scratchpad import Scratchpad
 
 LOADS = (LsuOp.LB, LsuOp.LH, LsuOp.LW, LsuOp.LBU, LsuOp.LHU)
@@ -127,17 +127,75 @@ def test_thirty_two_lanes() -> None:
     bench.run(random_program(rng, config, 12))
 
 
-@pytest.mark.parametrize(("first", "second", "waits"), [
-    (LsuOp.SW, LsuOp.LW, True), (LsuOp.LW, LsuOp.SW, True), (LsuOp.SW, LsuOp.SW, True), (LsuOp.LW, LsuOp.LW, False),
-])
-def test_order_of_two_accesses_to_one_line(first: LsuOp, second: LsuOp, waits: bool) -> None:
-    """The second of two warps waits for the first one's answer (slow memory) unless both only read."""
-    bench = LsuBench(small(2), traffic=Traffic(latency=lambda rng, write: 25))
+@pytest.mark.parametrize("cache", ["uncached", "cached"])
+@pytest.mark.parametrize(("first", "second"), [(LsuOp.SH, LsuOp.LW), (LsuOp.LW, LsuOp.SW), (LsuOp.SW, LsuOp.SW)])
+def test_accesses_to_one_line_do_not_meet_in_memory(first: LsuOp, second: LsuOp, cache: str) -> None:
+    """The second of two warps waits for the first one's answer (slow memory)."""
+    bench = LsuBench(small(2, cache=cache), traffic=Traffic(latency=lambda rng, write: 25))
     bench.run([
         Access(warp=0, op=first, address=[USER, USER + 4], mask=3, data=[0x1111_1111, 0x2222_2222], rd=1),
+        # Takes its time, so that the first is on its way when the second comes.
+        Access(warp=1, op=LsuOp.LW, address=[LOCAL, LOCAL + 4 * 2 * 7], mask=3, rd=3),
         Access(warp=1, op=second, address=[USER + 4, USER], mask=3, data=[0x3333_3333, 0x4444_4444], rd=2),
     ])
-    assert (bench.requests[1] > bench.answers[0]) == waits
+    assert bench.asked == [(USER // 64, first.value >= 8), (USER // 64, second.value >= 8)]
+    assert bench.requests[1] > bench.answers[0]
+
+
+@pytest.mark.parametrize(("cache", "requests"), [("uncached", 2), ("cached", 1)])
+def test_loads_of_one_line_share_a_request_where_there_is_a_cache(cache: str, requests: int) -> None:
+    bench = LsuBench(small(2, cache=cache), traffic=Traffic(latency=lambda rng, write: 25))
+    bench.run([Access(warp=warp, op=LsuOp.LW, address=[USER + 8 * warp, USER + 4], mask=3) for warp in range(2)])
+    assert len(bench.requests) == requests
+    assert max(bench.requests) < bench.answers[0]
+
+
+def test_a_load_of_stored_bytes_is_answered_by_the_write_buffer() -> None:
+    """As fast as a hit, with memory far away; one that needs other bytes too waits for memory."""
+    bench = LsuBench(small(2, cache="cached"), traffic=Traffic(latency=lambda rng, write: 100))
+    bench.run([
+        Access(warp=0, op=LsuOp.SW, address=[USER, USER + 4], mask=3, data=[0x89AB_CDEF, 2]),
+        Access(warp=1, op=LsuOp.LH, address=[USER + 2, USER + 4], mask=3, rd=1),
+        Access(warp=2, op=LsuOp.LW, address=[USER, USER + 8], mask=3, rd=2),
+    ])
+    assert bench.results == {1: {0: 0xFFFF_89AB, 1: 2}, 2: {0: 0x89AB_CDEF, 1: 0}}
+    assert bench.wb[0][0] == bench.takes[1] + 2 + HIT_LATENCY
+    assert bench.asked == [(USER // 64, True), (USER // 64, False)]
+
+
+def test_stores_of_one_line_that_wait_share_a_request() -> None:
+    """The first is sent at once; the others wait for it together; stores of another line do not wait."""
+    bench = LsuBench(small(1), traffic=Traffic(latency=lambda rng, write: 40))
+    program = [Access(warp=number % 4, op=LsuOp.SB, address=[USER + number], mask=1, data=[number + 1])
+               for number in range(10)]
+    program.insert(5, Access(warp=0, op=LsuOp.SW, address=[USER + 64], mask=1, data=[7]))
+    bench.run(program)
+    line = USER // 64
+    assert bench.asked == [(line, True), (line + 1, True), (line, True)]
+    assert bench.requests[1] < bench.answers[0] < bench.requests[2]
+    assert list(bench.takes.values()) == list(range(11))
+
+
+def test_the_first_store_of_a_line_that_memory_refuses_faults() -> None:
+    bench = LsuBench(small(1), traffic=Traffic(latency=lambda rng, write: 9, bad=lambda line: line == USER // 64))
+    bench.run([Access(warp=number, op=LsuOp.SB, address=[USER + number], mask=1, data=[number], pc=4 * number)
+               for number in range(4)])
+    assert [fault[1:] for fault in bench.faults] == [
+        (FaultCause.STORE_ACCESS, 0, 0, USER), (FaultCause.STORE_ACCESS, 1, 4, USER + 1),
+    ]
+
+
+def test_uncached_accesses_are_made_one_after_the_other() -> None:
+    """Loads and stores of different lines below the user's memory, with a memory that reorders."""
+    bench = LsuBench(small(2, cache="cached"), seed=4,
+                     traffic=Traffic(latency=lambda rng, write: rng.randint(1, 30), reorder=True))
+    rng = random.Random(4)
+    bench.run([
+        Access(warp=number % 4, op=rng.choice((LsuOp.SB, LsuOp.LBU)), rd=number, mask=3, data=[number, number],
+               address=[64 * rng.randrange(1, 4) + rng.randrange(64) for _ in range(2)])
+        for number in range(24)
+    ])
+    assert all(bench.answers[number] < bench.requests[number + 1] for number in range(len(bench.requests) - 1))
 
 
 def test_other_lines_do_not_wait_for_a_store() -> None:
