@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -143,6 +144,35 @@ class _Outstanding:
     data: bytes | None
 
 
+class Simulation:
+    """One unit, elaborated and compiled once (which takes seconds), for many runs that each begin with power-up.
+
+    ``wrap`` makes of the unit the design that is simulated.
+    """
+
+    def __init__(self, config: SmConfig, wrap: Callable = lambda unit: unit) -> None:
+        self.dut = Lsu(config)
+        self._simulator = Simulator(wrap(self.dut))
+        self._simulator.add_clock(1e-6)
+        self._simulator.add_testbench(self._play)
+        self._testbench: Callable | None = None
+
+    async def _play(self, ctx: SimulatorContext) -> None:
+        await self._testbench(ctx)
+
+    def run(self, testbench: Callable) -> None:
+        if self._testbench is not None:
+            self._simulator.reset()
+        self._testbench = testbench
+        self._simulator.run()
+
+    @staticmethod
+    @functools.cache
+    def of(config: SmConfig) -> Simulation:
+        """The one of ``config``."""
+        return Simulation(config)
+
+
 class LsuBench:
     """Drives an :class:`Lsu` with a program and checks all that it does against :class:`Reference`.
 
@@ -152,12 +182,16 @@ class LsuBench:
     ``stores_pending`` of each cycle and ``lookups`` its lookup events as (cycle, event).
     """
 
-    def __init__(self, config: SmConfig, *, seed: int = 0, traffic: Traffic | None = None) -> None:
+    def __init__(
+        self, config: SmConfig, *, seed: int = 0, traffic: Traffic | None = None, simulation: Simulation | None = None
+    ) -> None:
+        """``simulation``: of a unit of its own, if it is not the usual one."""
         self.config = config
         self.rng = random.Random(seed)
         self.seed = seed
         self.traffic = Traffic() if traffic is None else traffic
-        self.dut = Lsu(config)
+        self._simulation = Simulation.of(config) if simulation is None else simulation
+        self.dut = self._simulation.dut
         self.memory: dict[int, int] = {}
         self.clear()
 
@@ -188,12 +222,9 @@ class LsuBench:
         if not condition:
             self.fail(text)
 
-    def simulate(self, testbench: Callable, top: object = None) -> None:
-        """Run ``testbench(ctx)`` against the unit, or against ``top`` that contains it."""
-        sim = Simulator(self.dut if top is None else top)
-        sim.add_clock(1e-6)
-        sim.add_testbench(testbench)
-        sim.run()
+    def simulate(self, testbench: Callable) -> None:
+        """Run ``testbench(ctx)`` against the unit."""
+        self._simulation.run(testbench)
 
     def run(self, program: Sequence[Access], *, limit: int = 20_000) -> Reference:
         """Run the whole program in a fresh unit and check it."""

@@ -6,9 +6,9 @@ import gc
 import random
 
 import pytest
-from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import SimulatorContext
-from lsu_harness import Access, LsuBench, Reference, Traffic
+from lsu_harness import Access, LsuBench, Reference, Simulation, Traffic
 
 from hdl.config import FaultCause, MemoryMap, SmConfig
 from hdl.isa.ops import LsuOp
@@ -286,18 +286,20 @@ def test_overflow_is_raised_by_a_request_without_take() -> None:
     assert seen == [0, 0, 0, 0, 1, 0]
 
 
-def test_reset_empties_the_unit_and_keeps_local_memory() -> None:
-    config = small(2)
-    bench = LsuBench(config, traffic=Traffic(latency=lambda rng, write: 1_000_000))
-    dut, reset = bench.dut, Signal()
-    top = Module()
-    top.submodules.dut = ResetInserter(reset)(dut)
+def test_reset_empties_the_unit_and_the_cache_and_keeps_local_memory() -> None:
+    config, reset = small(2, cache="cached"), Signal()
+    simulation = Simulation(config, ResetInserter(reset))
+    bench = LsuBench(config, traffic=Traffic(latency=lambda rng, write: 1_000_000), simulation=simulation)
+    dut = bench.dut
 
     async def testbench(ctx: SimulatorContext) -> None:
         reference = Reference(config)
+        bench.traffic = Traffic()
         await bench.play(ctx, [
             Access(warp=0, op=LsuOp.SW, address=[LOCAL, LOCAL + 4], mask=3, data=[11, 22]),
+            Access(warp=0, op=LsuOp.LW, address=[USER + 256, USER + 256], mask=3),
         ], reference)
+        bench.traffic = Traffic(latency=lambda rng, write: 1_000_000)
         # Now leave it full of work that memory does not answer, and reset.
         address = [USER, USER + 64]
         stuck = [Access(warp=1, op=LsuOp.SW, address=address, mask=3, data=[1, 2]) for _ in range(6)]
@@ -312,10 +314,14 @@ def test_reset_empties_the_unit_and_keeps_local_memory() -> None:
         assert ctx.get(dut.idle) and ctx.get(dut.ready) and not ctx.get(dut.stores_pending)
         assert not ctx.get(dut.mem.request.valid) and not ctx.get(dut.wb.valid)
         bench.traffic = Traffic()
-        await bench.play(ctx, [Access(warp=3, op=LsuOp.LW, address=[LOCAL + 4, LOCAL], mask=3)], reference)
-        assert bench.results == {0: {0: 22, 1: 11}}
+        await bench.play(ctx, [
+            Access(warp=3, op=LsuOp.LW, address=[LOCAL + 4, LOCAL], mask=3),
+            Access(warp=0, op=LsuOp.LW, address=[USER + 256, USER + 256], mask=3),
+        ], reference)
+        assert bench.results == {0: {0: 22, 1: 11}, 1: {0: 0, 1: 0}}
+        assert bench.asked == [(USER // 64 + 4, False)]
 
-    bench.simulate(testbench, top)
+    bench.simulate(testbench)
 
 
 def test_bad_parameters_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
