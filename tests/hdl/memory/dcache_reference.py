@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from hdl.config import SmConfig
@@ -15,9 +16,12 @@ class ReferenceDataCache:
 
     A line comes in when memory has sent it, and only for a load; a store changes no line's presence. A use counts for
     the line that must go two cycles later or later. ``asked`` are the lines that loads have requested, in order.
+    Which loads share the request of a line that memory refuses (``bad``) depends on when the answer came: that is not
+    followed.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, bad: Callable[[int], bool] = lambda line: False) -> None:
+        self.bad = bad
         self.ways = config.dcache_ways
         self.bits = (config.dcache_bytes // 64 // config.dcache_ways - 1).bit_length()
         self.user = config.memory_map.user // 64
@@ -56,12 +60,12 @@ class ReferenceDataCache:
             self._fill(cycle, event.fill_line)
 
     def _miss(self, event: Any, where: str) -> None:
-        joins = event.line in self.outstanding
+        joins = bool(event.merge) if self.bad(event.line) else event.line in self.outstanding
         assert event.merge == joins, f"{where}: merge {event.merge}, line requested {joins}"
         self.seen["merge" if joins else "miss"] += 1
         if not joins:
             self.asked.append(event.line)
-        if not joins and not event.uncached:
+        if not joins and not event.uncached and not self.bad(event.line):
             self.outstanding.add(event.line)
 
     def _touch(self, before: int) -> None:

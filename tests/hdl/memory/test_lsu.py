@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import random
+from collections.abc import Iterator
 
 import pytest
 from amaranth.hdl import ResetInserter, Signal
@@ -66,6 +68,46 @@ def random_program(rng: random.Random, config: SmConfig, length: int) -> list[Ac
     return [random_access(rng, config) for _ in range(length)]
 
 
+def crowded_program(rng: random.Random, config: SmConfig) -> list[Access]:
+    """A few words and half-words in two or three lines, shortly after power-up: everything meets everything."""
+    lines, program = rng.choice((2, 3)), []
+    for number in range(rng.randrange(4, 14)):
+        op = rng.choice((LsuOp.LW, LsuOp.LW, LsuOp.LHU, LsuOp.SW, LsuOp.SH))
+        size = 1 << (op.value & 3)
+        places = [64 * rng.randrange(lines) + rng.randrange(12) // size * size for _ in range(config.threads)]
+        program.append(Access(
+            warp=number % config.warps, op=op, rd=number, mask=rng.randrange(1, 1 << config.threads),
+            address=[USER + place for place in places],
+            data=[rng.getrandbits(32) for _ in range(config.threads)],
+        ))
+    return program
+
+
+def arrivals() -> Iterator[tuple[list[Access], Traffic]]:
+    """For one lane: a load's line arrives in every cycle around a store to it, and around loads of stored bytes.
+
+    Those the write buffer answers; little is written back meanwhile.
+    """
+    def word(op: LsuOp, place: int, rd: int = 0) -> Access:
+        return Access(warp=rd % 4, op=op, address=[place], mask=1, rd=rd, data=[0x1234_5678 + place])
+
+    for latency, gap in itertools.product((1, 3), range(6)):
+        waits = [word(LsuOp.LW, LOCAL, rd) for rd in range(20, 20 + gap)]
+        later = [word(LsuOp.LW, LOCAL, rd) for rd in range(40, 50)]
+        yield [word(LsuOp.LW, USER), *waits, word(LsuOp.SW, USER + 4), *later, word(LsuOp.LW, USER + 4, 1)], Traffic(
+            latency=lambda rng, write, latency=latency: latency)
+    for latency in range(3, 12):
+        stores = [word(LsuOp.SW, USER + 128), word(LsuOp.SW, USER + 64)]
+        yield [word(LsuOp.LW, USER), *stores, *(word(LsuOp.LW, USER + 64, rd) for rd in (1, 2, 3))], Traffic(
+            latency=lambda rng, write, latency=latency: 40 if write else latency, wb_ready=0.1)
+
+
+def crowded_traffic(rng: random.Random) -> Traffic:
+    longest = rng.choice((1, 4, 12))
+    return Traffic(latency=lambda rng, write: rng.randint(1, longest), wb_ready=rng.choice((0.2, 0.6, 1.0)),
+                   request_ready=rng.choice((0.6, 1.0)), reorder=True)
+
+
 def overlapping_stores(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
     """Stores of all lanes into eight bytes, each followed by a load of them."""
     program = []
@@ -99,6 +141,30 @@ def test_random_program_equals_sequential_execution(threads: int, cache: str, se
     config = small(threads, cache=cache)
     bench = LsuBench(config, seed=seed, traffic=random_traffic(rng))
     bench.run(random_program(rng, config, 120))
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_crowded_programs(threads: int, cache: str) -> None:
+    config = small(threads, cache=cache)
+    for seed in range(15):
+        rng = random.Random(seed)
+        LsuBench(config, seed=seed, traffic=crowded_traffic(rng)).run(crowded_program(rng, config))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_more_crowded_programs(threads: int, cache: str) -> None:
+    config = small(threads, cache=cache)
+    for seed in range(1000, 1100):
+        rng = random.Random(seed)
+        LsuBench(config, seed=seed, traffic=crowded_traffic(rng)).run(crowded_program(rng, config))
+
+
+def test_a_line_arrives_in_every_cycle_around_a_store() -> None:
+    for seed, (program, traffic) in enumerate(arrivals()):
+        LsuBench(small(1, cache="cached"), seed=seed, traffic=traffic).run(program)
 
 
 @pytest.mark.parametrize("cache", CACHES)
