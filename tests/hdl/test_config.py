@@ -42,7 +42,8 @@ GOOD = [
     ("warps", 1), ("warps", 64), ("warps", 5), ("threads", 1), ("threads", 32), ("policies", ("gtlo",)),
     ("icache_ways", 1), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16), ("local_bytes", 16),
     ("lsu_tags", 2), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1), ("dcache_mshrs", 1),
-    ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("lsu_tags", 64), ("latency_mul", 2), ("latency_mul", 8), ("latency_div", 34),
+    ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("lsu_tags", 64), ("latency_mul", 2),
+    ("latency_mul", 8), ("latency_div", 34),
     ("latency_div", 40),
 ]
 
