@@ -186,8 +186,10 @@ class SmConfig:
         _require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
         _require(2 <= self.latency_mul <= 8, "latency_mul", "between 2 and 8", self.latency_mul)
         _require(34 <= self.latency_div <= 40, "latency_div", "between 34 and 40", self.latency_div)
-        for field in ("latency_fma", "latency_fcvt", "latency_fdiv", "latency_fmisc"):
-            _require(1 <= getattr(self, field) <= 40, field, "between 1 and 40", getattr(self, field))
+        _require(4 <= self.latency_fma <= 8, "latency_fma", "between 4 and 8", self.latency_fma)
+        _require(5 <= self.latency_fcvt <= 8, "latency_fcvt", "between 5 and 8", self.latency_fcvt)
+        _require(16 <= self.latency_fdiv <= 40, "latency_fdiv", "between 16 and 40", self.latency_fdiv)
+        _require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
         _require(self.cores >= 1, "cores", "at least 1", self.cores)
         _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
 

@@ -113,11 +113,15 @@ class Sm(wiring.Component):
         m.d.comb += [
             compute.x.eq(issue.operands),
             compute.write_unit.eq(issue.write_unit),
+            compute.rm.eq(control.rm),
             compute.scalar.eq(control.result),
             compute.add_lane.eq(control.add_lane),
             issue.result.eq(compute.result),
             control.x.eq(issue.operands),
             control.peek_warp.eq(issue.reading_warp),
+            control.raise_valid.eq(issue.flags_valid),
+            control.raised_warp.eq(issue.flags_warp),
+            control.raised.eq(compute.flags),
         ]
 
     def _control_flow(self, m: Module, frontend: FrontEnd, control: ControlUnit, faults: FaultLatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from amaranth.back import verilog
 
 from .config import SmConfig
+from .lib.collector import collector_paused
+from .lib.shared import SharedModules
 from .sm import Sm
 
 __all__ = ["TOP", "generate"]
@@ -18,4 +20,7 @@ def generate(config: SmConfig) -> str:
 
     Clock ``clk`` and synchronous reset ``rst``. Takes some seconds at the PAPER size.
     """
-    return verilog.convert(Sm(config), name=TOP, emit_src=False, strip_internal_attrs=True)
+    shared = SharedModules(prefix=TOP.removesuffix("_sm"))
+    with collector_paused():
+        text = verilog.convert(Sm(config), name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
+    return text + shared.text

@@ -21,12 +21,15 @@ from .options import MAX_LATENCY, JsonOption, choose, configure, json_target, po
 from .outputs import write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
+from .run_options import DRAMS, MEMORIES, LatencyOption, MemoryOption
 
 __all__ = ["bench"]
 
-KERNEL = "psort"
-#: Elements to sort: enough cycles that starting the simulation does not count.
-SIZES = {"TINY": 256, "BASE": 512, "MID": 512, "PAPER": 1024}
+#: Elements to sort, side of a matrix: enough cycles that starting the simulation does not count.
+SIZES = {
+    "psort": {"TINY": 256, "BASE": 512, "MID": 512, "PAPER": 1024},
+    "sgemm": {"TINY": 16, "BASE": 24, "MID": 32, "PAPER": 64},
+}
 CAVEAT = "Medians on this machine, now: what else runs on it moves them by tens of percent."
 
 
@@ -49,14 +52,14 @@ def _cache(cold: bool) -> Iterator[None]:
 
 
 def _measure(
-    backend: Backend, preset: str, repeat: int, latency: int, progress: Report
+    backend: Backend, preset: str, kernel: str, repeat: int, memory: str, latency: int, progress: Report
 ) -> tuple[Outcome, dict[str, Any]]:
     """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
     from sim.runner_types import RunRequest
 
     config = configure(preset)
-    launch = backend.prepare(KERNEL, "int32", SIZES[preset], 1, config)
-    request = RunRequest(launch=launch, policy=config.policies[0], memory="fixed", latency=latency, check=False)
+    launch = backend.prepare(kernel, "int32", SIZES[kernel][preset], 1, config)
+    request = RunRequest(launch=launch, policy=config.policies[0], memory=memory, latency=latency, check=False)
     results = []
     for _ in range(repeat):
         result = backend.run(config, request, lambda step: progress(f"{preset}: {step}"), lambda line: None)
@@ -70,6 +73,9 @@ def _measure(
         "elaborate_seconds": results[0].elaborate_seconds,
         "build_seconds": results[0].build_seconds,
         "total_cycles": results[0].total_cycles,
+        "python_share": statistics.median(
+            result.python_seconds / result.sim_seconds if result.sim_seconds else 0.0 for result in results
+        ),
         "runs": speeds,
     }
 
@@ -78,14 +84,16 @@ def _seconds(value: float) -> str:
     return f"{value:.1f}" if value else "cached"
 
 
-def _table(figures: dict[str, dict[str, Any]]) -> Table:
-    table = Table("preset", "size", "cycles", "cycles/s", "elaboration s", "build s")
+def _table(kernel: str, figures: dict[str, dict[str, Any]]) -> Table:
+    """Python: the memory model, and the switching between it and the simulated SM."""
+    table = Table("preset", "size", "cycles", "cycles/s", "Python", "elaboration s", "build s")
     for column in table.columns[1:]:
         column.justify = "right"
     for preset, figure in figures.items():
         table.add_row(
-            preset, str(SIZES[preset]), str(figure["total_cycles"]), f"{figure['cycles_per_second']:.0f}",
-            _seconds(figure["elaborate_seconds"]), _seconds(figure["build_seconds"]),
+            preset, str(SIZES[kernel][preset]), str(figure["total_cycles"]), f"{figure['cycles_per_second']:.0f}",
+            f"{100 * figure['python_share']:.0f} %", _seconds(figure["elaborate_seconds"]),
+            _seconds(figure["build_seconds"]),
         )
     return table
 
@@ -95,13 +103,17 @@ def bench(
     preset: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this preset. Repeatable; default: all.")
     ] = None,
+    kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort",
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3,
-    latency: Annotated[int, typer.Option(metavar="CYCLES", help="Memory latency.")] = 20,
+    memory: MemoryOption = "fixed",
+    latency: LatencyOption = 20,
     cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
     positive("--repeat", repeat)
+    choose("--kernel", kernel, SIZES)
+    choose("--memory", memory, MEMORIES)
     within("--latency", latency, 1, MAX_LATENCY)
     presets = [choose("--preset", name, PRESETS) for name in preset or PRESETS]
     target = json_target(json_file)
@@ -109,7 +121,7 @@ def bench(
     figures: dict[str, dict[str, Any]] = {}
     with _cache(cold), show_progress() as progress:
         for name in dict.fromkeys(presets):
-            outcome, figures[name] = _measure(backend, name, repeat, latency, progress)
+            outcome, figures[name] = _measure(backend, name, kernel, repeat, memory, latency, progress)
             if outcome.exit_status != Exit.PASSED:
                 print_outcome(outcome, table=False)
                 return outcome.exit_status
@@ -119,14 +131,15 @@ def bench(
         write_json(target, {
             "presets": figures,
             "iss_instructions_per_second": iss,
-            "kernel": KERNEL,
-            "sizes": {name: SIZES[name] for name in figures},
+            "kernel": kernel,
+            "sizes": {name: SIZES[kernel][name] for name in figures},
             "repeat": repeat,
-            "latency": latency,
+            "memory": memory,
+            "latency": None if memory in DRAMS else latency,
             "cold": cold,
         })
     if json_file is None or target is not None:
         console = Console(highlight=False)
-        console.print(_table(figures))
-        console.print(f"Golden model: {iss:.0f} warp-instructions/s ({KERNEL}, PAPER, size 1024). {CAVEAT}")
+        console.print(_table(kernel, figures))
+        console.print(f"Golden model: {iss:.0f} warp-instructions/s (psort, PAPER, size 1024). {CAVEAT}")
     return Exit.PASSED

@@ -45,20 +45,17 @@ ThreadsOption = Annotated[
 ]
 
 
-def choose(option: str, value: str, built: Collection[str], later: Collection[str] = ()) -> str:
+def choose(option: str, value: str, built: Collection[str]) -> str:
     """``value``, if it is one of ``built``.
 
     Raises
     ------
     UsageError
-        For any other value; one of ``later`` is said to be designed, but not in this version.
+        For any other value.
     """
     if value in built:
         return value
-    allowed = ", ".join(built)
-    if value in later:
-        raise UsageError(f"{option} {value} is not in this version: use {allowed}")
-    raise UsageError(f"{option}: unknown name {value!r}: use {allowed}")
+    raise UsageError(f"{option}: unknown name {value!r}: use {', '.join(built)}")
 
 
 def listed(option: str, text: str) -> list[str]:

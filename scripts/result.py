@@ -14,15 +14,23 @@ from rich.table import Table
 from hdl.config import Coordination, SmConfig
 
 from .errors import Exit
+from .run_options import DRAMS
 
 if TYPE_CHECKING:
     from sim.kernel import Launch
     from sim.runner_types import RunRequest, RunResult
 
-__all__ = ["Outcome", "print_outcome"]
+__all__ = ["Outcome", "memory_of", "print_outcome"]
 
 #: How a run can end, and what that is as an exit status. A mismatch and an assertion are defects of the machine.
 _STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "assertion": Exit.CHECK_FAILED, "mismatch": Exit.CHECK_FAILED}
+
+
+def memory_of(request: RunRequest) -> str:
+    """The memory model and what it was given, for people."""
+    if request.memory not in DRAMS:
+        return f"{request.memory}, latency {request.latency}"
+    return f"{request.memory}, {request.memory_options.timing}, clock ratio {request.memory_options.clock}"
 
 
 def _ratio(part: int, whole: int) -> float | None:
@@ -95,6 +103,7 @@ class Outcome:
         """The fields of design.md section 8, and how the run was asked for."""
         request, result, counters = self.request, self.result, self.counters
         cycles = counters["cycles"]
+        dram = request.memory in DRAMS
         return {
             "kernel": self.launch.name,
             "config": {
@@ -103,7 +112,9 @@ class Outcome:
                 "issue": request.policy,
                 "fetch": request.fetch_policy,
                 "memory": request.memory,
-                "latency": request.latency,
+                "latency": None if dram else request.latency,
+                "timing": request.memory_options.timing if dram else None,
+                "memory_clock": str(request.memory_options.clock) if dram else None,
                 "type": self.launch.dtype,
                 "size": self.launch.size,
                 "seed": request.seed,
@@ -132,6 +143,8 @@ class Outcome:
             "loads": counters["loads"],
             "load_wait_cycles": counters["load_wait_cycles"],
             "stalls": self.stalls(),
+            "memory_statistics": result.memory_statistics,
+            "python_share": result.python_seconds / result.sim_seconds if result.sim_seconds else None,
             "sim_seconds": result.sim_seconds,
             "cycles_per_second": result.cycles_per_second,
             "elaborate_seconds": result.elaborate_seconds,
@@ -173,7 +186,7 @@ def _table(outcome: Outcome) -> Table:
     table.add_row("program", size or "-")
     fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
     table.add_row("policy", f"{fetch}{request.policy}, prediction {config.prediction}")
-    table.add_row("memory", f"{request.memory}, latency {request.latency}")
+    table.add_row("memory", memory_of(request))
     table.add_row("checked", checked if outcome.launch.size is not None or request.check else "exit code only")
     table.add_section()
     table.add_row("total cycles", f"{outcome.result.total_cycles}")
@@ -192,6 +205,11 @@ def _table(outcome: Outcome) -> Table:
         table.add_row("thread-instructions per cycle", f"{counters['committed_threads'] / cycles:.3f}")
         table.add_row("I-cache misses", str(counters["icache_misses"]))
         table.add_row("taken branches", str(counters["taken_branches"]))
+    if outcome.result.memory_statistics is not None:
+        table.add_section()
+        for name, value in outcome.result.memory_statistics.items():
+            shown = f"{value:.1f}" if isinstance(value, float) else str(value)
+            table.add_row(f"memory: {name.replace('_', ' ')}", shown)
     table.add_section()
     result = outcome.result
     table.add_row("simulation", f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s")

@@ -29,10 +29,13 @@ from .run_options import (
     CheckOption,
     LatencyOption,
     MaxCyclesOption,
+    MemoryClockOption,
     MemoryOption,
     SeedOption,
     SizeOption,
+    TimingOption,
     check_run_options,
+    memory_options,
 )
 from .schemes import check_scheme, coordinate
 
@@ -88,11 +91,13 @@ def run(
     issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
     fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
-    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32.")] = None,
+    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = None,
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
     latency: LatencyOption = 20,
+    timing: TimingOption = None,
+    memory_clock: MemoryClockOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
     check: CheckOption = False,
     dump: Annotated[
@@ -104,6 +109,7 @@ def run(
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
     scheme = check_scheme(mode, fetch, issue, prediction)
     check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
+    options = memory_options(memory, timing, memory_clock)
     config = coordinate(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
@@ -117,7 +123,7 @@ def run(
 
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency, seed=seed,
-        check=check, max_cycles=max_cycles,
+        memory_options=options, check=check, max_cycles=max_cycles,
     )
     with show_progress() as progress:
         result = backend.run(config, request, progress, _print_console)

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .errors import UsageError
 from .options import MAX_LATENCY, choose, positive, within
+
+if TYPE_CHECKING:
+    from sim.memory.models import MemoryOptions
 
 __all__ = [
     "CheckOption",
     "LatencyOption",
     "MaxCyclesOption",
+    "MemoryClockOption",
     "MemoryOption",
     "SeedOption",
     "SizeOption",
+    "TimingOption",
     "check_run_options",
+    "memory_options",
 ]
 
 #: The testbench counts cycles in 64 bits, and needs room above the last one.
 MAX_CYCLES = 2**62
-MEMORIES, LATER_MEMORIES = ("fixed", "random"), ("dram", "tdm")
-#: The SM has no FPU yet; the golden model executes the float32 kernels.
-TYPES, LATER_TYPES = ("int32",), ("float32",)
+MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
+#: Memory clocks a cycle of the SM.
+CLOCKS = (Fraction(1, 64), Fraction(64))
+TYPES = ("int32", "float32")
 
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
 MemoryOption = Annotated[
-    str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {' or '.join(MEMORIES)}.")
+    str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
 ]
-LatencyOption = Annotated[int, typer.Option("--latency", metavar="CYCLES", help="Memory latency.")]
+LatencyOption = Annotated[
+    int, typer.Option("--latency", metavar="CYCLES", help="Memory latency: of fixed memory, at most of random memory.")
+]
+TimingOption = Annotated[
+    str | None, typer.Option("--timing", metavar="NAME", help="DRAM timing of dram and tdm (docs/memory.md).")
+]
+MemoryClockOption = Annotated[
+    str | None,
+    typer.Option("--memory-clock", metavar="RATIO", help="Memory clocks a cycle, for dram and tdm: 1, 2, 3/2."),
+]
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
 
@@ -44,10 +62,43 @@ def check_run_options(
     UsageError
         Naming the option and what it may be.
     """
-    choose("--memory", memory, MEMORIES, LATER_MEMORIES)
+    choose("--memory", memory, MEMORIES)
     if dtype is not None:
-        choose("--type", dtype, TYPES, LATER_TYPES)
+        choose("--type", dtype, TYPES)
     within("--latency", latency, 1, MAX_LATENCY)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)
     positive("--size", size)
+
+
+def memory_options(memory: str, timing: str | None = None, clock: str | None = None) -> MemoryOptions:
+    """The memory model's options from what was given for it.
+
+    Raises
+    ------
+    UsageError
+        For a value that cannot be, or an option that this model does not have.
+    """
+    from sim.memory.dram.timing import TIMINGS
+    from sim.memory.models import MemoryOptions
+
+    values: dict[str, Any] = {}
+    for option, text in (("--timing", timing), ("--memory-clock", clock)):
+        if text is not None and memory not in DRAMS:
+            raise UsageError(f"{option} is for --memory {' and '.join(DRAMS)}, not for {memory}")
+    if timing is not None:
+        values["timing"] = choose("--timing", timing, TIMINGS)
+    if clock is not None:
+        values["clock"] = _ratio(clock)
+    return MemoryOptions(**values)
+
+
+def _ratio(text: str) -> Fraction:
+    first, last = CLOCKS
+    try:
+        ratio = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f"--memory-clock: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None
+    if not first <= ratio <= last:
+        raise UsageError(f"--memory-clock must be between {first} and {last}, not {text}")
+    return ratio

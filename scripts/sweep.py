@@ -14,15 +14,18 @@ from .errors import Exit
 from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, configure, json_target, listed
 from .outputs import write_json
 from .progress import Report, show_progress
-from .result import Outcome, print_outcome
+from .result import Outcome, memory_of, print_outcome
 from .run_options import (
     CheckOption,
     LatencyOption,
     MaxCyclesOption,
+    MemoryClockOption,
     MemoryOption,
     SeedOption,
     SizeOption,
+    TimingOption,
     check_run_options,
+    memory_options,
 )
 from .schemes import Scheme, coordinate, schemes
 
@@ -69,17 +72,20 @@ def sweep(
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None,
     prediction: Annotated[str, typer.Option(metavar="NAMES", help="not_taken, btfn; with commas.")] = "not_taken",
-    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32.")] = "int32",
+    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = "int32",
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
     latency: LatencyOption = 20,
+    timing: TimingOption = None,
+    memory_clock: MemoryClockOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
     check: CheckOption = False,
     json_file: JsonOption = None,
 ) -> int:
     """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
     check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
+    options = memory_options(memory, timing, memory_clock)
     asked = list(schemes(
         listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
         listed("--prediction", prediction),
@@ -96,7 +102,7 @@ def sweep(
             launch = backend.prepare(kernel, dtype, size, seed, config)
             request = RunRequest(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency,
-                seed=seed, check=check, max_cycles=max_cycles,
+                seed=seed, memory_options=options, check=check, max_cycles=max_cycles,
             )
             name = _title(scheme)
             result = backend.run(config, request, _named(name, progress), lambda line: None)
@@ -105,7 +111,7 @@ def sweep(
     # The table first: a file that cannot be written after all does not cost the results.
     if json_file is None or target is not None:
         Console().print(_table(f"{kernel} on {preset} ({base.warps} warps x {base.threads} threads), "
-                               f"size {outcomes[0].launch.size}, {memory} memory, latency {latency}", outcomes))
+                               f"size {outcomes[0].launch.size}, memory {memory_of(outcomes[0].request)}", outcomes))
     if json_file is not None:
         write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
     return max(outcome.exit_status for outcome in outcomes)

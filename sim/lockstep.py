@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hdl.config import FaultCause, SmConfig
+from hdl.config import SmConfig
 
 from .iss import Commit, Fault, Iss, IssError
 from .memory.store import SparseMemory
@@ -16,10 +16,6 @@ __all__ = ["LockStep", "Mismatch"]
 
 _HISTORY = 10
 _ALL_BITS = 0xFFFF_FFFF
-
-
-#: LOAD-FP, STORE-FP, the four fused operations and OP-FP (RISC-V unprivileged specification, table 24.1).
-FLOAT_OPCODES = frozenset({0x07, 0x27, 0x43, 0x47, 0x4B, 0x4F, 0x53})
 
 
 class Mismatch(Exception):
@@ -116,10 +112,6 @@ class LockStep:
 
     def _step(self, cycle: int, warp: int, pc: int, instruction: int) -> Commit:
         """The golden model's next instruction of the warp."""
-        if instruction & 0x7F in FLOAT_OPCODES and pc == self._iss.pc[warp]:
-            # The SM has no FPU yet: what the golden model could execute is an illegal instruction to it.
-            fault = Fault(FaultCause.ILLEGAL_INSTRUCTION, warp, pc, instruction)
-            return Commit(warp, pc, instruction, self._iss.mask_bits[warp], fault=fault)
         try:
             return self._iss.step(warp)
         except IssError as error:

@@ -62,7 +62,7 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         config=config, pages=pack_memory(memory), start_pc=request.launch.entry, arg=request.launch.argument_address,
         policy=config.policies.index(request.policy),
         fetch_policy=config.fetch_policies.index(request.fetch_policy) if request.fetch_policy else 0,
-        memory=request.memory, latency=request.latency,
+        memory=request.memory, latency=request.latency, memory_options=request.memory_options,
         seed=request.seed, check=request.check, trace=request.trace, max_cycles=request.max_cycles,
     )
 

@@ -13,6 +13,8 @@ from hdl.layouts.probe import STARVATION_CYCLES, StallReason
 
 from .iss import Fault
 from .kernel import Launch
+from .memory.dram.device import Command
+from .memory.models import MemoryOptions
 from .memory.store import PAGE_BYTES, SparseMemory
 
 __all__ = [
@@ -46,7 +48,8 @@ class Program(Protocol):
 class RunRequest:
     """One program and the way to run it.
 
-    ``latency`` (cycles) and ``seed`` are the memory model's (:func:`sim.memory.models.create_model`). ``check`` runs
+    ``latency`` (cycles), ``seed`` and ``memory_options`` are the memory model's
+    (:func:`sim.memory.models.create_model`). ``check`` runs
     the golden model in lock step. ``fetch_policy`` is that of the fetch scheduler, where there is one. ``trace``
     keeps a record of every cycle in :attr:`RunResult.events`.
     """
@@ -56,6 +59,7 @@ class RunRequest:
     memory: str = "fixed"
     latency: int = 20
     seed: int = 1
+    memory_options: MemoryOptions = field(default_factory=MemoryOptions)
     check: bool = False
     trace: bool = False
     max_cycles: int = DEFAULT_MAX_CYCLES
@@ -96,7 +100,10 @@ class RunResult:
     ``mismatch`` (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
     ``busy``. ``counters`` are those of :func:`hdl.layouts.probe.counters_layout` (``stalls`` by :class:`StallReason`
     name in lower case). ``events`` is what :func:`sim.runner_records.decode_records`
-    returns. ``cycles_per_second`` leaves building and the start of the process out.
+    returns. ``cycles_per_second`` leaves building and the start of the process out. ``memory_statistics`` is what the
+    memory model has counted (docs/memory.md), None if it does not count; ``memory_commands`` the commands that it gave,
+    if they were asked for. ``python_seconds`` is the part of ``sim_seconds`` that is not the simulated SM: the memory
+    model, lock step, and the switching between the simulator and Python.
     """
 
     status: str
@@ -111,7 +118,10 @@ class RunResult:
     console: str = ""
     events: np.ndarray | None = None
     checked: bool = False
+    memory_statistics: dict[str, int | float] | None = None
+    memory_commands: list[Command] | None = None
     sim_seconds: float = 0.0
+    python_seconds: float = 0.0
     build_seconds: float = 0.0
     elaborate_seconds: float = 0.0
 
@@ -134,6 +144,7 @@ class Job:
     memory: str
     latency: int
     seed: int
+    memory_options: MemoryOptions
     check: bool
     trace: bool
     max_cycles: int

@@ -21,6 +21,7 @@ from hdl.config import FaultCause
 from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout
 from sim.iss import Fault
 from sim.lockstep import LockStep, Mismatch
+from sim.memory.dram.device import Command
 from sim.memory.model import Console
 from sim.memory.models import create_model
 from sim.runner_records import decode_records, decode_words, status_layout
@@ -111,15 +112,18 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     memory = unpack_memory(job.config, job.pages)
     if checker is not None:
         checker.launch(memory.copy(), job.start_pc, job.arg)
-    model = create_model(job.memory, memory, console, latency=job.latency, seed=job.seed)
+    commands: list[Command] | None = [] if job.memory_options.commands else None
+    model = create_model(
+        job.memory, memory, console, latency=job.latency, seed=job.seed, options=job.memory_options,
+        tags=1 << job.config.mem_tag_bits, observer=None if commands is None else commands.append,
+    )
     observer = _Observer(job, checker)
     changed = ValueChange(dut.wake)
     started = time.perf_counter()
     box.launch(
-        start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
+        model, start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
         max_cycles=job.max_cycles, record_level=observer.level
     )
-    box.serve(model)
     while not box.finished and not observer.mismatches:
         await changed
         box.serve(model)
@@ -138,6 +142,8 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     return fields | {
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,
+        "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
+        "memory_commands": commands,
     }
 
 

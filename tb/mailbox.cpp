@@ -3,6 +3,7 @@
 // Everything wide crosses here as plain memory, so that Python neither reads nor writes signals; the one signal it
 // watches is top.wake. tb/mailbox.py mirrors these structures and compares mailbox_bytes() with its own size.
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 
@@ -31,7 +32,7 @@ struct Mailbox {
     uint64_t launch;  // 1: reset the SM and start a program; cleared when taken
     uint64_t start_pc, arg, policy, fetch_policy, max_cycles;
     uint64_t record_level;     // 0 no records, 1 cycles with an issue, writeback or store, 2 every cycle
-    uint64_t lookahead;        // a request may wait this long for Python: the memory model's smallest latency
+    uint64_t lookahead;        // a request may wait this long for Python: the memory model says how long it can
     uint64_t wake_cycle;       // wake Python at the end of this cycle at the latest
     uint64_t ready_from;       // the first cycle in which memory accepts another request
     uint64_t records;          // address of Python's record buffer
@@ -45,12 +46,33 @@ struct Mailbox {
     uint64_t record_count;  // reset to 0 by Python
     uint64_t request_given;
     uint64_t response_taken;
+    // Nanoseconds from the end of a cycle to the next, summed: over those in which Python was woken, and over samples
+    // of the others, which tell what of the former is the simulation's own. Reset to 0 by Python.
+    uint64_t wakes, wake_ns, samples, sample_ns;
     uint32_t status[kStatusWords];
     Request requests[kRing];
     Response responses[kRing];
 };
 
+constexpr uint64_t kSampleEvery = 256;  // cycles: the clock is not free
+
 Mailbox box;
+
+uint64_t nanoseconds() {
+    return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+// When a cycle ended from which the time to the next is measured; 0: it is not.
+uint64_t measured_from = 0;
+bool measures_wake = false;
+
+bool wake_after(uint64_t now) {
+    if (box.finished || now >= box.wake_cycle) return true;
+    if (box.record_level != 0 && box.record_count >= box.record_capacity) return true;
+    const uint64_t unread = box.request_given - box.request_taken;
+    if (unread == 0) return false;
+    return unread >= kRing || now - box.requests[box.request_taken % kRing].cycle + 1 >= box.lookahead;
+}
 
 }  // namespace
 
@@ -65,6 +87,7 @@ svBit mailbox_launch(
     if (!box.launch) return 0;
     box.launch = 0;
     box.finished = 0;
+    measured_from = 0;
     *start_pc = static_cast<int>(box.start_pc);
     *arg = static_cast<int>(box.arg);
     *policy = static_cast<int>(box.policy);
@@ -77,6 +100,12 @@ svBit mailbox_launch(
 // What memory does in this cycle: bit 0 it accepts a request, bit 1 a response is due.
 int mailbox_drive(int64_t cycle) {
     const auto now = static_cast<uint64_t>(cycle);
+    if (measured_from != 0) {
+        const uint64_t passed = nanoseconds() - measured_from;
+        (measures_wake ? box.wakes : box.samples) += 1;
+        (measures_wake ? box.wake_ns : box.sample_ns) += passed;
+        measured_from = 0;
+    }
     const bool ready = now >= box.ready_from && box.request_given - box.request_taken < kRing;
     const bool due = box.response_given != box.response_taken && box.responses[box.response_taken % kRing].due <= now;
     return (ready ? 1 : 0) | (due ? 2 : 0);
@@ -115,11 +144,9 @@ void mailbox_finish(const svBitVecVal *status, int words) {
 svBit mailbox_end_cycle(int64_t cycle) {
     const auto now = static_cast<uint64_t>(cycle);
     box.cycle = now;
-    if (box.finished || now >= box.wake_cycle) return 1;
-    if (box.record_level != 0 && box.record_count >= box.record_capacity) return 1;
-    const uint64_t unread = box.request_given - box.request_taken;
-    if (unread == 0) return 0;
-    return unread >= kRing || now - box.requests[box.request_taken % kRing].cycle + 1 >= box.lookahead;
+    measures_wake = wake_after(now);
+    measured_from = measures_wake || now % kSampleEvery == 0 ? nanoseconds() : 0;
+    return measures_wake;
 }
 
 }  // extern "C"

@@ -31,7 +31,8 @@ class _Fields(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in (
             "launch", "start_pc", "arg", "policy", "fetch_policy", "max_cycles", "record_level", "lookahead",
             "wake_cycle", "ready_from", "records", "record_capacity", "record_words", "request_taken", "response_given",
-            "cycle", "finished", "record_count", "request_given", "response_taken",
+            "cycle", "finished", "record_count", "request_given", "response_taken", "wakes", "wake_ns", "samples",
+            "sample_ns",
         )),
         ("status", ctypes.c_uint32 * _STATUS_WORDS),
         ("requests", ctypes.c_uint8 * (_RING * _REQUEST.size)),
@@ -57,9 +58,9 @@ class Mailbox:
         self.fields.record_capacity = len(self._records)
         self.fields.record_words = words
 
-    def launch(self, *, start_pc: int, arg: int, policy: int, fetch_policy: int, max_cycles: int,
+    def launch(self, model: MemoryModel, *, start_pc: int, arg: int, policy: int, fetch_policy: int, max_cycles: int,
                record_level: int) -> None:
-        """Reset the SM and start a program; ``record_level`` 0 none, 1 cycles with an event, 2 every cycle."""
+        """Reset the SM and start a program on ``model``; ``record_level`` 0 none, 1 cycles with an event, 2 all."""
         fields = self.fields
         fields.start_pc, fields.arg = start_pc, arg
         fields.policy, fields.fetch_policy = policy, fetch_policy
@@ -67,9 +68,9 @@ class Mailbox:
         fields.request_taken = fields.request_given
         fields.response_given = fields.response_taken
         fields.record_count = 0
-        fields.wake_cycle = _NEVER
-        fields.ready_from = 0
+        fields.wakes = fields.wake_ns = fields.samples = fields.sample_ns = 0
         fields.finished = 0
+        self._attend(model)
         fields.launch = 1
 
     @property
@@ -106,10 +107,24 @@ class Mailbox:
         fields.response_given = index
         if index - fields.response_taken > _RING:
             raise RuntimeError("more responses than the SM has memory tags")
+        self._attend(model)
+
+    def _attend(self, model: MemoryModel) -> None:
+        """Tell the simulation when the model has to be looked at again, and what it accepts until then."""
+        fields = self.fields
         due = model.next_due
-        fields.lookahead = lookahead
+        # One request a cycle: while the first may wait no longer than there is room, all that are accepted have room.
+        fields.lookahead = min(model.lookahead, model.room)
         fields.wake_cycle = _NEVER if due is None else due - 1
         fields.ready_from = model.ready_from
+
+    @property
+    def python_seconds(self) -> float:
+        """The time that Python and the switching to it have taken since the launch, the simulation's own taken out."""
+        fields = self.fields
+        if fields.samples == 0:
+            return fields.wake_ns / 1e9
+        return max(0.0, (fields.wake_ns - fields.wakes * fields.sample_ns / fields.samples) / 1e9)
 
     @property
     def records_due(self) -> bool:

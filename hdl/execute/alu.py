@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import OP_BITS, AluOp
+from ..lib.shared import share
 from .lanes import unit_ports
 
 __all__ = ["AluLane", "AluUnit"]
@@ -87,7 +88,7 @@ class AluUnit(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = AluLane()
+            lane = share(m, platform, f"lane{i}", AluLane)
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.op.eq(self.op),

@@ -1,35 +1,50 @@
 """The per-lane units of fixed latency, and the choice of the result that is written."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..isa.ops import Unit
+from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.execute import operands_layout
 from .alu import AluUnit
 from .div import DivUnit
+from .fpu.convert import FcvtUnit
+from .fpu.divide import FdivUnit
+from .fpu.fma import FmaUnit
+from .fpu.misc import FmiscUnit
 from .mul import MulUnit
 
 __all__ = ["ComputeUnits"]
 
+_UNITS = {
+    Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit,
+    Unit.FMA: FmaUnit, Unit.FCVT: FcvtUnit, Unit.FDIV: FdivUnit, Unit.FMISC: FmiscUnit,
+}
+
 
 class ComputeUnits(wiring.Component):
-    """ALU, multiplier and divider over all lanes.
+    """The integer and floating-point units over all lanes.
 
     ``x`` in stage X (cycle t+2) starts the unit that the instruction names. In its cycle W = t+2+latency,
     ``write_unit`` chooses the result: ``result``, combinational. For the other units it is ``scalar``, the same for
-    all lanes, the lane number added where ``add_lane``.
+    all lanes, the lane number added where ``add_lane``. ``rm``: the rounding mode of ``x``, resolved; ``flags``: what
+    the active lanes of the instruction behind ``result`` raise, 0 for a unit that is not of the FPU.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
             "x": In(operands_layout(config)),
+            "rm": In(3),
             "write_unit": In(Unit),
             "scalar": In(32),
             "add_lane": In(1),
             "result": Out(data.ArrayLayout(32, config.threads)),
+            "flags": Out(5),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -37,7 +52,7 @@ class ComputeUnits(wiring.Component):
         config = self._config
         x = self.x
         decoded = x.entry.decoded
-        units = {Unit.ALU: AluUnit(config), Unit.MUL: MulUnit(config), Unit.DIV: DivUnit(config)}
+        units = {unit: make(config) for unit, make in _UNITS.items()}
         a = Signal(data.ArrayLayout(32, config.threads))
         b = Signal(data.ArrayLayout(32, config.threads))
         for lane in range(config.threads):
@@ -54,13 +69,19 @@ class ComputeUnits(wiring.Component):
                 component.a.eq(a),
                 component.b.eq(b),
             ]
-        self._choose(m, {unit: component.result for unit, component in units.items()})
+        for unit in FLOAT_UNITS:
+            m.d.comb += units[unit].rm.eq(self.rm)
+        m.d.comb += units[Unit.FMA].c.eq(x.rs3)
+        self._choose(m, units)
         return m
 
-    def _choose(self, m: Module, results: dict[Unit, data.View]) -> None:
+    def _choose(self, m: Module, units: dict[Unit, wiring.Component]) -> None:
         lanes = [self.scalar | Mux(self.add_lane, lane, 0) for lane in range(self._config.threads)]
         m.d.comb += self.result.eq(Cat(lane[:32] for lane in lanes))
         with m.Switch(self.write_unit):
-            for unit, result in results.items():
+            for unit, component in units.items():
                 with m.Case(unit):
-                    m.d.comb += self.result.eq(result)
+                    m.d.comb += self.result.eq(component.result)
+                    if unit in FLOAT_UNITS:
+                        flags = [component.flags[lane] for lane in range(self._config.threads)]
+                        m.d.comb += self.flags.eq(reduce(or_, flags))

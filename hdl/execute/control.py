@@ -1,11 +1,11 @@
-"""Everything that is decided once for a warp: branches, SIMT control, CSRs, system instructions and their faults."""
+"""What is decided once for a warp: branches, SIMT control, CSRs, rounding modes, system instructions, their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
-from ..isa.ops import BranchOp, SystemOp, Unit
+from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.execute import fault_layout, operands_layout
 from ..layouts.probe import counters_layout
@@ -16,11 +16,13 @@ from .simt.control import SimtControl
 
 __all__ = ["RESOLVE", "ControlUnit"]
 
+#: ``rm`` of an instruction that takes its rounding mode from frm; 5 and 6 are reserved (RISC-V, chapter F).
+_DYNAMIC, _LAST_MODE = 7, 4
+
 #: R: cycles from the selection of a branch or SIMT instruction to its resolution (design.md section 3).
 RESOLVE = 3
 
 _SYSTEM_FAULTS = {
-    SystemOp.ILLEGAL: FaultCause.ILLEGAL_INSTRUCTION,
     SystemOp.ECALL: FaultCause.ENVIRONMENT_CALL,
     SystemOp.EBREAK: FaultCause.BREAKPOINT,
     SystemOp.FETCH_FAULT: FaultCause.FETCH_ACCESS,
@@ -36,6 +38,8 @@ class ControlUnit(wiring.Component):
     - ``activation``: warps that start (launch and wspawn). ``invalidate``: fence.i in X.
     - ``fault_valid`` and ``fault`` in t+2, combinational: the instruction changes nothing.
     - ``result`` in t+3 (W): the value for rd, the lane number added where ``add_lane``.
+    - ``rm`` in t+2, combinational: the rounding mode of an instruction of the FPU; a reserved one is a fault.
+      ``raise_valid``, ``raised_warp``, ``raised``: flags for fcsr (:class:`hdl.execute.csr.CsrUnit`).
     - ``taken``: x goes on elsewhere than at pc + 4, or fetches anew (for the counters). ``retired``:
       thread-instructions that x completes.
 
@@ -61,6 +65,8 @@ class ControlUnit(wiring.Component):
             "fault": Out(fault_layout(config)),
             "result": Out(32),
             "add_lane": Out(1),
+            "rm": Out(3),
+            "raise_valid": In(1), "raised_warp": In(config.warp_bits), "raised": In(5),
             "taken": Out(1),
             "retired": Out(range(config.threads + 1)),
         })
@@ -93,6 +99,8 @@ class ControlUnit(wiring.Component):
                     self._finish_csr(m, csr)
                 with m.Case(Unit.SYSTEM):
                     self._system(m)
+                with m.Case(*FLOAT_UNITS):
+                    self._round(m)
         self._resolve(m, simt)
         lanes = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
         m.d.comb += self.retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0))
@@ -128,6 +136,8 @@ class ControlUnit(wiring.Component):
             csr.use_imm.eq(x.entry.decoded.use_imm), csr.immediate.eq(x.entry.decoded.imm),
             csr.rs1.eq(x.rs1[0]), csr.warp.eq(x.warp), csr.mask.eq(x.mask),
             csr.active.eq(self.active), csr.retired.eq(self.retired), csr.counters.eq(self.counters),
+            csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
+            self.rm.eq(Mux(x.entry.decoded.rm == _DYNAMIC, csr.frm, x.entry.decoded.rm)),
             self.region.eq(csr.region),
         ]
         return csr
@@ -186,16 +196,28 @@ class ControlUnit(wiring.Component):
                 self.fault.address.eq(self.x.entry.decoded.imm[:12]),
             ]
 
+    def _round(self, m: Module) -> None:
+        """An instruction that rounds needs a mode that exists; the others have 0 there."""
+        with m.If(self.rm > _LAST_MODE):
+            self._illegal(m)
+
+    def _illegal(self, m: Module) -> None:
+        m.d.comb += [
+            self.fault_valid.eq(1),
+            self.fault.cause.eq(FaultCause.ILLEGAL_INSTRUCTION),
+            self.fault.address.eq(self.x.entry.instruction),
+        ]
+
     def _system(self, m: Module) -> None:
         entry = self.x.entry
         with m.Switch(entry.decoded.op):
             for op, cause in _SYSTEM_FAULTS.items():
                 with m.Case(op):
                     m.d.comb += [self.fault_valid.eq(1), self.fault.cause.eq(cause)]
-                    if op is SystemOp.ILLEGAL:
-                        m.d.comb += self.fault.address.eq(entry.instruction)
                     if op is SystemOp.FETCH_FAULT:
                         m.d.comb += self.fault.address.eq(entry.pc)
+            with m.Case(SystemOp.ILLEGAL):
+                self._illegal(m)
             with m.Case(SystemOp.FENCE_I):
                 m.d.comb += [
                     self.invalidate.eq(1), self._redirect.eq(1), self._jumps.eq(1), self._target.eq(entry.pc + 4),

@@ -26,7 +26,9 @@ class CsrUnit(wiring.Component):
     ``rs1`` is lane 0's. ``unknown``: the number does not exist, or it is read-only and the instruction writes it;
     then nothing changes. ``retired`` thread-instructions are added to minstret. ``start`` (launch) sets mscratch to
     ``argument`` and clears mcycle and minstret; fcsr and mregion are cleared by reset. ``region`` is bit 0 of
-    mregion.
+    mregion. ``frm``: rounding mode of ``warp``, as instructions before this cycle have left it. ``raised`` flags are
+    ORed into fflags of ``raised_warp`` in a cycle with ``raise_valid``, which may not be one in which that warp writes
+    them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -48,6 +50,10 @@ class CsrUnit(wiring.Component):
             "add_lane": Out(1),
             "unknown": Out(1),
             "region": Out(1),
+            "frm": Out(3),
+            "raise_valid": In(1),
+            "raised_warp": In(config.warp_bits),
+            "raised": In(5),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -78,6 +84,10 @@ class CsrUnit(wiring.Component):
                 m.d.comb += written.eq(self.value & ~operand)
             with m.Default():
                 m.d.comb += written.eq(operand)
+        m.d.comb += self.frm.eq(fcsr[self.warp][5:])
+        for w, register in enumerate(fcsr):
+            with m.If(self.raise_valid & (self.raised_warp == w)):
+                m.d.sync += register[:5].eq(register[:5] | self.raised)
         with m.If(self.valid & ~self.unknown & writes):
             self._write(m, number, written, fcsr, scratch)
         with m.If(self.start):

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import DivOp
+from ..lib.shared import share
 from .lanes import unit_ports
 
 __all__ = ["DivLane", "DivUnit"]
@@ -108,7 +109,7 @@ class DivUnit(wiring.Component):
             m.d.sync += left.eq(left - 1)
 
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = DivLane()
+            lane = share(m, platform, f"lane{i}", DivLane)
             m.d.comb += [
                 lane.start.eq(self.valid & self.mask[i]),
                 lane.step.eq(step & live[i]),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import MulOp
+from ..lib.shared import share
 from .lanes import unit_ports
 
 __all__ = ["MulLane", "MulUnit"]
@@ -83,7 +84,7 @@ class MulUnit(wiring.Component):
         for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
             m.d.sync += after.eq(before)
         for i in range(self._config.threads):
-            m.submodules[f"lane{i}"] = lane = MulLane(stages=stages)
+            lane = share(m, platform, f"lane{i}", MulLane, stages=stages)
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.advance.eq(Cat(mask[i] for mask in masks)),

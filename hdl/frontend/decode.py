@@ -30,15 +30,12 @@ class Decoder(wiring.Component):
 
     Parameters
     ----------
-    fpu : bool
-        Without it every instruction of F, ``flw`` and ``fsw`` included, is illegal.
     prediction : Prediction
         What ``predicted`` says.
     """
 
-    def __init__(self, *, fpu: bool = False, prediction: Prediction = Prediction.NOT_TAKEN):
+    def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN):
         self._follows = prediction is Prediction.BTFN
-        self._rows = tuple(row for row in INSTRUCTIONS if fpu or not row.fp)
         super().__init__({
             "instruction": In(32),
             "fetch_error": In(1),
@@ -51,11 +48,11 @@ class Decoder(wiring.Component):
         word = Signal(32)
         m.d.comb += word.eq(Mux(self.fetch_error, 0, self.instruction))
 
-        match = _match_rows(m, word, self._rows)
+        match = _match_rows(m, word)
 
         def where(condition: Callable[[Instruction], object]) -> Value:
             """1 iff the word is a row for which the condition holds."""
-            return _any(match[row.mnemonic] for row in self._rows if condition(row))
+            return _any(match[row.mnemonic] for row in INSTRUCTIONS if condition(row))
 
         known, jal, branch = Signal(), Signal(), Signal()
         out, info = self.decoded, self.decoded.info
@@ -101,11 +98,11 @@ def jump_offset(word: Value) -> Value:
     )
 
 
-def _match_rows(m: Module, word: Value, rows: tuple[Instruction, ...]) -> dict[str, Value]:
+def _match_rows(m: Module, word: Value) -> dict[str, Value]:
     """One bit a row, by mnemonic. Each field of the word is compared with each of its values once, for all rows."""
     compared: dict[tuple[int, int, int], Signal] = {}
     match = {}
-    for row in rows:
+    for row in INSTRUCTIONS:
         parts = []
         for low, high in ((0, 7), (7, 12), (12, 15), (15, 20), (20, 25), (25, 32)):
             used = [bit for bit in range(low, high) if row.mask >> bit & 1]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from amaranth.lib import enum
 
 __all__ = [
-    "OP_BITS", "STORE_BIT",
-    "AluOp", "BranchOp", "CsrOp", "DivOp", "FpuOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit",
+    "FLOAT_UNITS", "OP_BITS", "STORE_BIT",
+    "AluOp", "BranchOp", "CsrOp", "DivOp", "FcvtOp", "FdivOp", "FmaOp", "FmiscOp", "LsuOp", "MulOp", "SimtOp",
+    "SystemOp", "Unit",
 ]
 
 #: Bits of the ``op`` field: the widest enum below.
@@ -31,7 +32,14 @@ class Unit(enum.Enum, shape=4):
     CSR = 5
     SIMT = 6
     SYSTEM = 7
-    FPU = 8
+    FMA = 8
+    FCVT = 9
+    FDIV = 10
+    FMISC = 11
+
+
+#: The units of the FPU. What they execute raises flags, so it takes a writeback slot even where rd is x0.
+FLOAT_UNITS = (Unit.FMA, Unit.FCVT, Unit.FDIV, Unit.FMISC)
 
 
 class AluOp(enum.Enum, shape=OP_BITS):
@@ -126,8 +134,8 @@ class SystemOp(enum.Enum, shape=OP_BITS):
     FENCE_I = 6
 
 
-class FpuOp(enum.Enum, shape=OP_BITS):
-    """RV32F; decoded, and a fault until the FPU is there."""
+class FmaOp(enum.Enum, shape=OP_BITS):
+    """RV32F additions and multiplications: a * b + c with signs, or with a factor or an addend that is not there."""
 
     FMADD = 0
     FMSUB = 1
@@ -136,20 +144,35 @@ class FpuOp(enum.Enum, shape=OP_BITS):
     FADD = 4
     FSUB = 5
     FMUL = 6
-    FDIV = 7
-    FSQRT = 8
-    FSGNJ = 9
-    FSGNJN = 10
-    FSGNJX = 11
-    FMIN = 12
-    FMAX = 13
-    FCVT_W_S = 14
-    FCVT_WU_S = 15
-    FMV_X_W = 16
-    FEQ = 17
-    FLT = 18
-    FLE = 19
-    FCLASS = 20
-    FCVT_S_W = 21
-    FCVT_S_WU = 22
-    FMV_W_X = 23
+
+
+class FcvtOp(enum.Enum, shape=OP_BITS):
+    """``fcvt.<to>.<from>``. Bit 0: the integer is unsigned; bit 1: it is the source."""
+
+    W_S = 0
+    WU_S = 1
+    S_W = 2
+    S_WU = 3
+
+
+class FdivOp(enum.Enum, shape=OP_BITS):
+    """What takes many steps."""
+
+    FDIV = 0
+    FSQRT = 1
+
+
+class FmiscOp(enum.Enum, shape=OP_BITS):
+    """What needs no rounding."""
+
+    FSGNJ = 0
+    FSGNJN = 1
+    FSGNJX = 2
+    FMIN = 3
+    FMAX = 4
+    FEQ = 5
+    FLT = 6
+    FLE = 7
+    FCLASS = 8
+    FMV_X_W = 9
+    FMV_W_X = 10

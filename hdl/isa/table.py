@@ -13,11 +13,28 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from .ops import AluOp, BranchOp, CsrOp, DivOp, FpuOp, LsuOp, MulOp, SimtOp, SystemOp, Unit
+from .ops import (
+    AluOp,
+    BranchOp,
+    CsrOp,
+    DivOp,
+    FcvtOp,
+    FdivOp,
+    FmaOp,
+    FmiscOp,
+    LsuOp,
+    MulOp,
+    SimtOp,
+    SystemOp,
+    Unit,
+)
 
 __all__ = ["INSTRUCTIONS", "ImmFormat", "Instruction", "Op", "RegFile"]
 
-Op = AluOp | BranchOp | CsrOp | DivOp | FpuOp | LsuOp | MulOp | SimtOp | SystemOp
+FloatOp = FmaOp | FcvtOp | FdivOp | FmiscOp
+Op = AluOp | BranchOp | CsrOp | DivOp | LsuOp | MulOp | SimtOp | SystemOp | FloatOp
+
+_FLOAT_UNITS: dict[type, Unit] = {FmaOp: Unit.FMA, FcvtOp: Unit.FCVT, FdivOp: Unit.FDIV, FmiscOp: Unit.FMISC}
 
 
 class RegFile(enum.Enum):
@@ -58,6 +75,7 @@ class Instruction:
     - LSU: a is the base, imm the offset, b the store data. A store's rs2 may be a floating-point register.
     - CSR: a is rs1, or the rs1 field is the operand itself (``use_imm``).
     - SIMT: a, b are rs1, rs2.
+    - FMA, FCVT, FDIV, FMISC: a, b, c are rs1, rs2, rs3; an addition has its addend in b.
     """
 
     mnemonic: str
@@ -78,7 +96,7 @@ class Instruction:
     fence: bool = False
     #: Bits 14..12 are a rounding mode.
     rm: bool = False
-    #: Belongs to F: illegal in an SM without FPU.
+    #: Belongs to F.
     fp: bool = False
 
 
@@ -139,18 +157,18 @@ def _simt(mnemonic: str, op: SimtOp, *, rd: RegFile | None = None, rs2: RegFile 
                        unit=Unit.SIMT, op=op, rd=rd, rs1=_X, rs2=rs2, imm=imm, control=True)
 
 
-def _fused(mnemonic: str, opcode: int, op: FpuOp) -> Instruction:
+def _fused(mnemonic: str, opcode: int, op: FmaOp) -> Instruction:
     """An R4 instruction; bits 26..25 are the format, 0 for single precision."""
-    return Instruction(mnemonic=mnemonic, mask=_OPCODE | 0x0600_0000, match=_match(opcode), unit=Unit.FPU, op=op,
+    return Instruction(mnemonic=mnemonic, mask=_OPCODE | 0x0600_0000, match=_match(opcode), unit=Unit.FMA, op=op,
                        rd=_F, rs1=_F, rs2=_F, rs3=_F, rm=True, fp=True)
 
 
-def _float(mnemonic: str, funct7: int, op: FpuOp, *, funct3: int | None = None, rs2_field: int | None = None,
+def _float(mnemonic: str, funct7: int, op: FloatOp, *, funct3: int | None = None, rs2_field: int | None = None,
            rd: RegFile = _F, rs1: RegFile = _F) -> Instruction:
     """An OP-FP instruction: without ``funct3`` it has a rounding mode there, with ``rs2_field`` no second operand."""
     mask = _OPCODE | _FUNCT7 | (0 if funct3 is None else _FUNCT3) | (0 if rs2_field is None else _RS2)
     return Instruction(mnemonic=mnemonic, mask=mask, match=_match(0x53, funct3 or 0, funct7, rs2_field or 0),
-                       unit=Unit.FPU, op=op, rd=rd, rs1=rs1, rs2=_F if rs2_field is None else None,
+                       unit=_FLOAT_UNITS[type(op)], op=op, rd=rd, rs1=rs1, rs2=_F if rs2_field is None else None,
                        rm=funct3 is None, fp=True)
 
 
@@ -241,30 +259,30 @@ _SIMT = (
 _RV32F = (
     _load("flw", LsuOp.LW, fp=True),
     _store("fsw", LsuOp.SW, fp=True),
-    _fused("fmadd.s", 0x43, FpuOp.FMADD),
-    _fused("fmsub.s", 0x47, FpuOp.FMSUB),
-    _fused("fnmsub.s", 0x4B, FpuOp.FNMSUB),
-    _fused("fnmadd.s", 0x4F, FpuOp.FNMADD),
-    _float("fadd.s", 0x00, FpuOp.FADD),
-    _float("fsub.s", 0x04, FpuOp.FSUB),
-    _float("fmul.s", 0x08, FpuOp.FMUL),
-    _float("fdiv.s", 0x0C, FpuOp.FDIV),
-    _float("fsqrt.s", 0x2C, FpuOp.FSQRT, rs2_field=0),
-    _float("fsgnj.s", 0x10, FpuOp.FSGNJ, funct3=0),
-    _float("fsgnjn.s", 0x10, FpuOp.FSGNJN, funct3=1),
-    _float("fsgnjx.s", 0x10, FpuOp.FSGNJX, funct3=2),
-    _float("fmin.s", 0x14, FpuOp.FMIN, funct3=0),
-    _float("fmax.s", 0x14, FpuOp.FMAX, funct3=1),
-    _float("fcvt.w.s", 0x60, FpuOp.FCVT_W_S, rs2_field=0, rd=_X),
-    _float("fcvt.wu.s", 0x60, FpuOp.FCVT_WU_S, rs2_field=1, rd=_X),
-    _float("fmv.x.w", 0x70, FpuOp.FMV_X_W, funct3=0, rs2_field=0, rd=_X),
-    _float("feq.s", 0x50, FpuOp.FEQ, funct3=2, rd=_X),
-    _float("flt.s", 0x50, FpuOp.FLT, funct3=1, rd=_X),
-    _float("fle.s", 0x50, FpuOp.FLE, funct3=0, rd=_X),
-    _float("fclass.s", 0x70, FpuOp.FCLASS, funct3=1, rs2_field=0, rd=_X),
-    _float("fcvt.s.w", 0x68, FpuOp.FCVT_S_W, rs2_field=0, rs1=_X),
-    _float("fcvt.s.wu", 0x68, FpuOp.FCVT_S_WU, rs2_field=1, rs1=_X),
-    _float("fmv.w.x", 0x78, FpuOp.FMV_W_X, funct3=0, rs2_field=0, rs1=_X),
+    _fused("fmadd.s", 0x43, FmaOp.FMADD),
+    _fused("fmsub.s", 0x47, FmaOp.FMSUB),
+    _fused("fnmsub.s", 0x4B, FmaOp.FNMSUB),
+    _fused("fnmadd.s", 0x4F, FmaOp.FNMADD),
+    _float("fadd.s", 0x00, FmaOp.FADD),
+    _float("fsub.s", 0x04, FmaOp.FSUB),
+    _float("fmul.s", 0x08, FmaOp.FMUL),
+    _float("fdiv.s", 0x0C, FdivOp.FDIV),
+    _float("fsqrt.s", 0x2C, FdivOp.FSQRT, rs2_field=0),
+    _float("fsgnj.s", 0x10, FmiscOp.FSGNJ, funct3=0),
+    _float("fsgnjn.s", 0x10, FmiscOp.FSGNJN, funct3=1),
+    _float("fsgnjx.s", 0x10, FmiscOp.FSGNJX, funct3=2),
+    _float("fmin.s", 0x14, FmiscOp.FMIN, funct3=0),
+    _float("fmax.s", 0x14, FmiscOp.FMAX, funct3=1),
+    _float("fcvt.w.s", 0x60, FcvtOp.W_S, rs2_field=0, rd=_X),
+    _float("fcvt.wu.s", 0x60, FcvtOp.WU_S, rs2_field=1, rd=_X),
+    _float("fmv.x.w", 0x70, FmiscOp.FMV_X_W, funct3=0, rs2_field=0, rd=_X),
+    _float("feq.s", 0x50, FmiscOp.FEQ, funct3=2, rd=_X),
+    _float("flt.s", 0x50, FmiscOp.FLT, funct3=1, rd=_X),
+    _float("fle.s", 0x50, FmiscOp.FLE, funct3=0, rd=_X),
+    _float("fclass.s", 0x70, FmiscOp.FCLASS, funct3=1, rs2_field=0, rd=_X),
+    _float("fcvt.s.w", 0x68, FcvtOp.S_W, rs2_field=0, rs1=_X),
+    _float("fcvt.s.wu", 0x68, FcvtOp.S_WU, rs2_field=1, rs1=_X),
+    _float("fmv.w.x", 0x78, FmiscOp.FMV_W_X, funct3=0, rs2_field=0, rs1=_X),
 )
 
 #: Every instruction that the SM knows.

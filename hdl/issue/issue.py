@@ -1,6 +1,6 @@
 """The issue side of the SM: readiness, operands, and the writeback port."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -10,7 +10,7 @@ from ..layouts.decoded import BufferEntry, IssueInfo
 from ..layouts.execute import operands_layout, writeback_layout
 from .operands import OperandStage
 from .scoreboard import Scoreboard
-from .writeback import WritebackSchedule, WritebackStage
+from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot, unit_latencies
 
 __all__ = ["IssueStage"]
 
@@ -21,7 +21,8 @@ class IssueStage(wiring.Component):
     Cycle t: ``heads`` in, ``ready`` and ``reason`` out, ``select*`` in, ``lsu_take*`` out for a load or store. t+1:
     ``entry`` in, ``reading_warp`` out. t+2: ``operands`` out, ``kill`` in (the instruction in X faults and writes
     nothing). ``halt`` (the SM has stopped at a fault): what comes to X is cancelled, ``lsu_cancel`` for a load or
-    store. In W, two cycles and the unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out.
+    store. In W, two cycles and the unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out; for an
+    instruction of the FPU ``flags_valid`` and ``flags_warp`` out, too.
     ``load``: results of the LSU, taken into free slots. A dependent instruction can be selected in W: the overhead
     over the latency is 2 cycles, always. ``clash`` may never be 1. ``busy``: an instruction, or a result still to be
     written, is in here.
@@ -50,6 +51,8 @@ class IssueStage(wiring.Component):
             "load": In(stream.Signature(writeback_layout(config))),
             "write_unit": Out(Unit),
             "result": In(data.ArrayLayout(32, config.threads)),
+            "flags_valid": Out(1),
+            "flags_warp": Out(config.warp_bits),
             "write_valid": Out(1),
             "write": Out(writeback_layout(config)),
             "clash": Out(1),
@@ -79,8 +82,10 @@ class IssueStage(wiring.Component):
         """Cycle t: the selected instruction claims its destination, its writeback slot and its unit."""
         info = self.select_info
         writes = issued & info.writes_rd
+        flags_only = issued & takes_slot(info) & ~info.writes_rd
         is_lsu = info.unit == Unit.LSU
-        free = {Unit.DIV: self._divider_free(m, issued & (info.unit == Unit.DIV)), Unit.LSU: self.lsu_ready}
+        free = {unit: self._unit_free(m, unit, issued & (info.unit == unit)) for unit in UNPIPELINED}
+        free[Unit.LSU] = self.lsu_ready
         m.d.comb += [
             scoreboard.heads.eq(self.heads),
             scoreboard.unit_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
@@ -91,15 +96,16 @@ class IssueStage(wiring.Component):
             scoreboard.claim.eq(Mux(writes, self.select, 0)),
             scoreboard.claim_register.eq(info.rd),
             scoreboard.claim_load.eq(is_lsu),
-            schedule.reserve.eq(writes & ~is_lsu),
+            scoreboard.claim_flags.eq(Mux(flags_only, self.select, 0)),
+            schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
             schedule.reserve_unit.eq(info.unit),
             self.lsu_take.eq(issued & is_lsu),
         ]
 
-    def _divider_free(self, m: Module, selected: Signal) -> Signal:
-        """The divider takes the next operation as many cycles after the last one as it works on it."""
-        latency = self._config.latency_div
-        left = Signal(range(latency))
+    def _unit_free(self, m: Module, unit: Unit, selected: Value) -> Value:
+        """A unit that is not pipelined takes the next operation as many cycles after the last as it works on it."""
+        latency = unit_latencies(self._config)[unit]
+        left = Signal(range(latency), name=f"{unit.name.lower()}_left")
         with m.If(selected):
             m.d.sync += left.eq(latency - 1)
         with m.Elif(left != 0):
@@ -118,9 +124,10 @@ class IssueStage(wiring.Component):
             self.operands.eq(x),
             operands.halt.eq(self.halt),
             self.lsu_cancel.eq(operands.cancelled & (info.unit == Unit.LSU)),
-            schedule.execute.eq((x.valid | operands.cancelled) & info.writes_rd),
+            schedule.execute.eq((x.valid | operands.cancelled) & takes_slot(info)),
             schedule.execute_meta.warp.eq(x.warp),
             schedule.execute_meta.rd.eq(info.rd),
+            schedule.execute_meta.writes.eq(info.writes_rd),
             schedule.execute_meta.mask.eq(x.mask),
             schedule.execute_meta.kill.eq(self.kill | operands.cancelled),
             schedule.execute_meta.unit.eq(info.unit),
@@ -137,7 +144,10 @@ class IssueStage(wiring.Component):
             writeback.scheduled_meta.eq(schedule.write_meta),
             self.write_unit.eq(schedule.write_meta.unit),
             writeback.result.eq(self.result),
+            self.flags_valid.eq(writeback.flags_valid),
+            self.flags_warp.eq(writeback.flags_warp),
             scoreboard.release.eq(writeback.release),
+            scoreboard.release_flags.eq(writeback.release_flags),
             scoreboard.release_warp.eq(writeback.release_warp),
             scoreboard.release_register.eq(writeback.release_register),
             self.write_valid.eq(writeback.write_valid),

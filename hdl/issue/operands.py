@@ -67,5 +67,6 @@ class OperandStage(wiring.Component):
             self.operands.entry.eq(entry),
             self.operands.rs1.eq(registers.rs1),
             self.operands.rs2.eq(registers.rs2),
+            self.operands.rs3.eq(registers.rs3),
         ]
         return m

@@ -16,8 +16,9 @@ __all__ = ["RegisterFile"]
 class RegisterFile(wiring.Component):
     """Integer and floating-point registers of every warp, one word per lane.
 
-    Read: ``warp`` and ``decoded`` in cycle t+1 (stage R); ``rs1`` and ``rs2`` in t+2. A source that the instruction
-    does not use, x0 included, reads 0. Write: ``write`` in cycle c is visible to a read addressed in c+1. Registers
+    Read: ``warp`` and ``decoded`` in cycle t+1 (stage R); ``rs1``, ``rs2`` and ``rs3`` in t+2. A first or second source
+    that the instruction does not use, x0 included, reads 0; the third, which few instructions have, then stays what it
+    was, so that nothing behind it toggles. Write: ``write`` in cycle c is visible to a read addressed in c+1. Registers
     are not reset (in simulation and on an FPGA they start as 0).
     """
 
@@ -29,6 +30,7 @@ class RegisterFile(wiring.Component):
             "decoded": In(Decoded),
             "rs1": Out(lanes),
             "rs2": Out(lanes),
+            "rs3": Out(lanes),
             "write_valid": In(1),
             "write": In(writeback_layout(config)),
         })
@@ -54,4 +56,10 @@ class RegisterFile(wiring.Component):
                 read.en.eq(1),
                 out.eq(read.data),
             ]
+        read = registers.read_port()
+        m.d.comb += [
+            read.addr.eq(Cat(info.rs3, self.warp)),
+            read.en.eq(info.use_rs3),
+            self.rs3.eq(read.data),
+        ]
         return m

@@ -50,7 +50,10 @@ def writeback_layout(config: SmConfig) -> data.StructLayout:
 
 
 def operands_layout(config: SmConfig) -> data.StructLayout:
-    """An instruction in stage X, two cycles after its selection. ``valid`` is clear for NOPs; unused sources are 0."""
+    """An instruction in stage X, two cycles after its selection. ``valid`` is clear for NOPs.
+
+    Unused sources are 0, but for ``rs3``, which then means nothing.
+    """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({
         "valid": 1,
@@ -59,4 +62,5 @@ def operands_layout(config: SmConfig) -> data.StructLayout:
         "entry": BufferEntry,
         "rs1": lanes,
         "rs2": lanes,
+        "rs3": lanes,
     })

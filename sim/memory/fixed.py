@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .model import Console, MemoryModel
+from .model import Console, LatencyModel
 from .store import SparseMemory
 
 __all__ = ["FixedMemory"]
 
 
-class FixedMemory(MemoryModel):
+class FixedMemory(LatencyModel):
     """Every request takes ``latency`` cycles; one is accepted in every cycle."""
 
     def __init__(self, memory: SparseMemory, console: Console | None = None, *, latency: int) -> None:

@@ -15,9 +15,11 @@ from hdl.config import MemoryMap
 
 from .store import AccessError, SparseMemory
 
-__all__ = ["Completion", "Console", "MemoryModel"]
+__all__ = ["UNLIMITED", "Completion", "Console", "LatencyModel", "MemoryModel"]
 
 LINE_BYTES = 64
+#: More requests than any port can have under way.
+UNLIMITED = 1 << 30
 _NO_DATA = bytes(LINE_BYTES)
 
 
@@ -67,8 +69,13 @@ class MemoryModel(ABC):
     """Memory behind the SM's port.
 
     A request accepted in cycle c with latency L is due in cycle c + L: its response can be presented from that cycle
-    on (L = 1: in the next cycle). A write becomes visible, and a read takes its data, in the cycle in which it is due;
-    in one cycle in the order of tags. An access outside memory is answered with an error and changes nothing.
+    on (L = 1: in the next cycle). A write becomes visible, and a read takes its data, in the cycle in which it is due.
+    An access outside memory is answered with an error and changes nothing.
+
+    Who owns the clock calls, in the order of cycles: :meth:`request` for what was accepted, in order, then
+    :meth:`complete`. He may be late with both: a request may be handed over up to ``min(lookahead, room)`` cycles
+    after it was accepted, and the answers of complete(now + lookahead) are due after now. So a model decides at
+    complete(until) only what no request accepted after ``until - lookahead`` can change; all that it returns is final.
 
     Attributes
     ----------
@@ -77,27 +84,82 @@ class MemoryModel(ABC):
         change any more by requests accepted after ``now``.
     ready_from
         The first cycle in which the model accepts another request; looked at after every call of :meth:`request`.
+    room
+        How many requests the model accepts from ``ready_from`` on without being looked at again, at least 1.
     """
 
     lookahead: int = 1
     ready_from: int = 0
+    room: int = UNLIMITED
 
     def __init__(self, memory: SparseMemory, console: Console | None = None) -> None:
         self.memory = memory
         self.console = console
-        self._pending: list[tuple[int, int, int, bool, int, bytes]] = []
 
     @abstractmethod
-    def due(self, cycle: int, line: int, write: bool) -> int:
-        """The cycle in which a request accepted in ``cycle`` is due: at least ``cycle + lookahead``."""
-
     def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:
         """Take a request that was accepted in ``cycle`` (not below that of the request before it).
 
         ``line`` is the byte address divided by 64; ``byte_mask`` (bit i: byte i) and ``data`` (64 bytes) count for
         writes.
         """
-        heapq.heappush(self._pending, (self.due(cycle, line, write), tag, line, write, byte_mask, data))
+
+    @property
+    @abstractmethod
+    def next_due(self) -> int | None:
+        """A cycle before which nothing completes unless more is requested; None if nothing is pending.
+
+        It is that of the next completion where the model knows it, and is above ``until`` of the last
+        :meth:`complete`.
+        """
+
+    @abstractmethod
+    def complete(self, until: int) -> list[Completion]:
+        """Carry out, in order, everything that is due in cycle ``until`` or before."""
+
+    def statistics(self, cycle: int) -> dict[str, int | float] | None:
+        """What the model has counted up to ``cycle``, of which everything due was completed; None if it counts nothing.
+
+        See docs/memory.md for the names.
+        """
+        return None
+
+    def _perform(
+        self, due: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes, fails: bool = False
+    ) -> Completion:
+        """Carry out one request now; with ``fails`` it is answered like an access outside memory."""
+        if fails:
+            return Completion(due, tag, True, _NO_DATA)
+        try:
+            if not write:
+                return Completion(due, tag, False, self.memory.read_line(line * LINE_BYTES))
+            self.memory.write_line(line * LINE_BYTES, data, byte_mask)
+        except AccessError:
+            return Completion(due, tag, True, _NO_DATA)
+        if self.console is not None and line == self.console.line:
+            self.console.store(byte_mask, data)
+        return Completion(due, tag, False, _NO_DATA)
+
+
+class LatencyModel(MemoryModel):
+    """A model that knows a request's latency when it takes it. What is due in one cycle goes in the order of tags."""
+
+    def __init__(self, memory: SparseMemory, console: Console | None = None) -> None:
+        super().__init__(memory, console)
+        self._pending: list[tuple[int, int, int, bool, int, bytes, bool]] = []
+
+    @abstractmethod
+    def due(self, cycle: int, line: int, write: bool) -> int:
+        """The cycle in which a request accepted in ``cycle`` is due: at least ``cycle + lookahead``."""
+
+    def fails(self) -> bool:
+        """Whether the request at hand is to be answered with an error, whatever its address."""
+        return False
+
+    def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:
+        """See :class:`MemoryModel`."""
+        due = self.due(cycle, line, write)
+        heapq.heappush(self._pending, (due, tag, line, write, byte_mask, data, self.fails()))
 
     @property
     def next_due(self) -> int | None:
@@ -105,24 +167,9 @@ class MemoryModel(ABC):
         return self._pending[0][0] if self._pending else None
 
     def complete(self, until: int) -> list[Completion]:
-        """Carry out, in order, everything that is due in cycle ``until`` or before."""
+        """See :class:`MemoryModel`."""
         pending = self._pending
         done = []
         while pending and pending[0][0] <= until:
-            due, tag, line, write, byte_mask, data = heapq.heappop(pending)
-            error = False
-            try:
-                if write:
-                    self._write(line, byte_mask, data)
-                    data = _NO_DATA
-                else:
-                    data = self.memory.read_line(line * LINE_BYTES)
-            except AccessError:
-                error, data = True, _NO_DATA
-            done.append(Completion(due, tag, error, data))
+            done.append(self._perform(*heapq.heappop(pending)))
         return done
-
-    def _write(self, line: int, byte_mask: int, data: bytes) -> None:
-        self.memory.write_line(line * LINE_BYTES, data, byte_mask)
-        if self.console is not None and line == self.console.line:
-            self.console.store(byte_mask, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from .model import Console, MemoryModel
+from .model import Console, LatencyModel
 from .store import SparseMemory
 
 __all__ = ["RandomMemory"]
@@ -14,7 +14,7 @@ _PAUSE_ONE_IN = 4
 _LONGEST_PAUSE = 12
 
 
-class RandomMemory(MemoryModel):
+class RandomMemory(LatencyModel):
     """Each request takes 1 to ``latency`` cycles, all equally likely: later ones overtake earlier ones.
 
     The same seed and requests give the same answers.

@@ -22,6 +22,7 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 
 from hdl.config import SmConfig
+from hdl.lib.collector import collector_paused
 
 from ..build import Progress, cache_folder, locked
 from . import report
@@ -141,7 +142,8 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> dict[
 def _rtlil(unit: wiring.Component, open_ports: frozenset[str]) -> str:
     wrapper = Registered(unit, open_ports)
     # Without source positions: the text, and so the cache's key, is then the same in every checkout.
-    return rtlil.convert(wrapper, name=_TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
+    with collector_paused():
+        return rtlil.convert(wrapper, name=_TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
 
 
 def synthesize(

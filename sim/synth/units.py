@@ -14,6 +14,10 @@ from hdl.config import SmConfig
 from hdl.execute.alu import AluUnit
 from hdl.execute.control import ControlUnit
 from hdl.execute.div import DivUnit
+from hdl.execute.fpu.convert import FcvtUnit
+from hdl.execute.fpu.divide import FdivUnit
+from hdl.execute.fpu.fma import FmaUnit
+from hdl.execute.fpu.misc import FmiscUnit
 from hdl.execute.mul import MulUnit
 from hdl.frontend.buffers import InstructionBuffers
 from hdl.frontend.decode import Decoder
@@ -104,6 +108,10 @@ UNITS: dict[str, UnitEntry] = {
     "alu": UnitEntry("the integer unit, all lanes", AluUnit),
     "mul": UnitEntry("the multiplier, all lanes", MulUnit),
     "div": UnitEntry("the divider, all lanes", DivUnit),
+    "fma": UnitEntry("floating-point additions and multiplications, all lanes", FmaUnit),
+    "fcvt": UnitEntry("floating-point conversions, all lanes", FcvtUnit),
+    "fdiv": UnitEntry("floating-point division and square root, all lanes", FdivUnit),
+    "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
     "sm": UnitEntry("the whole SM", Sm),

@@ -24,6 +24,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from hdl.config import Coordination, Prediction, SmConfig
+from hdl.lib.collector import collector_paused
 from sim.build import cache_folder
 
 from .induction import step_queries, trace_query, trace_values, unproved
@@ -104,9 +105,10 @@ class Proof:
 
 def problem(case: Case, *, lemmas: bool = True) -> Problem:
     """The property of ``case``; without ``lemmas`` only itself, for a search that is no induction."""
-    model = Model(case.config(), lemmas=lemmas)
-    PROPERTIES[case.property](model)
-    text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
+    with collector_paused():
+        model = Model(case.config(), lemmas=lemmas)
+        PROPERTIES[case.property](model)
+        text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     return Problem(case.property, text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
 
 

@@ -31,8 +31,11 @@ BAD = [
     ("latency_alu", 2, "must be 1"), ("latency_csr", 0, "must be 1"), ("latency_simt", 2, "must be 1"),
     ("latency_mul", 1, "between 2 and 8"), ("latency_mul", 9, "between 2 and 8"),
     ("latency_div", 33, "between 34 and 40"), ("latency_div", 41, "between 34 and 40"),
-    ("latency_fma", 0, "between 1 and 40"), ("latency_fcvt", 41, "between 1 and 40"),
-    ("latency_fdiv", 0, "between 1 and 40"), ("latency_fmisc", -1, "between 1 and 40"),
+    ("latency_fma", 0, "between 4 and 8"), ("latency_fma", 3, "between 4 and 8"),
+    ("latency_fma", 9, "between 4 and 8"), ("latency_fcvt", 4, "between 5 and 8"),
+    ("latency_fcvt", 9, "between 5 and 8"), ("latency_fdiv", 15, "between 16 and 40"),
+    ("latency_fdiv", 41, "between 16 and 40"), ("latency_fmisc", 1, "between 2 and 8"),
+    ("latency_fmisc", 9, "between 2 and 8"), ("latency_fmisc", -1, "between 2 and 8"),
     ("cores", 0, "at least 1"), ("fetch_policies", ("lrr",), "empty"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
 ]
@@ -41,10 +44,11 @@ BAD = [
 GOOD = [
     ("warps", 1), ("warps", 64), ("warps", 5), ("threads", 1), ("threads", 32), ("policies", ("gtlo",)),
     ("icache_ways", 1), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16), ("local_bytes", 16),
-    ("lsu_tags", 2), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1), ("dcache_mshrs", 1),
-    ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("lsu_tags", 64), ("latency_mul", 2),
-    ("latency_mul", 8), ("latency_div", 34),
-    ("latency_div", 40),
+    ("lsu_tags", 2), ("lsu_tags", 64), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1),
+    ("dcache_mshrs", 1), ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("latency_mul", 2),
+    ("latency_mul", 8), ("latency_div", 34), ("latency_div", 40), ("latency_fcvt", 5), ("latency_fcvt", 8),
+    ("latency_fdiv", 16), ("latency_fdiv", 40), ("latency_fmisc", 2), ("latency_fmisc", 8), ("latency_fma", 4),
+    ("latency_fma", 8),
 ]
 
 

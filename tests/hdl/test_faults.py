@@ -79,6 +79,29 @@ def test_execute_faults(word, cause, address):
     _expect_precise(run, at)
 
 
+@pytest.mark.parametrize("frm", [5, 6, 7])
+@pytest.mark.parametrize("make", [asm.fadd_s, asm.fdiv_s, asm.fmadd_s, asm.fsqrt_s, asm.fcvt_w_s, asm.fcvt_s_wu],
+                         ids=["fadd", "fdiv", "fmadd", "fsqrt", "fcvt.w", "fcvt.s"])
+def test_reserved_dynamic_rounding_mode(make, frm):
+    """Only where the instruction takes its mode from frm; the fault raises no flags and writes nothing."""
+    operands = {asm.fmadd_s: 4, asm.fsqrt_s: 2, asm.fcvt_w_s: 2, asm.fcvt_s_wu: 2}.get(make, 3)
+    p, at = _body(asm.csrrwi(0, 0x002, frm), make(*[9] * operands, 0), asm.fsgnj_s(9, 9, 9), make(*[8] * operands))
+    run = run_program(TINY, p)
+    _expect(run, FaultCause.ILLEGAL_INSTRUCTION, at, make(*[8] * operands))
+    _expect_precise(run, at)
+    assert run.register(32 + 8) == {}
+
+
+@pytest.mark.parametrize("mode", [5, 6])
+def test_reserved_static_rounding_mode(mode):
+    word = asm.fmul_s(8, 8, 8, mode)
+    p, at = _body(word)
+    run = run_program(TINY, p)
+    _expect(run, FaultCause.ILLEGAL_INSTRUCTION, at, word)
+    _expect_precise(run, at)
+    assert run.register(32 + 8) == {}
+
+
 @pytest.mark.parametrize("jump", ["jal", "jalr", "beq"])
 def test_misaligned_target(jump):
     """The fault belongs to the jump, which writes no link; a branch that is not taken has no target."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from hdl.isa.ops import BranchOp, Unit
+from hdl.isa.table import INSTRUCTIONS, RegFile
 from hdl.layouts.probe import StallReason
 from hdl.presets import BASE, TINY
 from sim import asm
@@ -17,6 +19,9 @@ from tests.hdl.sm_harness import START, Run, finish, run_program, spawn
 #: Cycles from a selection to the write of its result: the unit's latency and 2 (design.md section 4, defaults).
 OVERHEAD = 2
 ALU, MUL, DIV, CSR = 1, 4, 34, 1
+FMA, FCVT, FDIV, FMISC = 4, 5, 16, 2
+#: The first floating-point register, as the probe numbers it.
+F = 32
 
 #: rd, rs1, rs2 -> word, and the latency.
 PRODUCERS = {
@@ -27,6 +32,26 @@ PRODUCERS = {
     "csrr": (lambda rd, *_: asm.csrr(rd, 0xCC0), CSR),
     "csrrw": (lambda rd, rs1, _: asm.csrrw(rd, 0x340, rs1), CSR),
 }
+#: The same for the FPU: f8 or x8 of f5 and f6; whether rd is an integer register.
+FLOAT_PRODUCERS = {
+    "fadd": (asm.fadd_s, FMA, False), "fsub": (asm.fsub_s, FMA, False), "fmul": (asm.fmul_s, FMA, False),
+    "fmadd": (lambda rd, a, b: asm.fmadd_s(rd, a, b, a), FMA, False),
+    "fnmsub": (lambda rd, a, b: asm.fnmsub_s(rd, b, a, b), FMA, False),
+    "fcvt.w": (lambda rd, a, b: asm.fcvt_w_s(rd, a), FCVT, True),
+    "fcvt.wu": (lambda rd, a, b: asm.fcvt_wu_s(rd, b), FCVT, True),
+    "fcvt.s": (lambda rd, a, b: asm.fcvt_s_w(rd, a), FCVT, False),
+    "fdiv": (asm.fdiv_s, FDIV, False), "fsqrt": (lambda rd, a, b: asm.fsqrt_s(rd, a), FDIV, False),
+    "fmin": (asm.fmin_s, FMISC, False), "fsgnjx": (asm.fsgnjx_s, FMISC, False),
+    "flt": (asm.flt_s, FMISC, True), "feq": (asm.feq_s, FMISC, True),
+    "fclass": (lambda rd, a, b: asm.fclass_s(rd, b), FMISC, True),
+    "fmv.x": (lambda rd, a, b: asm.fmv_x_w(rd, a), FMISC, True),
+    "fmv.f": (lambda rd, a, b: asm.fmv_w_x(rd, a), FMISC, False),
+}
+#: Zeros, one, a subnormal, the largest, infinity, a quiet and a signalling NaN.
+FLOAT_OPERANDS = [
+    (0, 0x8000_0000), (0x3F80_0000, 0x4040_0000), (0x0000_0001, 0x7F7F_FFFF), (0x7F80_0000, 0xFF80_0000),
+    (0x7FC0_0000, 0x7F80_0001),
+]
 OPERANDS = [(0, 0), (1, 0x8000_0000), (0xFFFF_FFFF, 0x8000_0000), (0x8000_0000, 0xFFFF_FFFF), (12345, 7)]
 
 
@@ -60,6 +85,59 @@ def test_dependent_distance(name):
         assert run.issued_at(at + 4) - t == latency + OVERHEAD, (a, b)
         assert [cycle for cycle, _ in run.writes(8)] == [t + latency + OVERHEAD]
         assert run.register(9)[0] == (run.register(8)[0] + 1) & 0xFFFF_FFFF
+
+
+def _with_floats(a: int, b: int) -> Program:
+    """f5 and x5 = a, f6 and x6 = b."""
+    p = Program()
+    p.add(*asm.li(5, a), *asm.li(6, b), asm.fmv_w_x(5, 5), asm.fmv_w_x(6, 6), asm.nop(), asm.nop())
+    return p
+
+
+@pytest.mark.parametrize("name", FLOAT_PRODUCERS)
+def test_dependent_distance_of_the_fpu(name):
+    """As above, for operands of every class."""
+    make, latency, to_int = FLOAT_PRODUCERS[name]
+    for a, b in FLOAT_OPERANDS:
+        p = _with_floats(a, b)
+        at = p.here
+        # fmv.w.x and fcvt.s.w read x5, whose number is f5's.
+        p.add(make(8, 5, 6), asm.addi(9, 8, 0) if to_int else asm.fmv_x_w(9, 8))
+        run = _alone(p)
+        t = run.issued_at(at)
+        assert run.issued_at(at + 4) - t == latency + OVERHEAD, (name, hex(a), hex(b))
+        rd = 8 if to_int else F + 8
+        assert [cycle for cycle, _ in run.writes(rd)] == [t + latency + OVERHEAD]
+        assert run.register(9) == run.register(rd) != {}
+
+
+@pytest.mark.parametrize("role", ["rs1", "rs2", "rs3", "store", "write"])
+@pytest.mark.parametrize("name", ["fmul", "fdiv", "fcvt.s"])
+def test_every_use_of_a_float_waits(name, role):
+    make, latency, _ = FLOAT_PRODUCERS[name]
+    p = _with_floats(0x3F80_0000, 0x4040_0000)
+    p.li(7, 0x10000)
+    consumer = {"rs1": asm.fmadd_s(9, 8, 5, 6), "rs2": asm.fmadd_s(9, 5, 8, 6), "rs3": asm.fmadd_s(9, 5, 6, 8),
+                "store": asm.fsw(8, 0, 7), "write": asm.fsgnj_s(8, 5, 5)}[role]
+    at = p.here
+    p.add(make(8, 5, 6), consumer)
+    run = _alone(p)
+    assert run.issued_at(at + 4) - run.issued_at(at) == latency + OVERHEAD
+    if role == "store":
+        assert run.memory.read_word(0x10000) == run.register(F + 8)[0]
+
+
+def test_a_loaded_float_is_usable_in_the_cycle_of_its_write():
+    p = Program()
+    p.li(5, 0x10000)
+    p.li(6, 0x4040_0000)
+    p.add(asm.sw(6, 4, 5))
+    at = p.here
+    p.add(asm.flw(8, 4, 5), asm.fadd_s(9, 8, 8))
+    run = _alone(p)
+    ((written, value),) = run.writes(F + 8)
+    assert run.issued_at(at + 4) == written and value == {0: 0x4040_0000}
+    assert run.register(F + 9) == {0: 0x40C0_0000}
 
 
 @pytest.mark.parametrize("name", ["add", "mul", "div"])
@@ -120,6 +198,45 @@ def test_independent_back_to_back(name):
     assert [run.issued_at(at + 4 * i) - run.issued_at(at) for i in range(4)] == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("name", [name for name, (_, latency, _) in FLOAT_PRODUCERS.items() if latency != FDIV])
+def test_independent_floats_back_to_back(name):
+    make, *_ = FLOAT_PRODUCERS[name]
+    p = _with_floats(0x3F80_0000, 0x4040_0000)
+    at = p.here
+    p.add(*[make(8 + i, 5, 6) for i in range(4)])
+    run = _alone(p)
+    assert [run.issued_at(at + 4 * i) - run.issued_at(at) for i in range(4)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("first", ["fdiv", "fsqrt"])
+@pytest.mark.parametrize("second", ["fdiv", "fsqrt"])
+def test_float_divider_blocks_only_its_class(first, second):
+    """The integer divider goes on beside it, and the other way round."""
+    p = _with_floats(0x3F80_0000, 0x4040_0000)
+    at = p.here
+    p.add(FLOAT_PRODUCERS[first][0](8, 5, 6), asm.div(8, 5, 6), asm.fmul_s(9, 5, 6), asm.flt_s(9, 5, 6),
+          FLOAT_PRODUCERS[second][0](10, 6, 5), asm.rem(10, 5, 6))
+    run = _alone(p)
+    t = run.issued_at(at)
+    assert [run.issued_at(at + 4 * i) - t for i in range(6)] == [0, 1, 2, 3, FDIV, 1 + DIV]
+    assert {run.cycles[c].reasons[0] for c in range(t + 4, t + FDIV)} == {StallReason.UNIT}
+
+
+@pytest.mark.parametrize("name", ["fcvt.w", "fcvt.wu", "flt", "feq", "fclass", "fmv.x"])
+def test_x0_of_the_fpu_takes_a_slot_and_leaves_nothing(name):
+    """Nobody waits for x0: not a reader, not another writer; but fcsr waits for the flags, as many as there are."""
+    make, latency, _ = FLOAT_PRODUCERS[name]
+    p = _with_floats(0x7F80_0001, 0x7FC0_0000)
+    at = p.here
+    p.add(*[make(0, 5, 6)] * 3, asm.add(0, 0, 0), asm.csrr(10, 0x003))
+    run = _alone(p)
+    t = run.issued_at(at)
+    assert [run.issued_at(at + 4 * i) - t for i in range(5)] == [0, 1, 2, 3, 2 + latency + OVERHEAD]
+    assert run.writes(0) == []
+    # A signalling NaN in f5, a quiet one in f6: only what reads f5, or is a signalling comparison, raises NV.
+    assert run.register(10) == {0: 0 if name in ("fclass", "fmv.x") else 0x10}
+
+
 def test_divider_blocks_only_divisions():
     p = _with_operands(100, 7)
     at = p.here
@@ -152,6 +269,54 @@ def test_without_destination_no_slot_is_needed():
     assert run.writes(0) == []
 
 
+@pytest.mark.parametrize("name", FLOAT_PRODUCERS)
+def test_flags_are_there_for_the_next_access_to_fcsr(name):
+    """fcsr waits for the FPU, reads the flags of all lanes, and what is written then is not touched by older ones."""
+    make, latency, _ = FLOAT_PRODUCERS[name]
+    p = _with_floats(0x7F80_0001, 0x7F80_0001)
+    at = p.here
+    p.add(make(8, 5, 6), asm.csrrwi(9, 0x003, 0), asm.csrr(10, 0x001))
+    run = _alone(p)
+    t = run.issued_at(at)
+    assert run.issued_at(at + 4) - t == latency + OVERHEAD
+    quiet = name in ("fclass", "fmv.x", "fmv.f", "fsgnjx")
+    exact = 0x1 if name == "fcvt.s" else 0x10
+    assert run.register(9) == {0: 0 if quiet else exact}
+    assert run.register(10) == {0: 0}
+
+
+def test_an_instruction_behind_a_write_of_frm_rounds_with_it():
+    """1 + 2**-24: to nearest 1, upwards the next number."""
+    p = _with_floats(0x3F80_0000, 0x3380_0000)
+    p.add(asm.fadd_s(8, 5, 6), asm.csrrwi(0, 0x002, 3), asm.fadd_s(9, 5, 6), asm.fadd_s(10, 5, 6, 0))
+    run = _alone(p)
+    assert [run.register(F + rd)[0] for rd in (8, 9, 10)] == [0x3F80_0000, 0x3F80_0001, 0x3F80_0000]
+
+
+WRITERS = [row for row in INSTRUCTIONS if row.rd is RegFile.INT]
+
+
+@pytest.mark.parametrize("row", WRITERS, ids=lambda row: row.mnemonic)
+def test_x0_as_destination_leaves_nothing_pending(row):
+    """The access to fcsr waits until nothing of the warp is pending: a bit left behind would hold it for ever."""
+    p = _with_floats(0x3F80_0000, 0x4040_0000)
+    p.la(7, "next")
+    at = p.here
+    if row.op in (BranchOp.JAL, BranchOp.JALR):
+        p.add(asm.jal(0, 4) if row.op is BranchOp.JAL else asm.jalr(0, 7, 0))
+    else:
+        # Loads read the code, CSR instructions write mscratch; the second source is register 6.
+        free = {Unit.LSU: 7 << 15, Unit.CSR: 0x340 << 20 | 5 << 15}.get(row.unit, 5 << 15)
+        p.add(row.match | free | (6 << 20 if row.rs2 is not None else 0))
+    p.label("next")
+    p.add(asm.csrr(9, 0x003), asm.addi(10, 0, 1))
+    run = _alone(p)
+    assert run.ended and run.fault is None
+    assert run.writes(0) == []
+    assert [pc for _, pc in run.issues(0) if pc in (at, at + 4)] == [at, at + 4]
+    assert run.register(10) == {0: 1}
+
+
 @pytest.mark.parametrize("csr", [0x001, 0x002, 0x003])
 def test_fcsr_waits_for_everything_older(csr):
     p = _with_operands(100, 7)
@@ -172,6 +337,11 @@ class _Instruction:
 
 def _random_instruction(rng: random.Random) -> _Instruction:
     rd, a, b = rng.randrange(8, 14), rng.randrange(5, 14), rng.randrange(5, 14)
+    if rng.random() < 0.4:
+        name = rng.choice(("fadd", "fmul", "fdiv", "fcvt.w", "flt", "fmin", "fmv.x"))
+        make, latency, to_int = FLOAT_PRODUCERS[name]
+        sources = (F + a,) if name in ("fcvt.w", "fmv.x") else (F + a, F + b)
+        return _Instruction(make(rd, a, b), latency, rd if to_int else F + rd, sources)
     name = rng.choice(("add", "add", "add", "mul", "mul", "csr", "lui", "div"))
     if name == "csr":
         return _Instruction(asm.csrr(rd, 0xF14), CSR, rd, ())
@@ -182,18 +352,18 @@ def _random_instruction(rng: random.Random) -> _Instruction:
 
 
 class _Reference:
-    """Who is ready when, from the issue history alone: registers, the divider, the writeback port."""
+    """Who is ready when, from the issue history alone: registers, the dividers, the writeback port."""
 
     def __init__(self) -> None:
         self.written: dict[tuple[int, int], int] = {}
         self.slots: set[int] = set()
-        self.divider = 0
+        self.divider = {DIV: 0, FDIV: 0}
 
     def ready(self, cycle: int, warp: int, instruction: _Instruction) -> bool:
         registers = (*instruction.sources, instruction.rd)
         return (
             all(self.written.get((warp, r), 0) <= cycle for r in registers)
-            and (instruction.latency != DIV or self.divider <= cycle)
+            and self.divider.get(instruction.latency, 0) <= cycle
             and cycle + instruction.latency + OVERHEAD not in self.slots
         )
 
@@ -201,8 +371,8 @@ class _Reference:
         written = cycle + instruction.latency + OVERHEAD
         self.written[warp, instruction.rd] = written
         self.slots.add(written)
-        if instruction.latency == DIV:
-            self.divider = cycle + DIV
+        if instruction.latency in self.divider:
+            self.divider[instruction.latency] = cycle + instruction.latency
 
 
 def _check_readiness(run: Run, body: int, instructions: list[_Instruction]) -> int:

@@ -110,6 +110,21 @@ def test_bench_reports_medians(metronome, backend, monkeypatch):
     assert (figure["elaborate_seconds"], figure["build_seconds"]) == (4.0, 20.0)
     assert value["iss_instructions_per_second"] == 2e6
     assert [request.check for _, request in backend.runs] == [False] * 3
+    assert [request.memory for _, request in backend.runs] == ["fixed"] * 3
+
+
+def test_bench_of_another_kernel_and_memory(metronome, backend, monkeypatch):
+    prepare = backend.prepare
+    monkeypatch.setattr(backend, "prepare", lambda name, *values: prepare("psort", *values))
+    backend.update(python_seconds=0.2)
+    done = metronome("bench", "--kernel", "sgemm", "--memory", "dram", "--preset", "TINY", "--json", "-")
+    value = json.loads(done.out)
+    assert {name: value[name] for name in ("kernel", "memory", "latency")} == {
+        "kernel": "sgemm", "memory": "dram", "latency": None,
+    }
+    assert value["sizes"] == {"TINY": 16}
+    assert value["presets"]["TINY"]["python_share"] == pytest.approx(0.2 / 0.5)
+    assert {request.memory for _, request in backend.runs} == {"dram"}
 
 
 def test_bench_measures_every_preset_and_prints_a_table(metronome, backend):
@@ -146,7 +161,8 @@ def test_a_cold_bench_builds_in_an_empty_cache_and_leaves_the_other_alone(metron
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--preset", "HUGE"), ("--repeat", "0"), ("--latency", 2**64 - 1), ("--json", "missing/a")]
+    "arguments", [("--preset", "HUGE"), ("--repeat", "0"), ("--latency", 2**64 - 1), ("--json", "missing/a"),
+                  ("--memory", "core"), ("--kernel", "vecadd")]
 )
 def test_bench_refuses_bad_use(metronome, backend, arguments):
     done = metronome("bench", *arguments)

@@ -64,7 +64,7 @@ def run(capsys):
     return call
 
 
-@pytest.mark.parametrize("memory", ["fixed", "random"])
+@pytest.mark.parametrize("memory", ["fixed", "dram", "tdm", "random"])
 @pytest.mark.parametrize("policy", ["lrr", "gtlo"])
 def test_a_kernel_passes_in_lock_step(run, policy, memory):
     status, value, err = run("psort", "--size", 20, "--issue", policy, "--memory", memory, "--check")

@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+from fractions import Fraction
 
 import pytest
 
 from hdl.layouts.probe import StallReason
 from hdl.presets import BASE, MID, PAPER
+from sim.memory.models import MemoryOptions
 from sim.runner_types import WarpState
 
 #: design.md section 8, "JSON of a run".
@@ -35,6 +37,29 @@ def test_the_options_reach_the_simulator(metronome, backend):
     assert backend.prepared == [("psort", {"dtype": "int32", "size": 12, "seed": 5})]
     asked = (request.policy, request.memory, request.latency, request.seed, request.check, request.max_cycles)
     assert asked == ("gtlo", "random", 7, 5, True, 999)
+
+
+@pytest.mark.parametrize("memory", ["dram", "tdm"])
+def test_the_options_of_a_dram(metronome, backend, memory):
+    statistics = {"reads": 1234, "writes": 567, "latency_mean": 45.678}
+    backend.update(memory_statistics=statistics, python_seconds=0.125)
+    done = metronome("run", "psort", "--memory", memory, "--timing", "DDR4_3200AA", "--memory-clock", "3/2")
+    assert done.status == 0, done.err
+    assert f"{memory}, DDR4_3200AA, clock ratio 3/2" in done.out
+    assert {"1234", "567", "45.7"} <= set(done.out.split())
+    value = json.loads(metronome("run", "psort", "--memory", memory, "--memory-clock", "1.5", "--json", "-").out)
+    assert [request.memory_options for _, request in backend.runs] == [
+        MemoryOptions(timing="DDR4_3200AA", clock=Fraction(3, 2)), MemoryOptions(clock=Fraction(3, 2)),
+    ]
+    asked = {name: value["config"][name] for name in ("memory", "latency", "timing", "memory_clock")}
+    assert asked == {"memory": memory, "latency": None, "timing": "DDR4_2400R", "memory_clock": "3/2"}
+    assert (value["memory_statistics"], value["python_share"]) == (statistics, 0.25)
+
+
+def test_a_memory_that_is_no_dram(metronome):
+    value = json.loads(metronome("run", "psort", "--json", "-").out)
+    assert [value["config"][name] for name in ("latency", "timing", "memory_clock")] == [20, None, None]
+    assert value["memory_statistics"] is None
 
 
 def test_the_defaults(metronome, backend):
@@ -208,8 +233,12 @@ def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, fault
         ("psort", "--warps", "0"), ("psort", "--threads", "3"), ("psort", "--warps", "many"), ("psort", "--warps"),
         ("psort", "--preset", "HUGE"), ("psort", "--issue", "two_level"), ("psort", "--issue", ""),
         ("psort", "--mode", "else"), ("psort", "--mode", "baseline", "--fetch", "else"),
-        ("psort", "--fetch", "lrr"), ("psort", "--prediction", "gshare"), ("psort", "--memory", "dram"),
-        ("psort", "--memory", "tdm"), ("psort", "--memory", "core"), ("psort", "--type", "int8"),
+        ("psort", "--fetch", "lrr"), ("psort", "--prediction", "gshare"), ("psort", "--memory", "core"),
+        ("psort", "--timing", "DDR4_2400R"), ("psort", "--memory", "random", "--memory-clock", "2"),
+        ("psort", "--memory", "dram", "--timing", "DDR3"), ("psort", "--memory", "dram", "--memory-clock", "fast"),
+        ("psort", "--memory", "tdm", "--memory-clock", "0"), ("psort", "--memory", "tdm", "--memory-clock", "1/0"),
+        ("psort", "--memory", "dram", "--memory-clock", "65"), ("psort", "--memory", "dram", "--memory-clock", "-1"),
+        ("psort", "--type", "int8"),
         ("psort", "--size", "0"), ("psort", "--latency", "0"), ("psort", "--max-cycles", "-1"),
         ("psort", "--seed", "x"), ("psort", "--seed", "-1"), ("--elf", "there", "--seed", "-1"),
         ("psort", "--latency", 2**64 - 1), ("psort", "--max-cycles", 2**64), ("--elf", ""), ("--elf", "/dev/zero"),
@@ -293,11 +322,6 @@ def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
         "metronome: assertion: the buffer was empty",
         "metronome: differs from the golden model: cycle 12: warp 1, rd x5",
     ]
-
-
-def test_what_a_later_version_has_is_said_to_be_missing(metronome):
-    for arguments in (("--memory", "dram"), ("--memory", "tdm"), ("--type", "float32")):
-        assert "is not in this version" in metronome("run", "psort", *arguments).err
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [

@@ -79,10 +79,18 @@ def test_a_run_that_failed_is_no_reference(metronome, backend, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [
     ("--mode", "baseline,else"), ("--issue", "lrr,,gtlo"), ("--issue", "newest"), ("--fetch", "newest"),
-    ("--mode", "swas", "--fetch", "lrr"), ("--prediction", "gshare"), ("--memory", "dram"), ("--size", "0"),
+    ("--mode", "swas", "--fetch", "lrr"), ("--prediction", "gshare"), ("--memory", "core"), ("--size", "0"),
+    ("--timing", "DDR4_2400R"), ("--memory", "dram", "--memory-clock", "x"),
 ])
 def test_bad_use_is_one_line(metronome, backend, arguments):
     done = metronome("sweep", "psort", *arguments)
     assert done.status == 2
     assert len(done.err.splitlines()) == 1 and done.err.startswith("metronome: ")
     assert not backend.runs
+
+
+def test_every_run_has_the_memory_that_was_asked_for(metronome, backend):
+    done = metronome("sweep", "psort", "--memory", "dram", "--memory-clock", "2", "--mode", "swas")
+    assert done.status == 0, done.err
+    assert "dram, DDR4_2400R, clock ratio 2" in done.out
+    assert {(request.memory, request.memory_options.clock) for _, request in backend.runs} == {("dram", 2)}

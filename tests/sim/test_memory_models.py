@@ -1,15 +1,19 @@
 """The memory models without a simulator: when requests complete, in which order, and what they see."""
 
 import random
+from fractions import Fraction
 
 import pytest
 
 from hdl.config import MemoryMap
+from sim.memory.adversarial import AdversarialMemory
+from sim.memory.dram.model import DramMemory
 from sim.memory.fixed import FixedMemory
 from sim.memory.model import Completion, Console
-from sim.memory.models import create_model
+from sim.memory.models import MemoryOptions, create_model
 from sim.memory.random import RandomMemory
 from sim.memory.store import SparseMemory
+from sim.memory.tdm import TdmMemory
 
 LINE = 0x8000_0000 // 64
 ALL = (1 << 64) - 1
@@ -145,8 +149,28 @@ def test_console_ends_where_the_counters_begin():
 def test_create_model_by_name():
     assert isinstance(create_model("fixed", SparseMemory(), None, latency=3, seed=1), FixedMemory)
     assert isinstance(create_model("random", SparseMemory(), None, latency=3, seed=1), RandomMemory)
-    with pytest.raises(ValueError, match="memory must be one of fixed, random, not 'dram'"):
-        create_model("dram", SparseMemory(), None, latency=3, seed=1)
+    assert type(create_model("random", SparseMemory(), None, latency=3, seed=1)) is RandomMemory
+    assert isinstance(create_model("dram", SparseMemory(), None, latency=3, seed=1), DramMemory)
+    assert isinstance(create_model("tdm", SparseMemory(), None, latency=3, seed=1), TdmMemory)
+    adversarial = create_model(
+        "random", SparseMemory(), None, latency=3, seed=1, options=MemoryOptions(adversarial=True)
+    )
+    assert isinstance(adversarial, AdversarialMemory)
+    with pytest.raises(ValueError, match="memory must be one of fixed, dram, tdm, random, not 'core'"):
+        create_model("core", SparseMemory(), None, latency=3, seed=1)
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ({"timing": "DDR5"}, "timing must be one of DDR4_2400R, DDR4_2400R_JEDEC, DDR4_3200AA, not 'DDR5'"),
+    ({"clock": Fraction(0)}, "clock must be between 1/64 and 64, not 0"),
+    ({"queue_depth": 0}, "queue_depth must be at least 1, not 0"),
+    ({"mapping": "row bank"}, "the address mapping must name each of group, bank, column, row once, not 'row bank'"),
+    ({"error_probability": 1.5, "adversarial": True}, "error_probability must be between 0 and 1, not 1.5"),
+    ({"error_probability": 0.5}, "error_probability needs adversarial"),
+])
+def test_bad_options(values, text):
+    with pytest.raises(ValueError, match=text):
+        MemoryOptions(**values)
 
 
 @pytest.mark.parametrize("name", ["fixed", "random"])

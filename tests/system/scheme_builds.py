@@ -21,7 +21,7 @@ SCHEMES = {
 SIZES = {"TINY": (TINY, 11, 3, 30), "BASE": (BASE, 37, 6, 30), "MID": (MID, 133, 9, 20)}
 MATRIX_KERNELS = ("sgemm", "transpose")
 MEMORIES = [("fixed", 20, 1), ("random", 60, 2)]
-NAMES = [kernel.name for kernel in kernels() if "int32" in kernel.types]
+NAMES = [kernel.name for kernel in kernels()]
 
 #: What `make test` runs of BASE; the rest, and MID, are long.
 QUICK = {(Coordination.VORTEX, Prediction.NOT_TAKEN), (Coordination.BASELINE, Prediction.BTFN)}

@@ -1,4 +1,4 @@
-"""Every integer kernel on the RTL in lock step: presets, policies, memory models."""
+"""Every kernel on the RTL in lock step: presets, policies, memory models."""
 
 import itertools
 
@@ -14,18 +14,20 @@ SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
 PRESETS = {"TINY": TINY, "BASE": BASE, "MID": MID}
 MATRIX_KERNELS = ("sgemm", "transpose")
 MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60, seed) for seed in range(1, 6)]
-NAMES = [kernel.name for kernel in kernels() if "int32" in kernel.types]
+#: Floats are another path through the SM, not another one through memory: fewer.
+FLOAT_MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 1)]
+PROGRAMS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
 
 
 # One build a group: the processes of a parallel run do not wait for each other's.
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "dtype"), PROGRAMS)
 @pytest.mark.parametrize("preset", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PRESETS])
-def test_kernel_in_lock_step(preset, name):
-    """Each policy on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
+def test_kernel_in_lock_step(preset, name, dtype):
+    """Each policy; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
     config = PRESETS[preset]
     size = SIZES[preset][name in MATRIX_KERNELS]
-    combinations = list(itertools.product(config.policies, MEMORIES))
-    launches = [prepare(name, "int32", size, seed, config) for seed in range(len(combinations))]
+    combinations = list(itertools.product(config.policies, MEMORIES if dtype == "int32" else FLOAT_MEMORIES))
+    launches = [prepare(name, dtype, size, seed, config) for seed in range(len(combinations))]
     results = run_many(config, [
         RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True)
         for launch, (policy, (memory, latency, seed)) in zip(launches, combinations, strict=True)
@@ -39,10 +41,13 @@ def test_kernel_in_lock_step(preset, name):
 
 
 @pytest.mark.xdist_group("PAPER")
-@pytest.mark.parametrize(("name", "size"), [("vecadd", 1024), ("sgemm", 32), ("psort", 1024), ("diverge", 1024)])
-def test_kernel_at_the_papers_size(name, size):
+@pytest.mark.parametrize(("name", "dtype", "size"), [
+    ("vecadd", "int32", 1024), ("sgemm", "int32", 32), ("psort", "int32", 1024), ("diverge", "int32", 1024),
+    ("vecadd", "float32", 1024), ("saxpy", "float32", 1024), ("sgemm", "float32", 32), ("psort", "float32", 1024),
+])
+def test_kernel_at_the_papers_size(name, dtype, size):
     """32 warps of 32 threads, n = 1024."""
-    launch = prepare(name, "int32", size, 1, PAPER)
+    launch = prepare(name, dtype, size, 1, PAPER)
     (result,) = run_many(PAPER, [RunRequest(launch=launch, policy="gtlrr", check=True)])
     assert not problems(result), problems(result)
     assert not launch.check(result.memory)

@@ -51,7 +51,7 @@ def requests_for(config, pairs, size):
         rng = random.Random(f"{SEED}/{number}")
         programs = [
             prepare(name, "int32", size, number, config),
-            RawProgram(RandomProgram(rng, config, floats=False).program.assemble()),
+            RawProgram(RandomProgram(rng, config).program.assemble()),
             fencing(config.warps),
         ]
         for offset, program in enumerate(programs):

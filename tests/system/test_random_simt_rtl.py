@@ -18,7 +18,7 @@ def requests_for(config, count, seed):
     """``count`` random programs, each with a policy and a memory model of its own."""
     for number in range(count):
         rng = random.Random(f"{seed}/{config.warps}x{config.threads}/{number}")
-        program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=False).program
+        program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=rng.random() < 0.7).program
         memory, latency = rng.choice(MEMORIES)
         yield RunRequest(
             launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory,

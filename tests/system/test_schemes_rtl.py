@@ -13,6 +13,7 @@ from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, MEMORIES, NAMES, SIZES, build_of, builds
 
 SEED = 20261122
+TYPES = ("int32", "float32")
 
 
 def check_counters(what, config, counted):
@@ -30,15 +31,16 @@ def test_kernels_and_random_programs(preset, scheme, prediction):
     _, size, side, programs = SIZES[preset]
     config, pairs = build_of(preset, scheme, prediction)
     jobs = []
-    for name, (fetch, issue), (memory, latency, seed) in itertools.product(NAMES, pairs, MEMORIES):
-        launch = prepare(name, "int32", side if name in MATRIX_KERNELS else size, seed, config)
+    for name, (number, (fetch, issue)), (memory, latency, seed) in itertools.product(NAMES, enumerate(pairs), MEMORIES):
+        # Each kernel with each pair, once with integers and once with floats.
+        launch = prepare(name, TYPES[(number + seed) % 2], side if name in MATRIX_KERNELS else size, seed, config)
         jobs.append((launch, RunRequest(
             launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=True,
             max_cycles=2_000_000,
         )))
     for number in range(programs):
         rng = random.Random(f"{SEED}/{number}")
-        program = RawProgram(RandomProgram(rng, config, floats=False).program.assemble())
+        program = RawProgram(RandomProgram(rng, config).program.assemble())
         fetch, issue = pairs[number % len(pairs)]
         jobs.append((None, RunRequest(
             launch=program, policy=issue, fetch_policy=fetch, memory="random", latency=40, seed=number, check=True,

@@ -1,6 +1,7 @@
 """The harness end to end, Verilator and cocotb included, with a scripted stub in place of the SM."""
 
 import struct
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hdl.presets import TINY
 from sim import runner
 from sim.build import build
 from sim.iss import Fault
-from sim.memory.models import create_model
+from sim.memory.models import MemoryOptions, create_model
 from sim.memory.store import SparseMemory
 from sim.runner import RunRequest, SimulationError, run, run_many
 from sim.runner_process import messages
@@ -61,13 +62,16 @@ def stub_cycles(reads, model):
     """When the stub ends, by hand.
 
     One request at a time: two cycles from a response to the next request, four to the last one, two from its response
-    to the end.
+    to the end. The script, the lines from the argument upwards, and the exit code, which is written.
     """
     wanted = 1
-    for gap in [2] * reads + [4, 2]:
-        model.request(max(wanted, model.ready_from), 0, 0x8000_0000 // 64, False, 0, bytes(64))
-        wanted = model.next_due + gap
-        model.complete(model.next_due)
+    lines = [0x8000_0000 // 64, *(0x0001_0000 // 64 + number for number in range(reads)), 0x88 // 64]
+    for number, (line, gap) in enumerate(zip(lines, [2] * reads + [4, 2], strict=True)):
+        model.request(max(wanted, model.ready_from), 0, line, number > reads, 0, bytes(64))
+        done = []
+        while not done:  # next_due may be early
+            done = model.complete(model.next_due)
+        wanted = done[0].due + gap
     return wanted
 
 
@@ -75,14 +79,23 @@ def test_memory_latency_in_cycles():
     """Every response exactly when the model says, every pause of the model kept."""
     cases = [("fixed", latency, 1) for latency in (1, 2, 7, 100)]
     cases += [("random", latency, seed) for latency in (1, 2, 30) for seed in (1, 2)]
+    cases = [(*case, MemoryOptions()) for case in cases]
+    cases += [("random", latency, 1, MemoryOptions(adversarial=True)) for latency in (1, 500)]
+    cases += [
+        (name, 1, 1, MemoryOptions(clock=Fraction(clock), queue_depth=depth))
+        for name in ("dram", "tdm") for clock in ("1", "7/3", "1/2") for depth in (1, 32)
+    ]
     requests = [
-        request(Script(reads=60), memory=name, latency=latency, seed=seed, max_cycles=10_000)
-        for name, latency, seed in cases
+        request(
+            Script(reads=60), memory=name, latency=latency, seed=seed, memory_options=options, max_cycles=100_000
+        )
+        for name, latency, seed, options in cases
     ]
     results = run_many(TINY, requests, verilog=VERILOG)
-    for (name, latency, seed), result in zip(cases, results, strict=True):
-        expected = stub_cycles(60, create_model(name, SparseMemory(), None, latency=latency, seed=seed))
-        assert result.total_cycles == expected, f"{name}, latency {latency}, seed {seed}"
+    for (name, latency, seed, options), result in zip(cases, results, strict=True):
+        model = create_model(name, SparseMemory(), None, latency=latency, seed=seed, options=options)
+        assert result.total_cycles == stub_cycles(60, model), f"{name}, latency {latency}, seed {seed}, {options}"
+        assert 0 < result.python_seconds <= result.sim_seconds
 
 
 def test_fault():
@@ -154,7 +167,7 @@ def test_lock_step_stops_a_wrong_program():
 
 @pytest.mark.parametrize("values, text", [
     ({"policy": "round"}, "policy must be one of lrr, gtlrr, gtlo, not 'round'"),
-    ({"memory": "dram"}, "memory must be one of fixed, random, not 'dram'"),
+    ({"memory": "core"}, "memory must be one of fixed, dram, tdm, random, not 'core'"),
     ({"latency": 0}, "latency must be at least 1, not 0"),
     ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
 ])
@@ -166,7 +179,8 @@ def test_bad_request(values, text):
 def job(**values):
     return Job(**{
         "config": TINY, "pages": {}, "start_pc": 0x8000_0000, "arg": 0, "policy": 0, "fetch_policy": 0,
-        "memory": "fixed", "latency": 1, "seed": 1, "check": False, "trace": False, "max_cycles": 100,
+        "memory": "fixed", "latency": 1, "seed": 1, "memory_options": MemoryOptions(), "check": False, "trace": False,
+        "max_cycles": 100,
     } | values)
 
 

@@ -7,17 +7,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
 from hdl.execute.compute import ComputeUnits
-from hdl.isa.ops import AluOp, DivOp, MulOp, Unit
+from hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
 from hdl.presets import BASE, TINY
+from sim.iss import fp
 
 MASK32 = 0xFFFF_FFFF
 
-#: One or two operations of each unit: the units' own tests have them all.
-OPS: list[tuple[Unit, Any, Callable[[int, int], int]]] = [
+FLOATS = (Unit.FMA, Unit.FCVT, Unit.FDIV, Unit.FMISC)
+
+
+def _float(name: str, *operands: int, rm: int) -> tuple[int, int]:
+    """Result and flags of the golden model, which has been compared with SoftFloat."""
+    arrays = [np.array([value], np.uint32) for value in operands]
+    result, flags = getattr(fp, name)(*arrays, *([rm] if name in ("fma", "add", "div", "sqrt") else []))
+    return int(result[0]), int(flags[0])
+
+
+#: One or two operations of each unit: the units' own tests have them all. Floats take a, b, c and rm, and give flags.
+OPS: list[tuple[Unit, Any, Callable[..., Any]]] = [
     (Unit.ALU, AluOp.ADD, lambda a, b: a + b & MASK32),
     (Unit.ALU, AluOp.SUB, lambda a, b: a - b & MASK32),
     (Unit.ALU, AluOp.SLTU, lambda a, b: int(a < b)),
@@ -25,12 +37,19 @@ OPS: list[tuple[Unit, Any, Callable[[int, int], int]]] = [
     (Unit.MUL, MulOp.MULHU, lambda a, b: a * b >> 32),
     (Unit.DIV, DivOp.DIVU, lambda a, b: a // b if b else MASK32),
     (Unit.DIV, DivOp.REMU, lambda a, b: a % b if b else a),
+    (Unit.FMA, FmaOp.FMADD, lambda a, b, c, rm: _float("fma", a, b, c, rm=rm)),
+    (Unit.FMA, FmaOp.FADD, lambda a, b, c, rm: _float("add", a, b, rm=rm)),
+    (Unit.FCVT, FcvtOp.W_S, lambda a, b, c, rm: tuple(int(x[0]) for x in fp.to_int(np.array([a], "u4"), rm, True))),
+    (Unit.FDIV, FdivOp.FDIV, lambda a, b, c, rm: _float("div", a, b, rm=rm)),
+    (Unit.FDIV, FdivOp.FSQRT, lambda a, b, c, rm: _float("sqrt", a, rm=rm)),
+    (Unit.FMISC, FmiscOp.FLT, lambda a, b, c, rm: _float("lt", a, b, rm=rm)),
 ]
 
 
 def _operands(rng: random.Random, threads: int) -> dict[str, Any]:
     return {"rs1": [rng.getrandbits(32) for _ in range(threads)],
             "rs2": [rng.choice((rng.getrandbits(32), rng.randrange(9))) for _ in range(threads)],
+            "rs3": [rng.getrandbits(32) for _ in range(threads)], "rm": rng.randrange(5),
             "pc": rng.getrandbits(30) << 2, "imm": rng.getrandbits(32), "mask": rng.getrandbits(threads),
             "use_pc": rng.random() < 0.3, "use_imm": rng.random() < 0.3}
 
@@ -40,7 +59,8 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
     for port, value in (
         (dut.x.valid, valid), (dut.x.mask, o["mask"]), (dut.x.entry.pc, o["pc"]), (decoded.op, op.value),
         (decoded.imm, o["imm"]), (decoded.use_pc, o["use_pc"]), (decoded.use_imm, o["use_imm"]),
-        (decoded.info.unit, unit), (dut.x.rs1, o["rs1"]), (dut.x.rs2, o["rs2"]),
+        (decoded.info.unit, unit), (dut.x.rs1, o["rs1"]), (dut.x.rs2, o["rs2"]), (dut.x.rs3, o["rs3"]),
+        (dut.rm, o["rm"]),
     ):
         ctx.set(port, value)
 
@@ -49,33 +69,43 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
                          ids=["TINY", "BASE", "mul2-div36"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_results_in_their_cycles(config, seed):
-    """Random operations, one a cycle where the write port and the divider allow; each result latency cycles later."""
+    """Random operations, one a cycle where the write port and the dividers allow; each result latency cycles later."""
     rng = random.Random(seed)
-    latencies = {Unit.ALU: config.latency_alu, Unit.MUL: config.latency_mul, Unit.DIV: config.latency_div}
+    latencies = {Unit.ALU: config.latency_alu, Unit.MUL: config.latency_mul, Unit.DIV: config.latency_div,
+                 Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt, Unit.FDIV: config.latency_fdiv,
+                 Unit.FMISC: config.latency_fmisc}
     dut = ComputeUnits(config)
     checked = set()
 
     async def testbench(ctx: Any) -> None:
-        due: dict[int, tuple[Unit, list[int], int]] = {}
-        divider_free = 0
+        due: dict[int, tuple[Unit, list[Any], int]] = {}
+        free = {Unit.DIV: 0, Unit.FDIV: 0}
         for cycle in range(250):
             unit, op, reference = rng.choice(OPS)
             o = _operands(rng, config.threads)
             at = cycle + latencies[unit]
-            valid = at not in due and (unit is not Unit.DIV or cycle >= divider_free) and rng.random() < 0.9
+            valid = at not in due and cycle >= free.get(unit, 0) and rng.random() < 0.9
             _drive(ctx, dut, unit, op, o, valid)
             if valid:
-                divider_free = at if unit is Unit.DIV else divider_free
+                if unit in free:
+                    free[unit] = at
                 a = [o["pc"]] * config.threads if o["use_pc"] else o["rs1"]
                 b = [o["imm"]] * config.threads if o["use_imm"] else o["rs2"]
-                due[at] = (unit, [reference(x, y) for x, y in zip(a, b, strict=True)], o["mask"])
+                operands = zip(a, b, o["rs3"], strict=True)
+                expected = [reference(*abc, o["rm"]) if unit in FLOATS else reference(*abc[:2]) for abc in operands]
+                due[at] = (unit, expected, o["mask"])
             if cycle in due:
                 written, expected, mask = due[cycle]
                 ctx.set(dut.write_unit, written)
+                raised = 0
                 for lane in range(config.threads):
+                    if written in FLOATS and mask >> lane & 1:
+                        expected[lane], flags = expected[lane]
+                        raised |= flags
                     if mask >> lane & 1:
                         assert ctx.get(dut.result[lane]) == expected[lane], f"seed {seed}, cycle {cycle}, {written}"
                         checked.add(written)
+                assert ctx.get(dut.flags) == raised, f"seed {seed}, cycle {cycle}, {written}"
             await ctx.tick()
 
     sim = Simulator(dut)

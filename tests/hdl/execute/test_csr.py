@@ -163,7 +163,10 @@ class _Model:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_accesses(seed):
-    """csrrw, csrrs, csrrc and their immediate forms on what can be written, by all warps; mscratch is shared."""
+    """csrrw, csrrs, csrrc and their immediate forms on what can be written, by all warps; mscratch is shared.
+
+    In every cycle another warp may raise flags, the same one where it writes none.
+    """
     dut = CsrUnit(CONFIG)
     rng = random.Random(seed)
 
@@ -176,8 +179,13 @@ def test_random_accesses(seed):
             source, rs1, valid = rng.choice((0, rng.randrange(32))), rng.getrandbits(32), rng.random() < 0.9
             _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
             what = f"seed {seed}: {op} {number:#x} warp {warp} source {source} immediate {immediate} rs1 {rs1:#x}"
+            raises, flags, raised = rng.random() < 0.5, rng.getrandbits(5) & rng.getrandbits(5), rng.randrange(4)
+            raises &= raised != warp or number not in (FFLAGS, FRM, FCSR)
+            for port, value in ((dut.raise_valid, raises), (dut.raised, flags), (dut.raised_warp, raised)):
+                ctx.set(port, value)
             old = model.read(number, warp)
             assert ctx.get(dut.value) == old, what
+            assert ctx.get(dut.frm) == model.fcsr[warp] >> 5, what
             assert (ctx.get(dut.unknown), ctx.get(dut.add_lane)) == (0, 0), what
             assert ctx.get(dut.region) == model.region, what
             operand = source if immediate else rs1
@@ -185,6 +193,8 @@ def test_random_accesses(seed):
                 model.write(number, warp, operand)
             elif valid and source != 0:
                 model.write(number, warp, old | operand if op is CsrOp.RS else old & ~operand)
+            if raises:
+                model.fcsr[raised] |= flags
             await ctx.tick()
 
     _simulate(dut, testbench)

@@ -157,8 +157,10 @@ def op_fp(word: int, funct3: int, funct7: int) -> Expected | None:
         if not name or (funct5 in (0b11100, 0b11110) and rs2 != 0):
             return None
     full = name if name.startswith(("fmv", "fcvt.s")) else name + ".s"
-    out = Expected(full, "FPU", (full if name.startswith(("fmv", "fcvt")) else name).upper().replace(".", "_"),
-                   rm=funct3 if rounded else 0)
+    unit = {"fdiv": "FDIV", "fsqrt": "FDIV", "fadd": "FMA", "fsub": "FMA", "fmul": "FMA"}.get(
+        name, "FCVT" if name.startswith("fcvt") else "FMISC")
+    operation = (full if name.startswith(("fmv", "fcvt")) else name).removeprefix("fcvt.")
+    out = Expected(full, unit, operation.upper().replace(".", "_"), rm=funct3 if rounded else 0)
     set_registers(out, word, registers)
     return out
 
@@ -191,7 +193,7 @@ def fused(word: int, opcode: int, funct3: int) -> Expected | None:
     if bits(word, 26, 25) != 0:
         return None
     name = {0b1000011: "fmadd", 0b1000111: "fmsub", 0b1001011: "fnmsub", 0b1001111: "fnmadd"}[opcode]
-    out = Expected(name + ".s", "FPU", name.upper(), rm=funct3)
+    out = Expected(name + ".s", "FMA", name.upper(), rm=funct3)
     set_registers(out, word, "DABC")
     return out
 
@@ -217,7 +219,7 @@ def fence(word: int, funct3: int) -> Expected | None:
     return Expected("fence.i", "SYSTEM", "FENCE_I", fence=1, control=1) if funct3 == 1 else None
 
 
-def decode(word: int, *, fpu: bool, fetch_error: bool = False) -> Expected:
+def decode(word: int, *, fetch_error: bool = False) -> Expected:
     """What the decoder shall make of ``word``."""
     if fetch_error:
         return Expected("fetch fault", "SYSTEM", "FETCH_FAULT")
@@ -235,9 +237,8 @@ def decode(word: int, *, fpu: bool, fetch_error: bool = False) -> Expected:
         0b1100111: lambda: upper_or_jump(word, opcode, funct3),
         0b1101111: lambda: upper_or_jump(word, opcode, funct3),
         0b1110011: lambda: system(word, funct3),
+        0b1010011: lambda: op_fp(word, funct3, funct7),
     }
-    if fpu:
-        formats |= dict.fromkeys((0b0000111, 0b0100111), lambda: memory(word, opcode, funct3))
-        formats |= dict.fromkeys((0b1000011, 0b1000111, 0b1001011, 0b1001111), lambda: fused(word, opcode, funct3))
-        formats[0b1010011] = lambda: op_fp(word, funct3, funct7)
+    formats |= dict.fromkeys((0b0000111, 0b0100111), lambda: memory(word, opcode, funct3))
+    formats |= dict.fromkeys((0b1000011, 0b1000111, 0b1001011, 0b1001111), lambda: fused(word, opcode, funct3))
     return formats.get(opcode, Expected)() or Expected()

@@ -12,11 +12,25 @@ from decode_reference import Expected, decode
 
 from hdl.config import Prediction
 from hdl.frontend.decode import Decoder, jump_offset
-from hdl.isa.ops import AluOp, BranchOp, CsrOp, DivOp, FpuOp, LsuOp, MulOp, SimtOp, SystemOp, Unit
+from hdl.isa.ops import (
+    AluOp,
+    BranchOp,
+    CsrOp,
+    DivOp,
+    FcvtOp,
+    FdivOp,
+    FmaOp,
+    FmiscOp,
+    LsuOp,
+    MulOp,
+    SimtOp,
+    SystemOp,
+    Unit,
+)
 from hdl.isa.table import INSTRUCTIONS
 
 OPS = {"ALU": AluOp, "BRANCH": BranchOp, "MUL": MulOp, "DIV": DivOp, "LSU": LsuOp, "CSR": CsrOp, "SIMT": SimtOp,
-       "SYSTEM": SystemOp, "FPU": FpuOp}
+       "SYSTEM": SystemOp, "FMA": FmaOp, "FCVT": FcvtOp, "FDIV": FdivOp, "FMISC": FmiscOp}
 
 # Encoded by LLVM 22 (`python -m ziglang clang --target=riscv32-unknown-elf`); the SIMT instructions as `.insn r`.
 ASSEMBLED = (
@@ -151,10 +165,10 @@ BY_HAND = {
     0x00A4900B: Expected(unit="SIMT", op="WSPAWN", rs1=9, use_rs1=1, rs2=10, use_rs2=1, control=1),
     0xFF812087: Expected(unit="LSU", op="LW", rd=33, writes_rd=1, rs1=2, use_rs1=1, imm=0xFFFFFFF8),
     0x0001A627: Expected(unit="LSU", op="SW", rs1=3, use_rs1=1, rs2=32, use_rs2=1, imm=12),
-    0x00F776CF: Expected(unit="FPU", op="FNMADD", rd=45, writes_rd=1, rs1=46, use_rs1=1, rs2=47, use_rs2=1, rs3=32,
+    0x00F776CF: Expected(unit="FMA", op="FNMADD", rd=45, writes_rd=1, rs1=46, use_rs1=1, rs2=47, use_rs2=1, rs3=32,
                          use_rs3=1, rm=7),
-    0xA0418053: Expected(unit="FPU", op="FLE", rs1=35, use_rs1=1, rs2=36, use_rs2=1),
-    0xD01003D3: Expected(unit="FPU", op="FCVT_S_WU", rd=39, writes_rd=1),
+    0xA0418053: Expected(unit="FMISC", op="FLE", rs1=35, use_rs1=1, rs2=36, use_rs2=1),
+    0xD01003D3: Expected(unit="FCVT", op="S_WU", rd=39, writes_rd=1),
     0x00000000: Expected(unit="SYSTEM", op="ILLEGAL"),
     0xFFFFFFFF: Expected(unit="SYSTEM", op="ILLEGAL"),
     0x10500073: Expected(unit="SYSTEM", op="ILLEGAL"),  # wfi
@@ -171,9 +185,9 @@ def read_fields(decoded):
     return Expected(unit=unit, op=OPS[unit](decoded.op).name, **fields)
 
 
-def check(words, *, fpu, expected, label, fetch_error=False):
+def check(words, *, expected, label, fetch_error=False):
     """Decodes each word and compares all fields but the mnemonic, which hardware does not have."""
-    dut = Decoder(fpu=fpu)
+    dut = Decoder()
 
     async def testbench(ctx):
         ctx.set(dut.fetch_error, fetch_error)
@@ -197,22 +211,20 @@ def test_assembled_words_cover_the_table():
 @pytest.mark.parametrize(("word", "mnemonic"), ASSEMBLED)
 def test_table_agrees_with_the_assembler(word, mnemonic):
     assert [row.mnemonic for row in INSTRUCTIONS if word & row.mask == row.match] == [mnemonic]
-    assert decode(word, fpu=True).mnemonic == mnemonic
+    assert decode(word).mnemonic == mnemonic
 
 
 def test_fields_by_hand():
-    check(BY_HAND, fpu=True, expected=BY_HAND.__getitem__, label="by hand")
+    check(BY_HAND, expected=BY_HAND.__getitem__, label="by hand")
 
 
-@pytest.mark.parametrize("fpu", [False, True], ids=["no_fpu", "fpu"])
-def test_assembled_words_and_their_mutations(fpu):
+def test_assembled_words_and_their_mutations():
     """Every instruction, and every word one bit away from it."""
     words = [word ^ flip for word, _ in ASSEMBLED for flip in (0, *(1 << bit for bit in range(32)))]
-    check(words, fpu=fpu, expected=lambda word: decode(word, fpu=fpu), label="mutation")
+    check(words, expected=decode, label="mutation")
 
 
-@pytest.mark.parametrize("fpu", [False, True], ids=["no_fpu", "fpu"])
-def test_random_words(fpu):
+def test_random_words():
     """Uniform words, and words whose opcode, funct7 and register fields are likely ones."""
     seed = 77
     rng = random.Random(seed)
@@ -226,12 +238,12 @@ def test_random_words(fpu):
         if rng.random() < 0.2:
             word &= ~rng.choice((0xF80, 0xF8000, 0x1F00000))
         words.append(word)
-    check(words, fpu=fpu, expected=lambda word: decode(word, fpu=fpu), label=f"seed {seed}")
+    check(words, expected=decode, label=f"seed {seed}")
 
 
 def test_fetch_error():
     words = [0, 0xFFFFFFFF, *(word for word, _ in ASSEMBLED)]
-    check(words, fpu=True, fetch_error=True, label="fetch error",
+    check(words, fetch_error=True, label="fetch error",
           expected=lambda word: Expected(unit="SYSTEM", op="FETCH_FAULT"))
 
 

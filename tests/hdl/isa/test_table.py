@@ -12,7 +12,7 @@ from hdl.isa.table import INSTRUCTIONS, ImmFormat, RegFile
 UNIT_OPS = {
     ops.Unit.ALU: ops.AluOp, ops.Unit.BRANCH: ops.BranchOp, ops.Unit.MUL: ops.MulOp, ops.Unit.DIV: ops.DivOp,
     ops.Unit.LSU: ops.LsuOp, ops.Unit.CSR: ops.CsrOp, ops.Unit.SIMT: ops.SimtOp, ops.Unit.SYSTEM: ops.SystemOp,
-    ops.Unit.FPU: ops.FpuOp,
+    ops.Unit.FMA: ops.FmaOp, ops.Unit.FCVT: ops.FcvtOp, ops.Unit.FDIV: ops.FdivOp, ops.Unit.FMISC: ops.FmiscOp,
 }
 
 

@@ -10,10 +10,12 @@ from hdl.isa.ops import Unit
 from hdl.layouts.probe import StallReason
 from tests.hdl.lib.simulate import maybe
 
-__all__ = ["NUMBERS", "Registers", "lanes", "latencies", "random_head", "reasons"]
+__all__ = ["FLOATS", "NUMBERS", "Registers", "lanes", "latencies", "random_head", "reasons", "takes_slot"]
 
 #: Few, so that hazards are frequent: the ends of both register files among them.
 NUMBERS = (1, 2, 31, 32, 33, 63)
+#: The units that raise flags.
+FLOATS = (Unit.FMA, Unit.FCVT, Unit.FDIV, Unit.FMISC)
 
 
 def random_head(rng: random.Random) -> dict:
@@ -28,15 +30,25 @@ def uses(head: dict) -> set[int]:
     return {head[register] for register, flag in pairs if head[flag]}
 
 
-def reasons(head: dict, pending: dict[int, bool], *, unit_free: int, slot_free: int, stores: bool) -> set[StallReason]:
-    """All that keeps a head from being ready; ``pending``: register -> whether it waits for a load."""
+def takes_slot(head: dict) -> bool:
+    """Flags are raised where a result is written, so a comparison into x0 needs a slot like any other."""
+    return bool(head["writes_rd"]) or head["unit"] in FLOATS
+
+
+def reasons(head: dict, pending: dict[int, bool], *, unit_free: int, slot_free: int, stores: bool,
+            flags: int = 0) -> set[StallReason]:
+    """All that keeps a head from being ready.
+
+    ``pending``: register -> whether it waits for a load; ``flags``: instructions of the warp under way that only raise
+    flags.
+    """
     hazards = {pending[register] for register in uses(head) if register in pending}
     found = {StallReason.LOAD if True in hazards else StallReason.DATA} if hazards else set()
-    if (head["drain"] and pending) or (head["fence"] and stores):
+    if (head["drain"] and (pending or flags)) or (head["fence"] and stores):
         found.add(StallReason.DRAIN)
     if not unit_free >> head["unit"].value & 1:
         found.add(StallReason.UNIT)
-    if head["writes_rd"] and not slot_free >> head["unit"].value & 1:
+    if takes_slot(head) and not slot_free >> head["unit"].value & 1:
         found.add(StallReason.WRITEBACK)
     return found
 
@@ -69,8 +81,8 @@ class Registers:
 
     def random_sources(self) -> dict:
         """Unused sources have any number."""
-        return {"rs1": self.rng.choice(NUMBERS), "rs2": self.rng.choice(NUMBERS),
-                "use_rs1": maybe(self.rng, 0.8), "use_rs2": maybe(self.rng, 0.8)}
+        return {name: value for n in (1, 2, 3) for name, value in (
+            (f"rs{n}", self.rng.choice(NUMBERS)), (f"use_rs{n}", maybe(self.rng, 0.8)))}
 
     def drive_write(self, ctx: Any, dut: Any, write: dict | None) -> None:
         ctx.set(dut.write_valid, write is not None)
@@ -84,4 +96,5 @@ def lanes(ctx: Any, array: Any, threads: int) -> list[int]:
 def latencies(config: SmConfig) -> dict[Unit, int]:
     """Design.md section 4: alu and branch, csr and simt 1 unless configured; mul and div as configured."""
     return {Unit.ALU: 1, Unit.BRANCH: 1, Unit.CSR: 1, Unit.SIMT: 1, Unit.MUL: config.latency_mul,
-            Unit.DIV: config.latency_div}
+            Unit.DIV: config.latency_div, Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt,
+            Unit.FDIV: config.latency_fdiv, Unit.FMISC: config.latency_fmisc}

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from issue_reference import NUMBERS, Registers, lanes, latencies, random_head, reasons
+from issue_reference import FLOATS, NUMBERS, Registers, lanes, latencies, random_head, reasons, takes_slot
 
 from hdl.config import SmConfig
 from hdl.isa.ops import Unit
@@ -17,8 +17,13 @@ from hdl.layouts.probe import StallReason
 from hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
-CONFIGS = [BASE, replace(BASE, warps=1, threads=1, latency_mul=2), replace(BASE, warps=8, threads=2, latency_div=37)]
-WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT)
+CONFIGS = [
+    BASE,
+    replace(BASE, warps=1, threads=1, latency_mul=2, latency_fcvt=8),
+    replace(BASE, warps=8, threads=2, latency_div=37, latency_fdiv=19),
+]
+WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT, *FLOATS)
+UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
 def label(config: SmConfig) -> str:
@@ -26,8 +31,9 @@ def label(config: SmConfig) -> str:
 
 
 def instruction(rng: random.Random) -> dict:
-    """A head as the decoder makes it: SYSTEM and stores write nothing; there is no rs3 without the FPU."""
-    head = random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.SYSTEM)), "use_rs3": False}
+    """A head as the decoder makes it: SYSTEM and stores write nothing; only FMA has a third source."""
+    head = random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.CSR, Unit.SYSTEM))}
+    head |= {"use_rs3": head["unit"] is Unit.FMA and head["use_rs3"]}
     head |= {"drain": head["unit"] is Unit.CSR and head["drain"], "fence": head["unit"] is Unit.SYSTEM,
              "rd": rng.choice(NUMBERS)}
     head["writes_rd"] = head["unit"] in WRITERS and maybe(rng, 0.7)
@@ -49,7 +55,8 @@ class Machine:
         self.parts: list[dict] = []
         self.arrivals: dict[int, list[dict]] = {}
         self.load_write: dict | None = None
-        self.divider_free = 0
+        self.flags: Counter[int] = Counter()
+        self.unit_free = dict.fromkeys(UNPIPELINED, 0)
         self.masks: list[int] = []
         self.seen: Counter[str] = Counter()
 
@@ -75,7 +82,9 @@ class Machine:
         assert not ctx.get(dut.clash), f"{self.what}: clash"
         await ctx.tick()
         for done in (self.writes.get(self.cycle + 1), taken if taken and taken["last"] else None):
-            if done:
+            if done and done.get("flags_only"):
+                self.flags[done["warp"]] -= 1
+            elif done:
                 del self.pending[done["warp"]][done["rd"]]
         self.registers.write(written)
         self.load_write = taken
@@ -90,7 +99,8 @@ class Machine:
         if x is None:
             return
         x["kill"] = kill
-        got = {name: lanes(ctx, dut.operands[name], self.config.threads) for name in ("rs1", "rs2")}
+        got = {name: lanes(ctx, dut.operands[name], self.config.threads)
+               for name in ("rs1", "rs2", "rs3") if name != "rs3" or x["info"]["use_rs3"]}
         got |= {"warp": ctx.get(dut.operands.warp), "mask": ctx.get(dut.operands.mask),
                 "bits": ctx.get(dut.operands.entry).as_bits()}
         assert got == {name: x[name] for name in got}, f"{self.what}: operands of {x['info']}"
@@ -113,7 +123,14 @@ class Machine:
             assert write is None
             assert ctx.get(dut.write_unit) == fixed["info"]["unit"], f"{self.what}: write_unit"
             info = {"warp": fixed["warp"], "rd": fixed["rd"], "mask": fixed["mask"], "last": 1, "data": result}
-            write = None if fixed["kill"] else info
+            write = None if fixed["kill"] or fixed["flags_only"] else info
+            raises = fixed["info"]["unit"] in FLOATS and not fixed["kill"]
+            assert ctx.get(dut.flags_valid) == raises, f"{self.what}: flags_valid"
+            assert not raises or ctx.get(dut.flags_warp) == fixed["warp"], f"{self.what}: flags_warp"
+            self.seen["flags only"] += fixed["flags_only"] and raises
+        else:
+            assert not ctx.get(dut.flags_valid), f"{self.what}: flags_valid"
+        if fixed is not None:
             self.seen["killed"] += fixed["kill"]
         assert ctx.get(dut.write_valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
         if write:
@@ -134,7 +151,7 @@ class Machine:
             return
         assert ctx.get(self.dut.reading_warp) == r["warp"], f"{self.what}: reading_warp"
         r["mask"], r["bits"] = self.masks[r["warp"]], BufferEntry.const(entry).as_bits()
-        for name in ("rs1", "rs2"):
+        for name in ("rs1", "rs2", "rs3"):
             r[name] = self.registers.read(r["warp"], r["info"][name], r["info"][f"use_{name}"])
 
     def _judge(self, ctx) -> list[int]:
@@ -147,14 +164,13 @@ class Machine:
         busy = set()
         if not lsu_ready:
             busy.add(Unit.LSU)
-        if self.cycle < self.divider_free:
-            busy.add(Unit.DIV)
+        busy.update(unit for unit, free in self.unit_free.items() if self.cycle < free)
         slots = {unit: self.cycle + 2 + latency for unit, latency in latencies(self.config).items()}
         units = {"unit_free": sum(1 << unit.value for unit in Unit if unit not in busy),
                  "slot_free": sum(1 << unit.value for unit in Unit if slots.get(unit) not in self.writes)}
         ready = []
         for w, head in enumerate(self.heads):
-            found = reasons(head, self.pending[w], stores=stores >> w & 1, **units)
+            found = reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
             where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
             assert (ctx.get(dut.ready) >> w & 1) == (not found), where
             assert ctx.get(dut.reason[w]) in (found or {StallReason.NONE}), where
@@ -177,17 +193,20 @@ class Machine:
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
         if not issued:
             return
-        selection = {"warp": warp, "info": info, "rd": info["rd"], "kill": False}
+        flags_only = takes_slot(info) and not info["writes_rd"]
+        selection = {"warp": warp, "info": info, "rd": info["rd"], "kill": False, "flags_only": flags_only}
         self.flight[self.cycle] = selection
         self.seen[info["unit"].name] += 1
-        if info["unit"] is Unit.DIV:
-            self.divider_free = self.cycle + self.config.latency_div
+        if info["unit"] in UNPIPELINED:
+            self.unit_free[info["unit"]] = self.cycle + latencies(self.config)[info["unit"]]
         if info["writes_rd"]:
             self.pending[warp][info["rd"]] = info["unit"] is Unit.LSU
-            if info["unit"] is Unit.LSU:
+        if info["unit"] is Unit.LSU:
+            if info["writes_rd"]:
                 self._answer(warp, info["rd"])
-            else:
-                self.writes[self.cycle + 2 + latencies(self.config)[info["unit"]]] = selection
+        elif takes_slot(info):
+            self.writes[self.cycle + 2 + latencies(self.config)[info["unit"]]] = selection
+            self.flags[warp] += flags_only
         self.heads[warp] = instruction(rng)
 
     def _answer(self, warp: int, rd: int) -> None:
@@ -211,7 +230,7 @@ def test_random_programs(config):
             await machine.step(ctx)
 
     simulate(dut, testbench)
-    for event in ("LOAD", "DATA", "UNIT", "DRAIN", "killed", *(unit.name for unit in WRITERS)):
+    for event in ("LOAD", "DATA", "UNIT", "DRAIN", "killed", "flags only", *(unit.name for unit in WRITERS)):
         assert machine.seen[event] > 0, f"seed {seed}: {event} never happened: {machine.seen}"
 
 
@@ -240,22 +259,24 @@ def test_dependent_instruction(unit):
     assert ready == list(range(first, 46))
 
 
-@pytest.mark.parametrize("latency", [34, 36])
-def test_divider_takes_the_next_division_after_its_latency(latency):
-    dut = IssueStage(replace(BASE, latency_div=latency))
+@pytest.mark.parametrize(("unit", "latency"), [(Unit.DIV, 34), (Unit.DIV, 36), (Unit.FDIV, 16), (Unit.FDIV, 40)])
+def test_divider_takes_the_next_division_after_its_latency(unit, latency):
+    dut = IssueStage(replace(BASE, **{f"latency_{unit.name.lower()}": latency}))
     free = []
 
     async def testbench(ctx):
-        for w in (0, 1):
-            ctx.set(dut.heads[w], {"unit": Unit.DIV if w else Unit.MUL})
+        heads = [unit, Unit.FDIV if unit is Unit.DIV else Unit.DIV, Unit.MUL, Unit.ALU]
+        for w, head in enumerate(heads):
+            ctx.set(dut.heads[w], {"unit": head})
         ctx.set(dut.select, 0b1000)
         ctx.set(dut.select_warp, 3)
-        ctx.set(dut.select_info, {"unit": Unit.DIV})
+        ctx.set(dut.select_info, {"unit": unit})
         for cycle in range(1, latency + 3):
             await ctx.tick()
             ctx.set(dut.select, 0)
-            assert ctx.get(dut.ready) & 1, "only divisions wait for the divider"
-            free.extend([cycle] * (ctx.get(dut.ready) >> 1 & 1))
+            ready = ctx.get(dut.ready)
+            assert ready & 0b1110 == 0b1110, f"cycle {cycle}: only {unit.name} waits for {unit.name}"
+            free.extend([cycle] * (ready & 1))
 
     simulate(dut, testbench)
     assert free == [latency, latency + 1, latency + 2]

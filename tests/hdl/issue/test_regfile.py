@@ -16,6 +16,9 @@ from hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]
+SOURCES = ("rs1", "rs2", "rs3")
+
+
 def label(config: SmConfig) -> str:
     return f"{config.warps}x{config.threads}"
 
@@ -30,6 +33,7 @@ def test_register_file(config):
     rng = random.Random(seed)
     dut = RegisterFile(config)
     model = Registers(config, rng)
+    expected: dict[str, list[int]] = {"rs3": [0] * config.threads}
 
     async def testbench(ctx):
         for cycle in range(500):
@@ -37,13 +41,16 @@ def test_register_file(config):
             ctx.set(dut.warp, warp)
             ctx.set(dut.decoded, {"info": sources})
             model.drive_write(ctx, dut, write)
-            expected = {name: model.read(warp, sources[name], sources[f"use_{name}"]) for name in ("rs1", "rs2")}
+            # The third source stays what it was where it is not used.
+            expected.update((name, model.read(warp, sources[name], sources[f"use_{name}"])) for name in SOURCES
+                            if name != "rs3" or sources["use_rs3"])
             await ctx.tick()
             for name, values in expected.items():
                 # A write in the read's own cycle is not seen by contract one way or the other.
-                if sources[f"use_{name}"] and same(write, warp, sources[name]):
-                    continue
                 read = lanes(ctx, getattr(dut, name), config.threads)
+                if sources[f"use_{name}"] and same(write, warp, sources[name]):
+                    expected[name] = read
+                    continue
                 assert read == values, f"seed {seed}, cycle {cycle}: warp {warp} {name} {sources}"
             model.write(write)
 
@@ -66,7 +73,7 @@ def test_operand_stage(config):
             return None
         sources = entry["decoded"]["info"]
         return {"warp": warp, "mask": masks[warp], "entry": BufferEntry.const(entry).as_bits(), "sources": sources,
-                **{name: model.read(warp, sources[name], sources[f"use_{name}"]) for name in ("rs1", "rs2")}}
+                **{name: model.read(warp, sources[name], sources[f"use_{name}"]) for name in SOURCES}}
 
     def check(ctx, cycle: int) -> None:
         what, x, wanted = f"seed {seed}, cycle {cycle}", dut.operands, expected.get(cycle)
@@ -77,8 +84,9 @@ def test_operand_stage(config):
         if wanted is None:
             return
         got = {"warp": ctx.get(x.warp), "mask": ctx.get(x.mask), "entry": ctx.get(x.entry).as_bits(),
-               "sources": wanted["sources"], "rs1": lanes(ctx, x.rs1, config.threads),
-               "rs2": lanes(ctx, x.rs2, config.threads)}
+               "sources": wanted["sources"], **{name: lanes(ctx, x[name], config.threads) for name in SOURCES}}
+        if not wanted["sources"]["use_rs3"]:
+            got["rs3"] = wanted["rs3"]
         assert got == wanted, what
 
     async def testbench(ctx):
@@ -92,7 +100,7 @@ def test_operand_stage(config):
             ctx.set(dut.entry, entry)
             write = model.random_write()
             # By the scoreboard, no register is written in the cycle in which it is read.
-            if any(same(write, selected.get(cycle - 1), entry["decoded"]["info"][name]) for name in ("rs1", "rs2")):
+            if any(same(write, selected.get(cycle - 1), entry["decoded"]["info"][name]) for name in SOURCES):
                 write = None
             model.drive_write(ctx, dut, write)
             check(ctx, cycle)

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from issue_reference import NUMBERS, random_head, reasons
+from issue_reference import FLOATS, NUMBERS, random_head, reasons
 
 from hdl.isa.ops import Unit
 from hdl.issue.scoreboard import Scoreboard
@@ -20,6 +20,7 @@ class Model:
     def __init__(self, dut: Scoreboard, warps: int, rng: random.Random, what: str) -> None:
         self.dut, self.rng, self.name = dut, rng, what
         self.pending: list[dict[int, bool]] = [{} for _ in range(warps)]
+        self.flags = [0] * warps
         self.heads = [random_head(rng) for _ in range(warps)]
         self.seen: Counter[StallReason] = Counter()
 
@@ -27,7 +28,7 @@ class Model:
         """Drives the heads and the units, checks every warp; returns the ready ones."""
         dut, rng = self.dut, self.rng
         units = (1 << len(Unit)) - 1
-        unit_free, slot_free = (units & ~(rng.getrandbits(9) & rng.getrandbits(9)) for _ in range(2))
+        unit_free, slot_free = (units & ~(rng.getrandbits(12) & rng.getrandbits(12)) for _ in range(2))
         stores = rng.getrandbits(len(self.heads))
         ctx.set(dut.unit_free, unit_free)
         ctx.set(dut.slot_free, slot_free)
@@ -36,11 +37,12 @@ class Model:
         for w, head in enumerate(self.heads):
             ctx.set(dut.heads[w], head)
         for w, head in enumerate(self.heads):
-            where = f"{what}, warp {w}: {head}, pending {self.pending[w]}"
-            found = reasons(head, self.pending[w], unit_free=unit_free, slot_free=slot_free, stores=stores >> w & 1)
+            where = f"{what}, warp {w}: {head}, pending {self.pending[w]}, flags {self.flags[w]}"
+            found = reasons(head, self.pending[w], unit_free=unit_free, slot_free=slot_free, stores=stores >> w & 1,
+                            flags=self.flags[w])
             assert (ctx.get(dut.ready) >> w & 1) == (not found), f"{where}: expected reasons {found}"
             assert ctx.get(dut.reason[w]) in (found or {StallReason.NONE}), f"{where}: reason, expected one of {found}"
-            assert (ctx.get(dut.pending_any) >> w & 1) == bool(self.pending[w]), where
+            assert (ctx.get(dut.pending_any) >> w & 1) == bool(self.pending[w] or self.flags[w]), where
             self.seen.update(found)
             if not found:
                 ready.append(w)
@@ -58,6 +60,24 @@ class Model:
         ctx.set(dut.claim_load, claim[2] if claim else maybe(rng, 0.5))
         return claim
 
+    def claim_flags(self, ctx, ready: list[int], claim: tuple | None) -> int | None:
+        """A ready head of the FPU without a destination, where no other is selected; seven at most."""
+        rng = self.rng
+        raisers = [w for w in ready if self.heads[w]["unit"] in FLOATS and not self.heads[w]["writes_rd"]]
+        raisers = [w for w in raisers if self.flags[w] < 7]
+        warp = rng.choice(raisers) if raisers and claim is None else None
+        ctx.set(self.dut.claim_flags, 0 if warp is None else 1 << warp)
+        return warp
+
+    def release_flags(self, ctx, release: tuple | None) -> int | None:
+        """The warp is told on the port of the registers' releases, of which there is none in the same cycle."""
+        waiting = [w for w, count in enumerate(self.flags) if count]
+        warp = self.rng.choice(waiting) if waiting and release is None and maybe(self.rng, 0.2) else None
+        ctx.set(self.dut.release_flags, warp is not None)
+        if warp is not None:
+            ctx.set(self.dut.release_warp, warp)
+        return warp
+
     def release(self, ctx) -> tuple[int, int] | None:
         rng, dut = self.rng, self.dut
         waiting = [(w, register) for w, pending in enumerate(self.pending) for register in pending]
@@ -73,24 +93,33 @@ def test_random(warps):
     rng = random.Random(warps)
     dut = Scoreboard(replace(BASE, warps=warps))
     model = Model(dut, warps, rng, f"seed {warps}")
+    most_flags = 0
 
     async def testbench(ctx):
+        nonlocal most_flags
         for cycle in range(700):
             ready = model.judge(ctx, f"seed {warps}, cycle {cycle}")
             claim, release = model.claim(ctx, ready), model.release(ctx)
+            raiser, raised = model.claim_flags(ctx, ready, claim), model.release_flags(ctx, release)
             await ctx.tick()
+            if raiser is not None:
+                model.flags[raiser] += 1
+            if raised is not None:
+                model.flags[raised] -= 1
             if release:
                 del model.pending[release[0]][release[1]]
             if claim:
                 model.pending[claim[0]][claim[1]] = claim[2]
+            most_flags = max(most_flags, max(model.flags))
             # A head changes only when it has been selected; often enough that others wait for a while.
             for w in range(warps):
-                if (claim and claim[0] == w) or maybe(rng, 0.3):
+                if (claim and claim[0] == w) or raiser == w or maybe(rng, 0.3):
                     model.heads[w] = random_head(rng)
 
     simulate(dut, testbench)
     for reason in (StallReason.LOAD, StallReason.DATA, StallReason.UNIT, StallReason.WRITEBACK, StallReason.DRAIN):
         assert model.seen[reason] >= 10, f"seed {warps}: {reason.name}: {model.seen}"
+    assert most_flags > 2, f"seed {warps}"
 
 
 @pytest.mark.parametrize("flag", ["use_rs1", "use_rs2", "use_rs3", "writes_rd"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.hdl import Elaboratable, Module
-from issue_reference import latencies
+from issue_reference import FLOATS, latencies
 
 from hdl.config import SmConfig
 from hdl.isa.ops import Unit
@@ -16,7 +16,12 @@ from hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackSt
 from hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
-CONFIGS = [BASE, replace(BASE, latency_mul=8, latency_div=40), replace(BASE, warps=1, threads=1, latency_mul=2)]
+CONFIGS = [
+    BASE,
+    replace(BASE, latency_mul=8, latency_div=40, latency_fma=8, latency_fcvt=8, latency_fdiv=39, latency_fmisc=8),
+    replace(BASE, warps=1, threads=1, latency_mul=2),
+]
+UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
 def label(config: SmConfig) -> str:
@@ -51,7 +56,7 @@ class Traffic:
         self.writes: dict[int, dict] = {}
         self.loads: dict[int, dict] = {}
         self.offered: dict | None = None
-        self.divider_free = 0
+        self.unit_free = dict.fromkeys(UNPIPELINED, 0)
         self.seen: Counter[str] = Counter()
 
     @property
@@ -59,28 +64,30 @@ class Traffic:
         return f"{self.name}, cycle {self.cycle}"
 
     def select(self, ctx, rate: float) -> None:
-        """Any unit whose slot the reference finds free; the divider only when it is."""
+        """Any unit whose slot the reference finds free; the dividers only when they are."""
         rng, schedule, cycle = self.rng, self.dut.schedule, self.cycle
         slots = {unit: cycle + ISSUE_TO_EXECUTE + latency for unit, latency in latencies(self.config).items()}
         free = [unit for unit, slot in slots.items() if slot not in self.writes]
         for unit in slots:
             assert (ctx.get(schedule.slot_free) >> unit.value & 1) == (unit in free), f"{self.what}: {unit.name} slot"
-        if cycle < self.divider_free:
-            free = [unit for unit in free if unit is not Unit.DIV]
-        choice = rng.choice(free) if free and maybe(rng, rate) else None
-        if Unit.DIV in free and maybe(rng, 0.3):
-            choice = Unit.DIV
+        free = [unit for unit in free if self.unit_free.get(unit, 0) <= cycle]
+        # The quick ones, which come first, are preferred: the others have taken most of their slots.
+        choice = rng.choice(free[:rng.randrange(len(free)) + 1]) if free and maybe(rng, rate) else None
+        for unit in UNPIPELINED:
+            if unit in free and maybe(rng, 0.3):
+                choice = unit
         ctx.set(schedule.reserve, choice is not None)
         ctx.set(schedule.reserve_unit, choice or rng.choice(list(slots)))
         if choice is None:
             return
         self.seen[choice.name] += 1
         meta = {"warp": rng.randrange(self.config.warps), "rd": rng.getrandbits(6), "unit": choice,
-                "mask": rng.getrandbits(self.config.threads), "kill": maybe(rng, 0.1)}
+                "mask": rng.getrandbits(self.config.threads), "kill": maybe(rng, 0.1),
+                "writes": choice not in FLOATS or maybe(rng, 0.7)}
         self.executing[cycle + ISSUE_TO_EXECUTE] = meta
         self.writes[slots[choice]] = meta
-        if choice is Unit.DIV:
-            self.divider_free = cycle + self.config.latency_div
+        if choice in UNPIPELINED:
+            self.unit_free[choice] = cycle + latencies(self.config)[choice]
 
     def execute(self, ctx) -> None:
         meta = self.executing.get(self.cycle)
@@ -111,13 +118,22 @@ class Traffic:
         assert ctx.get(self.dut.schedule.busy) == busy, f"{self.what}: schedule busy"
         assert ctx.get(stage.busy) == (cycle in self.loads), f"{self.what}: stage busy"
         released = self.writes.get(cycle + 1) or (taken if taken and taken["last"] else None)
-        assert ctx.get(stage.release) == (released is not None), f"{self.what}: release"
+        writes = released is not None and released.get("writes", True)
+        got = ctx.get(stage.release), ctx.get(stage.release_flags)
+        assert got == (writes, released is not None and not writes), f"{self.what}: release"
         if released:
             got = ctx.get(stage.release_warp), ctx.get(stage.release_register)
-            assert got == (released["warp"], released["rd"]), f"{self.what}: release of {got}, not {released}"
+            expected = released["warp"], released["rd"] if writes else got[1]
+            assert got == expected, f"{self.what}: release of {got}, not {released}"
         meta, load = self.writes.get(cycle), self.loads.get(cycle)
         assert meta is None or load is None, f"{self.what}: two writes"
-        write = load or (meta | {"data": result, "last": 1} if meta and not meta["kill"] else None)
+        done = meta is not None and not meta["kill"]
+        write = load or (meta | {"data": result, "last": 1} if done and meta["writes"] else None)
+        raises = done and meta["unit"] in FLOATS
+        assert ctx.get(stage.flags_valid) == raises, f"{self.what}: flags_valid"
+        if raises:
+            assert ctx.get(stage.flags_warp) == meta["warp"], f"{self.what}: flags_warp"
+            self.seen["flags only"] += not meta["writes"]
         assert ctx.get(stage.write_valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
         if meta:
             assert ctx.get(self.dut.schedule.write_meta.unit) == meta["unit"], f"{self.what}: unit of the result"
@@ -150,7 +166,7 @@ def test_random(config, rate):
             traffic.cycle += 1
 
     simulate(dut, testbench)
-    for name in ("load", *(unit.name for unit in latencies(config))):
+    for name in ("load", "flags only", *(unit.name for unit in latencies(config))):
         assert traffic.seen[name] >= 5, f"seed {seed}: {name} happened {traffic.seen[name]} times"
 
 
@@ -165,7 +181,7 @@ def test_latency_of_a_unit(unit):
             ctx.set(dut.reserve, cycle == 0)
             ctx.set(dut.reserve_unit, unit)
             ctx.set(dut.execute, cycle == 2)
-            ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "mask": 5, "unit": unit})
+            ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
             if ctx.get(dut.release):
                 released.append((cycle, ctx.get(dut.release_meta.warp), ctx.get(dut.release_meta.rd)))
             if ctx.get(dut.write):
@@ -179,7 +195,8 @@ def test_latency_of_a_unit(unit):
 
 
 def test_latencies_are_those_of_the_config():
-    config = replace(BASE, latency_mul=7, latency_div=36)
+    config = replace(BASE, latency_mul=7, latency_div=36, latency_fma=6, latency_fcvt=7, latency_fdiv=20,
+                     latency_fmisc=3)
     assert unit_latencies(config) == latencies(config)
 
 

@@ -22,7 +22,12 @@ BINARY = (
     asm.add, asm.sub, asm.sll, asm.slt, asm.sltu, asm.xor, asm.srl, asm.sra, asm.or_, asm.and_, asm.mul, asm.mulh,
     asm.mulhsu, asm.mulhu, asm.div, asm.divu, asm.rem, asm.remu, asm.czero_eqz, asm.czero_nez,
 )  # fmt: skip
-FLOAT = (asm.fadd_s, asm.fsub_s, asm.fmul_s, asm.fdiv_s, asm.fmin_s, asm.fmax_s, asm.fsgnjn_s)
+FUSED = (asm.fmadd_s, asm.fmsub_s, asm.fnmsub_s, asm.fnmadd_s)
+ROUNDED = (asm.fadd_s, asm.fsub_s, asm.fmul_s, asm.fdiv_s)
+FLOAT = (asm.fmin_s, asm.fmax_s, asm.fsgnj_s, asm.fsgnjn_s, asm.fsgnjx_s)
+COMPARE = (asm.feq_s, asm.flt_s, asm.fle_s)
+#: Static rounding modes, and the dynamic one.
+MODES = (0, 1, 2, 3, 4, asm.DYN)
 MEMORY = (
     (asm.lb, 1), (asm.lbu, 1), (asm.lh, 2), (asm.lhu, 2), (asm.lw, 4), (asm.sb, 1), (asm.sh, 2), (asm.sw, 4),
 )  # fmt: skip
@@ -86,27 +91,64 @@ class RandomProgram:
     def _straight(self):
         p, rng = self.program, self.rng
         rd, rs1, rs2 = rng.choice([*FREE, 0]), rng.choice(FREE), rng.choice(FREE)
-        kind = rng.randrange(8)
-        if not self.floats and 4 <= kind < 6:
-            kind = rng.choice([0, 7])
-        if kind < 3:
+        # Of twelve instructions six compute with integers, four with floats.
+        kind = rng.choice("iiiiiaffmmcc" if self.floats else "iiiiiiiiammc")
+        if kind == "i":
             p.add(rng.choice(BINARY)(rd, rs1, rs2))
-        elif kind < 4:
+        elif kind == "a":
             p.add(asm.addi(rd, rs1, rng.randrange(-2048, 2048)))
-        elif kind < 5:
-            p.add(rng.choice(FLOAT)(rng.choice(FP), rng.choice(FP), rng.choice(FP)))
-        elif kind < 6:
-            p.add(rng.choice([asm.fmv_x_w(rd, rng.choice(FP)), asm.fmv_w_x(rng.choice(FP), rs1)]))
-        elif kind < 7:
-            if self.floats or rng.random() < 0.7:
-                p.add(asm.csrr(rd, rng.choice(CSRS)))
-            else:
-                # Not beside floats: it may set a rounding mode that does not exist.
-                p.add(asm.csrrw(rd, rng.choice([1, 2, 3]), rs1))
+        elif kind == "f":
+            self._float()
+            self._between(rd, rs1)
+        elif kind == "c":
+            self._csr(rd, rs1)
         else:
-            op, size = rng.choice(MEMORY)
-            base, space = rng.choice([(OWN, 1 << self.slot_bits), (OWN_LOCAL, 1 << self.local_bits)])
-            p.add(op(rd if op(0, 0, 0) & 0x7F == 3 else rs1, rng.randrange(space // size) * size, base))
+            self._memory(rd, rs1)
+
+    def _csr(self, rd, rs1):
+        p, rng = self.program, self.rng
+        if rng.random() < 0.6:
+            p.add(asm.csrr(rd, rng.choice(CSRS)))
+        elif self.floats:
+            mode, flags = rng.randrange(5), rng.randrange(32)
+            p.add(rng.choice([asm.csrrwi(rd, 0x002, mode), asm.csrrci(0, 0x001, flags)]))
+        else:
+            # Not beside floats: it may set a rounding mode that does not exist.
+            p.add(asm.csrrw(rd, rng.choice([1, 2, 3]), rs1))
+
+    def _memory(self, rd, rs1):
+        """Loads and stores of the hart's own words; of the FPU's registers where there are floats."""
+        rng = self.rng
+        op, size = rng.choice(MEMORY)
+        base, space = rng.choice([(OWN, 1 << self.slot_bits), (OWN_LOCAL, 1 << self.local_bits)])
+        register = rd if op(0, 0, 0) & 0x7F == 3 else rs1
+        if self.floats and size == 4 and rng.random() < 0.5:
+            op, register = rng.choice([asm.flw, asm.fsw]), rng.choice(FP)
+        self.program.add(op(register, rng.randrange(space // size) * size, base))
+
+    def _float(self):
+        """From floating-point registers to one."""
+        p, rng = self.program, self.rng
+        rd, *sources = (rng.choice(FP) for _ in range(4))
+        kind, mode = rng.randrange(6), rng.choice(MODES)
+        if kind < 2:
+            p.add(rng.choice(ROUNDED)(rd, *sources[:2], mode))
+        elif kind < 4:
+            p.add(rng.choice(FUSED)(rd, *sources, mode))
+        elif kind < 5:
+            p.add(rng.choice(FLOAT)(rd, *sources[:2]))
+        else:
+            p.add(asm.fsqrt_s(rd, sources[0], mode))
+
+    def _between(self, rd, rs1):
+        """From one register file to the other; x0 may be the destination."""
+        p, rng = self.program, self.rng
+        one, other, mode = rng.choice(FP), rng.choice(FP), rng.choice(MODES)
+        p.add(rng.choice([
+            asm.fmv_x_w(rd, one), asm.fmv_w_x(one, rs1), asm.fclass_s(rd, one), rng.choice(COMPARE)(rd, one, other),
+            rng.choice([asm.fcvt_w_s, asm.fcvt_wu_s])(rd, one, mode),
+            rng.choice([asm.fcvt_s_w, asm.fcvt_s_wu])(one, rs1, mode),
+        ]))
 
     def _block(self, level):
         rng = self.rng

@@ -17,7 +17,7 @@ def launch(seed):
     rng = random.Random(seed)
     warps, threads = SIZES[seed % len(SIZES)]
     config = SmConfig(warps=warps, threads=threads)
-    return load(RandomProgram(rng, config).program, config), rng
+    return load(RandomProgram(rng, config, floats=rng.random() < 0.7).program, config), rng
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -1,0 +1,146 @@
+"""The operations of RV32F that need no rounding: signs, minimum and maximum, comparisons, classification, moves."""
+
+from itertools import pairwise
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...isa.ops import OP_BITS, FmiscOp
+from ...lib.shared import share
+from .formats import CANONICAL_NAN
+from .ports import fpu_ports
+
+__all__ = ["FmiscLane", "FmiscUnit"]
+
+_INFINITY = 0x7F80_0000
+
+
+class FmiscLane(wiring.Component):
+    """One lane of ``stages`` registers: operands, result (any number of times).
+
+    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operands and ``op``
+    (:class:`hdl.isa.ops.FmiscOp`), ``advance[k]`` for register k after them. ``invalid`` (NV) is 0 after a cycle in
+    which the last register did not advance. Only ``invalid`` has a reset.
+    """
+
+    def __init__(self, *, stages: int):
+        self._stages = stages
+        super().__init__({
+            "enable": In(1),
+            "advance": In(stages - 1),
+            "op": In(OP_BITS),
+            "a": In(32),
+            "b": In(32),
+            "result": Out(32),
+            "invalid": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        a = Signal(32, reset_less=True)
+        b = Signal(32, reset_less=True)
+        op = Signal(FmiscOp, reset_less=True)
+        with m.If(self.enable):
+            m.d.sync += [a.eq(self.a), b.eq(self.b), op.eq(self.op)]
+
+        value, invalid = _values(m, op, a, b)
+        for k in range(self._stages - 2):
+            value_register = Signal(32, name=f"value{k}", reset_less=True)
+            invalid_register = Signal(name=f"invalid{k}", reset_less=True)
+            with m.If(self.advance[k]):
+                m.d.sync += [value_register.eq(value), invalid_register.eq(invalid)]
+            value, invalid = value_register, invalid_register
+
+        last = Signal(32, reset_less=True)
+        last_invalid = Signal()
+        m.d.sync += last_invalid.eq(self.advance[-1] & invalid)
+        with m.If(self.advance[-1]):
+            m.d.sync += last.eq(value)
+        m.d.comb += [self.result.eq(last), self.invalid.eq(last_invalid)]
+        return m
+
+
+def _values(m: Module, op: Value, a: Value, b: Value) -> tuple[Signal, Signal]:
+    """The result and NV, combinational."""
+    a_nan, b_nan = _is_nan(a), _is_nan(b)
+    signalling = (a_nan & ~a[22]) | (b_nan & ~b[22])
+    unordered = a_nan | b_nan
+    both_zero = (a[:31] | b[:31]) == 0
+    # Numbers as sign and magnitude. -0 is below +0 here, which is what min and max want.
+    below = Mux(a[31] ^ b[31], a[31], Mux(a[31], b[:31] < a[:31], a[:31] < b[:31]))
+    less = below & ~both_zero & ~unordered
+    equal = ((a == b) | both_zero) & ~unordered
+
+    value = Signal(32)
+    invalid = Signal()
+    with m.Switch(op):
+        with m.Case(FmiscOp.FSGNJ):
+            m.d.comb += value.eq(Cat(a[:31], b[31]))
+        with m.Case(FmiscOp.FSGNJN):
+            m.d.comb += value.eq(Cat(a[:31], ~b[31]))
+        with m.Case(FmiscOp.FSGNJX):
+            m.d.comb += value.eq(Cat(a[:31], a[31] ^ b[31]))
+        with m.Case(FmiscOp.FMIN, FmiscOp.FMAX):
+            take_a = b_nan | (~a_nan & (below ^ (op == FmiscOp.FMAX)))
+            number = Mux(take_a, a, b)
+            m.d.comb += [value.eq(Mux(a_nan & b_nan, CANONICAL_NAN, number)), invalid.eq(signalling)]
+        with m.Case(FmiscOp.FEQ):
+            m.d.comb += [value.eq(equal), invalid.eq(signalling)]
+        with m.Case(FmiscOp.FLT):
+            m.d.comb += [value.eq(less), invalid.eq(unordered)]
+        with m.Case(FmiscOp.FLE):
+            m.d.comb += [value.eq(less | equal), invalid.eq(unordered)]
+        with m.Case(FmiscOp.FCLASS):
+            m.d.comb += value.eq(_class_mask(a))
+        with m.Default():  # FMV_X_W, FMV_W_X
+            m.d.comb += value.eq(a)
+    return value, invalid
+
+
+def _is_nan(value: Value) -> Value:
+    return value[:31] > _INFINITY
+
+
+def _class_mask(value: Value) -> Value:
+    """The ten bits of ``fclass.s``."""
+    fraction = value[:23] != 0
+    largest = value[23:31].all()
+    smallest = ~value[23:31].any()
+    nan, infinite = largest & fraction, largest & ~fraction
+    zero, subnormal, normal = smallest & ~fraction, smallest & fraction, ~(smallest | largest)
+    kinds = Cat(zero, subnormal, normal, infinite)
+    negative, positive = Mux(value[31], kinds[::-1], Const(0, 4)), Mux(value[31], Const(0, 4), kinds)
+    return Cat(negative, positive, nan & ~value[22], nan & value[22])
+
+
+class FmiscUnit(wiring.Component):
+    """:class:`hdl.isa.ops.FmiscOp` over the lanes; latency ``config.latency_fmisc``, a new operation in every cycle.
+
+    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, NV the only flag. Reset empties the pipeline.
+    """
+
+    def __init__(self, config: SmConfig):
+        self._config = config
+        super().__init__(fpu_ports(config))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        stages = self._config.latency_fmisc
+        # Element k belongs to the operation that has passed k + 1 registers; its mask is 0 if there is none.
+        masks = [Signal(self._config.threads, name=f"mask{k}") for k in range(stages - 1)]
+        for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
+            m.d.sync += after.eq(before)
+        for i in range(self._config.threads):
+            lane = share(m, platform, f"lane{i}", FmiscLane, stages=stages)
+            m.d.comb += [
+                lane.enable.eq(self.valid & self.mask[i]),
+                lane.advance.eq(Cat(mask[i] for mask in masks)),
+                lane.op.eq(self.op),
+                lane.a.eq(self.a[i]),
+                lane.b.eq(self.b[i]),
+                self.result[i].eq(lane.result),
+                self.flags[i].eq(lane.invalid << 4),
+            ]
+        return m

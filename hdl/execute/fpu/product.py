@@ -1,0 +1,86 @@
+"""The first half of a fused multiply-add: which product and which addend, and the multiplication."""
+
+from amaranth.hdl import C, Cat, Module, Mux, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...isa.ops import FmaOp
+from .formats import EXPONENT_BITS, Special, Unpacked
+
+__all__ = ["Multiply", "Product", "SelectTerms"]
+
+_ONE = 0x3F80_0000
+
+
+class Product(data.Struct):
+    """(-1)**sign * significand / 2**47 * 2**exponent, one of the two highest bits is a one; or ``zero``."""
+
+    significand: 48
+    exponent: signed(EXPONENT_BITS)
+    sign: 1
+    zero: 1
+
+
+class SelectTerms(wiring.Component):
+    """Writes every :class:`hdl.isa.ops.FmaOp` as x * y + z, all three encodings. Combinational.
+
+    The additions multiply by one. FMUL adds a zero with the sign of the product: that changes no result, while a zero
+    of the other sign would change -0.
+    """
+
+    op: In(FmaOp)
+    a: In(32)
+    b: In(32)
+    c: In(32)
+    x: Out(32)
+    y: Out(32)
+    z: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        op = self.op
+        no_product = (op == FmaOp.FADD) | (op == FmaOp.FSUB)
+        negate_product = (op == FmaOp.FNMSUB) | (op == FmaOp.FNMADD)
+        negate_addend = (op == FmaOp.FMSUB) | (op == FmaOp.FNMADD) | (op == FmaOp.FSUB)
+        addend = Mux(no_product, self.b, self.c)
+        m.d.comb += [
+            self.x.eq(Cat(self.a[:31], self.a[31] ^ negate_product)),
+            self.y.eq(Mux(no_product, _ONE, self.b)),
+            self.z.eq(Cat(addend[:31], addend[31] ^ negate_addend)),
+        ]
+        with m.If(op == FmaOp.FMUL):
+            m.d.comb += self.z.eq(Cat(C(0, 31), self.a[31] ^ self.b[31]))
+        return m
+
+
+class Multiply(wiring.Component):
+    """``product`` = x * y exactly, and the ``special`` result of x * y + z if it has one. Combinational."""
+
+    x: In(Unpacked)
+    y: In(Unpacked)
+    z: In(Unpacked)
+    product: Out(Product)
+    special: Out(Special)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        x, y, z, product, special = self.x, self.y, self.z, self.product, self.special
+        m.d.comb += [
+            product.significand.eq(x.significand * y.significand),
+            product.exponent.eq(x.exponent + y.exponent + 1),
+            product.sign.eq(x.sign ^ y.sign),
+            product.zero.eq(x.zero | y.zero),
+        ]
+        any_nan = x.nan | y.nan | z.nan
+        any_signalling = x.signalling | y.signalling | z.signalling
+        infinite = x.infinite | y.infinite
+        # Invalid even if the addend is a quiet NaN, as RISC-V wants.
+        zero_times_infinity = (x.infinite & y.zero) | (x.zero & y.infinite)
+        difference_of_infinities = infinite & z.infinite & (product.sign ^ z.sign) & ~any_nan
+        m.d.comb += [
+            special.nan.eq(any_nan | zero_times_infinity | difference_of_infinities),
+            special.infinite.eq(infinite | z.infinite),
+            special.sign.eq(Mux(infinite, product.sign, z.sign)),
+            special.invalid.eq(any_signalling | zero_times_infinity | difference_of_infinities),
+        ]
+        return m

@@ -1,0 +1,37 @@
+"""From the encoding of an operand to its value."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from .formats import BIAS, Float32, Unpacked
+from .shift import Normalise
+
+__all__ = ["Unpack"]
+
+
+class Unpack(wiring.Component):
+    """``value`` is what ``bits`` encodes, subnormal numbers normalised. Combinational."""
+
+    bits: In(32)
+    value: Out(Unpacked)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.normalise = normalise = Normalise(width=24)
+        bits, value = Float32(self.bits), self.value
+        smallest = bits.exponent == 0
+        largest = bits.exponent == 0xFF
+        no_fraction = bits.fraction == 0
+        m.d.comb += [
+            normalise.value.eq(Cat(bits.fraction, ~smallest)),
+            value.sign.eq(bits.sign),
+            value.significand.eq(normalise.normalised),
+            # A subnormal number has the exponent field 0 and the exponent of field 1.
+            value.exponent.eq((bits.exponent | smallest) - BIAS - normalise.distance),
+            value.zero.eq(smallest & no_fraction),
+            value.infinite.eq(largest & no_fraction),
+            value.nan.eq(largest & ~no_fraction),
+            value.signalling.eq(largest & ~no_fraction & ~bits.fraction[22]),
+        ]
+        return m

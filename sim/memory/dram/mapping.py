@@ -1,0 +1,42 @@
+"""Where a line is: bank group, bank, row and column from its address."""
+
+from __future__ import annotations
+
+__all__ = ["BANKS", "BANKS_PER_GROUP", "COLUMNS", "DEFAULT_MAPPING", "GROUPS", "AddressMapping"]
+
+GROUPS = 4
+BANKS_PER_GROUP = 4
+BANKS = GROUPS * BANKS_PER_GROUP
+#: Lines a row: 1024 columns of 8 bytes, a line is a burst of 8 (8 KiB a row).
+COLUMNS = 128
+_LINE_BITS = 26
+_BITS = {"group": 2, "bank": 2, "column": 7, "row": _LINE_BITS - 2 - 2 - 7}
+DEFAULT_MAPPING = "row bank column group"
+
+
+class AddressMapping:
+    """A fixed choice of address bits.
+
+    ``order`` names the fields of a line number (address / 64) from the most significant to the least. The default puts
+    the group lowest, so that consecutive lines alternate between bank groups (tCCD_S instead of tCCD_L) and 512 of them
+    (32 KiB) find four open rows. ``"row bank group column"`` is ramulator2's RoBaRaCoCh.
+    """
+
+    def __init__(self, order: str = DEFAULT_MAPPING) -> None:
+        names = order.split()
+        if sorted(names) != sorted(_BITS):
+            raise ValueError(f"the address mapping must name each of {', '.join(_BITS)} once, not {order!r}")
+        self.order = order
+        shift = 0
+        shifts = {}
+        for name in reversed(names):
+            shifts[name] = shift
+            shift += _BITS[name]
+        self._group, self._bank = shifts["group"], shifts["bank"]
+        self._row, self._column = shifts["row"], shifts["column"]
+        self._row_mask = (1 << _BITS["row"]) - 1
+
+    def locate(self, line: int) -> tuple[int, int, int]:
+        """Bank (group * BANKS_PER_GROUP + bank in the group), row and column of ``line``."""
+        bank = (line >> self._group & 3) << 2 | line >> self._bank & 3
+        return bank, line >> self._row & self._row_mask, line >> self._column & COLUMNS - 1

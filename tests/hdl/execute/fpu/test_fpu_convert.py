@@ -1,0 +1,134 @@
+"""The conversions against Berkeley SoftFloat, and to integers once more against exact rationals."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import softfloatpy as sf
+from fpu_batch import UnitBatch
+from fpu_operands import EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
+from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
+from lane_harness import spread
+
+from hdl.execute.fpu.convert import FcvtUnit
+from hdl.isa.ops import FcvtOp
+from hdl.presets import TINY
+
+SEED = 53
+CONFIG = replace(TINY, threads=1)
+COUNTS = [20_000, pytest.param(1_000_000, marks=pytest.mark.long)]
+TO_INTEGER = (FcvtOp.W_S, FcvtOp.WU_S)
+
+
+def numbers(rng: np.random.Generator, count: int) -> U32:
+    """Edges; ties of both parities and their neighbours; every size around the integers' range; anything."""
+    halves = near(rng, rng.integers(-64, 64, count) / 4, 1)
+    sized = near(rng, np.ldexp(rng.uniform(-2, 2, count), rng.integers(-3, 34, count)), 0)
+    limits = near(rng, rng.choice([-1.0, 1.0], count) * np.ldexp(1.0, rng.choice([-1, 0, 23, 24, 31, 32], count)), 2)
+    return np.concatenate([EDGES, np.choose(rng.integers(0, 4, count), [halves, sized, limits, floats(rng, count)])])
+
+
+def integers(rng: np.random.Generator, count: int) -> U32:
+    """Of every length; within 3 of 2**k, and of ties between numbers; and the negatives of these."""
+    powers = np.array([(1 << k) + d for k in range(33) for d in range(-3, 4)])
+    significands = ((1 << 23), (1 << 23) + 1, (1 << 24) - 1)
+    ties = np.array([(2 * n + 1 << s) + d for s in range(8) for n in significands for d in (-1, 0, 1)])
+    some = np.concatenate([powers, ties])
+    return bits(np.concatenate([some, -some, rng.integers(0, 1 << 32, count) >> rng.integers(0, 33, count)]))
+
+
+def expected(op: FcvtOp, operand: U32, rm: int) -> tuple[U32, U32]:
+    """Results and flags."""
+    if op in TO_INTEGER:
+        convert = sf.f32_to_i32 if op == FcvtOp.W_S else sf.f32_to_ui32
+        return softfloat(lambda x: convert(x, sf.RoundingMode(rm), True), (operand,), rm)
+    reference, kind = (sf.i32_to_f32, sf.Int32) if op == FcvtOp.S_W else (sf.ui32_to_f32, sf.UInt32)
+    return softfloat(reference, (operand,), rm, kind)
+
+
+@functools.cache
+def batch() -> UnitBatch:
+    return UnitBatch(FcvtUnit(CONFIG), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("op", FcvtOp)
+def test_operation(op, mode, count):
+    """The second operand is anything, and counts for nothing."""
+    rng = np.random.default_rng([SEED, op.value, MODES[mode]])
+    a = (numbers if op in TO_INTEGER else integers)(rng, count)
+    assert a.size >= count
+    actual = batch().run(latency=CONFIG.latency_fcvt, op=op.value, mask=1, rm=MODES[mode], a=a, b=rng.permutation(a))
+    assert_same(actual, expected(op, a, MODES[mode]), (a,), label=f"{op.name} {mode}, seed {SEED}",
+                reach=NX | NV if op in TO_INTEGER else NX)
+
+
+def _saturated(encoding: int, rm: int, low: int, high: int) -> int:
+    """RISC-V's table of out of range results, on exact rationals."""
+    number = float(value(np.uint32([encoding]))[0])
+    if not math.isfinite(number):
+        return low if number == -math.inf else high
+    exact = Fraction(number)
+    away = math.floor(abs(exact) + Fraction(1, 2)) * (1 if exact > 0 else -1)
+    rounded = [round(exact), math.trunc(exact), math.floor(exact), math.ceil(exact), away][rm]
+    return min(max(rounded, low), high)
+
+
+@pytest.mark.parametrize("op", TO_INTEGER)
+def test_to_integer_by_exact_rationals(op):
+    low, high = (-(2**31), 2**31 - 1) if op == FcvtOp.W_S else (0, 2**32 - 1)
+    rng = np.random.default_rng([SEED, op.value])
+    a = numbers(rng, 5000)
+    rm = rng.integers(0, 5, a.size, dtype=np.uint32)
+    actual = batch().run(latency=CONFIG.latency_fcvt, op=op.value, mask=1, rm=rm, a=a, b=a)[0]
+    exact = [_saturated(encoding, mode, low, high) & 0xFFFF_FFFF
+             for encoding, mode in zip(a.tolist(), rm.tolist(), strict=True)]
+    np.testing.assert_array_equal(actual, exact, err_msg=f"seed {SEED}")
+
+
+CONFIGS = [TINY, replace(TINY, threads=4, latency_fcvt=6), replace(TINY, threads=1, latency_fcvt=8)]
+
+
+def label(config):
+    return f"{config.threads}_threads_latency_{config.latency_fcvt}"
+
+
+def reference(op, rm, a, b):
+    results, flags = expected(op, np.uint32([a]), rm)
+    return int(results[0]), int(flags[0])
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
+def test_unit(config, gap):
+    seed = SEED + 1000 * config.threads + 10 * config.latency_fcvt + gap
+    rng = random.Random(seed)
+    operations = [FpuOperation.random(rng, FcvtOp, config.threads) for _ in range(200)]
+    check_fpu_unit(FcvtUnit(config), config, spread(operations, rng, distance=1, gap=gap),
+                   latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
+
+
+@pytest.mark.parametrize("age", range(1, 6))
+def test_reset_empties_the_pipeline(age):
+    """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
+    config = replace(TINY, threads=4)
+    rng = random.Random(age)
+    values, others = (0x4060_0000, 0xC060_0000, 0x7FC0_0000, 0x4EFF_FFFF), (3, 5, 1 << 31, 0xFFFF_FFFF)
+    schedule = {
+        0: FpuOperation(FcvtOp.W_S, 0, 15, (values, others)),
+        10: FpuOperation(FcvtOp.S_WU, 0, 15, (others, values)),
+        11 + age: FpuOperation(FcvtOp.WU_S, 4, 5, (values, others)),
+    }
+    check_fpu_unit(FcvtUnit(config), config, schedule, latency=5, reference=reference, rng=rng,
+                   reset_at=10 + age, label=f"reset at age {age}")
+
+
+def test_an_idle_lane_holds_still(tmp_path):
+    check_idle_lane(FcvtUnit(TINY), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED)

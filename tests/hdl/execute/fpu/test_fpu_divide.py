@@ -1,0 +1,127 @@
+"""Division and square root against Berkeley SoftFloat; and that the latency is fixed."""
+
+from __future__ import annotations
+
+import functools
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import softfloatpy as sf
+from amaranth.sim import Simulator
+from fpu_batch import UnitBatch
+from fpu_operands import DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
+from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
+from lane_harness import spread
+
+from hdl.execute.fpu.divide import FdivUnit
+from hdl.isa.ops import FdivOp
+from hdl.presets import TINY
+
+SEED = 52
+CONFIG = replace(TINY, threads=1)
+LATENCY = CONFIG.latency_fdiv
+COUNTS = [20_000, pytest.param(1_000_000, marks=pytest.mark.long)]
+
+
+@functools.cache
+def batch() -> UnitBatch:
+    return UnitBatch(FdivUnit(CONFIG), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("mode", MODES)
+def test_division(mode, count):
+    rm = MODES[mode]
+    a, b = operands = binary(np.random.default_rng([SEED, rm]), count)
+    actual = batch().run(latency=LATENCY, interval=LATENCY, op=FdivOp.FDIV.value, mask=1, rm=rm, a=a, b=b)
+    assert_same(actual, softfloat(sf.f32_div, operands, rm), operands,
+                label=f"division {mode}, seed {SEED}", reach=NX | UF | OF | DZ | NV)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("mode", MODES)
+def test_square_root(mode, count):
+    """The second operand is anything, and counts for nothing."""
+    rm = MODES[mode]
+    rng = np.random.default_rng([SEED, rm])
+    operands = unary(rng, count)
+    b = rng.choice(EDGES, operands[0].size)
+    actual = batch().run(latency=LATENCY, interval=LATENCY, op=FdivOp.FSQRT.value, mask=1, rm=rm, a=operands[0], b=b)
+    assert_same(actual, softfloat(sf.f32_sqrt, operands, rm), operands,
+                label=f"square root {mode}, seed {SEED}", reach=NX | NV)
+
+
+@pytest.mark.parametrize("op", FdivOp)
+def test_nothing_is_there_a_cycle_early(op):
+    """For all pairs of edges: a cycle before it is due, the result is still that of the operation before."""
+    a, b = operands = binary(np.random.default_rng(SEED), 0)
+    expected = softfloat(*((sf.f32_div, operands) if op == FdivOp.FDIV else (sf.f32_sqrt, operands[:1])), 0)
+    results, flags = batch().run(latency=LATENCY - 1, interval=LATENCY, op=op.value, mask=1, rm=0, a=a, b=b)
+    assert np.array_equal(results[1:], expected[0][:-1]) and not flags.any()
+
+
+CONFIGS = [TINY, replace(TINY, threads=4, latency_fdiv=17), replace(TINY, threads=1, latency_fdiv=40)]
+
+
+def label(config):
+    return f"{config.threads}_threads_latency_{config.latency_fdiv}"
+
+
+def reference(op, rm, a, b):
+    """SoftFloat on one lane."""
+    operands = (np.uint32([a]), np.uint32([b]))
+    results, flags = (softfloat(sf.f32_div, operands, rm) if op == FdivOp.FDIV
+                      else softfloat(sf.f32_sqrt, operands[:1], rm))
+    return int(results[0]), int(flags[0])
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
+def test_unit(config, gap):
+    """Whatever the operands, the result is there after exactly the latency, and not before."""
+    seed = SEED + 100 * config.latency_fdiv + gap
+    rng = random.Random(seed)
+    operations = [FpuOperation.random(rng, FdivOp, config.threads) for _ in range(60)]
+    check_fpu_unit(FdivUnit(config), config, spread(operations, rng, distance=config.latency_fdiv, gap=gap),
+                   latency=config.latency_fdiv, reference=reference, rng=rng, label=f"seed {seed}")
+
+
+@pytest.mark.parametrize("age", [1, 2, 13, 14, 15])
+def test_reset_abandons_an_operation(age):
+    """One that is ``age`` cycles old at the reset gives no result, and does not disturb one right after it."""
+    config = replace(TINY, threads=4)
+    rng = random.Random(age)
+    values = (0x40400000, 0x3F800000, 0x00000001, 0xC1200000)
+    schedule = {
+        0: FpuOperation(FdivOp.FDIV, 0, 15, (values, values[::-1])),
+        20: FpuOperation(FdivOp.FDIV, 0, 15, (values[::-1], values)),
+        21 + age: FpuOperation(FdivOp.FSQRT, 1, 5, (values, values)),
+    }
+    check_fpu_unit(FdivUnit(config), config, schedule, latency=16, reference=reference, rng=rng,
+                   reset_at=20 + age, label=f"reset at age {age}")
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=label)
+def test_busy(config):
+    """``busy`` is 1 in exactly the latency - 1 cycles in which no operation may arrive."""
+    unit = FdivUnit(config)
+    seen = []
+
+    async def testbench(ctx):
+        ctx.set(unit.mask, 1)
+        for cycle in range(2 * config.latency_fdiv):
+            ctx.set(unit.valid, cycle in (0, config.latency_fdiv))
+            seen.append(ctx.get(unit.busy))
+            await ctx.tick()
+
+    sim = Simulator(unit)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
+    assert seen == ([0] + [1] * (config.latency_fdiv - 1)) * 2
+
+
+def test_an_idle_lane_holds_still(tmp_path):
+    check_idle_lane(FdivUnit(TINY), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED)

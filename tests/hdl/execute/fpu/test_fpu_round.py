@@ -1,0 +1,105 @@
+"""Both steps of rounding against Berkeley SoftFloat's conversion from double, which holds every input exactly."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+
+import pytest
+import softfloatpy as sf
+from amaranth.hdl import Module
+from amaranth.sim import Simulator
+
+from hdl.execute.fpu.formats import Rounding
+from hdl.execute.fpu.round import Denormalise, Round
+
+SEED = 32
+#: Around every boundary: overflow, the smallest normal, each subnormal length, all gone, and the ends of the field.
+EXPONENTS = (-512, -158, *range(-152, -147), -140, *range(-129, -124), 0, 126, 127, 128, 129, 256, 511)
+SIGNIFICANDS = (0x800000, 0x800001, 0x800002, 0xC00000, 0xC00001, 0xFFFFFD, 0xFFFFFE, 0xFFFFFF, 0xFFF800)
+
+
+def rounder():
+    m = Module()
+    m.submodules.first = first = Denormalise()
+    m.submodules.second = second = Round()
+    m.d.comb += [second.aligned.eq(first.aligned), second.rm.eq(first.rm)]
+    return m, first, second
+
+
+def reference(rm, number):
+    significand, guard, sticky, exponent, sign = number
+    magnitude = math.ldexp(significand * 4 + guard * 2 + sticky, exponent - 25)
+    sf.set_tininess_mode(sf.TininessMode.AFTER_ROUNDING)
+    sf.set_rounding_mode(sf.RoundingMode(rm.value))
+    sf.set_exception_flags(0)
+    bits = sf.f64_to_f32(sf.Float64.from_bytes(struct.pack(">d", -magnitude if sign else magnitude))).to_bytes()
+    return int.from_bytes(bits, "big"), sf.get_exception_flags()
+
+
+def check(rm, numbers):
+    m, first, second = rounder()
+
+    async def testbench(ctx):
+        ctx.set(first.rm, rm)
+        reached = 0
+        for number in numbers:
+            significand, guard, sticky, exponent, sign = number
+            ctx.set(first.exact, {"significand": significand, "guard": guard, "sticky": sticky,
+                                  "exponent": exponent, "sign": sign})
+            actual = ctx.get(second.result), ctx.get(second.flags).as_bits()
+            expected = reference(rm, number)
+            assert actual == expected, (
+                f"seed {SEED}: {rm.name} {significand:#x} guard {guard} sticky {sticky} exponent {exponent} sign {sign}"
+                f": {actual[0]:08x} {actual[1]:05b}, not {expected[0]:08x} {expected[1]:05b}")
+            reached |= expected[1]
+        assert reached == 0b00111, "the numbers do not reach every flag"
+
+    sim = Simulator(m)
+    sim.add_testbench(testbench)
+    sim.run()
+
+
+@pytest.mark.parametrize("rm", Rounding)
+def test_edges(rm):
+    rests = [(sign, guard, sticky) for sign in (0, 1) for guard in (0, 1) for sticky in (0, 1)]
+    numbers = [(significand, guard, sticky, exponent, sign)
+               for exponent in EXPONENTS for significand in SIGNIFICANDS for sign, guard, sticky in rests]
+    # Zero, whatever its exponent.
+    check(rm, numbers + [(0, 0, 0, exponent, sign) for exponent in EXPONENTS for sign in (0, 1)])
+
+
+@pytest.mark.parametrize("rm", Rounding)
+def test_random(rm):
+    rng = random.Random(SEED)
+    numbers = []
+    for _ in range(1000):
+        low = rng.randrange(1, 24)
+        # Few significant bits, or many trailing ones: what lies on a tie after a denormalising shift.
+        significand = rng.choice((rng.getrandbits(24), rng.getrandbits(24) >> low << low,
+                                  rng.getrandbits(24) | (1 << low) - 1)) | 1 << 23
+        exponent = rng.choice((rng.randrange(-160, 132), rng.randrange(-151, -124), rng.randrange(-512, 512)))
+        numbers.append((significand, rng.getrandbits(1), rng.getrandbits(1), exponent, rng.getrandbits(1)))
+    check(rm, numbers)
+
+
+@pytest.mark.parametrize(("special", "bits", "flags"), [
+    ({"nan": 1}, 0x7FC00000, 0), ({"nan": 1, "invalid": 1}, 0x7FC00000, 16), ({"nan": 1, "sign": 1}, 0x7FC00000, 0),
+    ({"infinite": 1}, 0x7F800000, 0), ({"infinite": 1, "sign": 1}, 0xFF800000, 0),
+    ({"infinite": 1, "divide_by_zero": 1}, 0x7F800000, 8),
+])
+def test_special_results_hide_the_number(special, bits, flags):
+    """Its flags, too: the number is one that overflows, or one that underflows."""
+    m, first, second = rounder()
+
+    async def testbench(ctx):
+        ctx.set(second.special, special)
+        for exponent in (300, -140):
+            ctx.set(first.exact, {"significand": 0xFFFFFF, "guard": 1, "sticky": 1, "exponent": exponent, "sign": 1})
+            assert ctx.get(second.result) == bits
+            assert ctx.get(second.flags).as_bits() == flags
+
+    sim = Simulator(m)
+    sim.add_testbench(testbench)
+    sim.run()

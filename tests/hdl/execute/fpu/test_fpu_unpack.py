@@ -1,0 +1,97 @@
+"""Normalising, shifting with a sticky bit and unpacking, against arithmetic on Python's integers and floats."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.sim import Simulator
+
+from hdl.execute.fpu.shift import Normalise, shift_right_sticky
+from hdl.execute.fpu.unpack import Unpack
+
+SEED = 31
+EDGES = (0, 1, 2, 3, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0xFFFFFF, 0x1000000,
+         0x3F7FFFFF, 0x3F800000, 0x3F800001, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FBFFFFF, 0x7FC00000, 0x7FFFFFFF)
+
+
+def run(module, testbench):
+    sim = Simulator(module)
+    sim.add_testbench(testbench)
+    sim.run()
+
+
+@pytest.mark.parametrize("width", [2, 5, 24, 51])
+def test_normalise(width):
+    rng = random.Random(SEED)
+    part = Normalise(width=width)
+    values = [1 << k for k in range(width)] + [(1 << k + 1) - 1 for k in range(width)]
+    values += [rng.getrandbits(width) >> rng.randrange(width) for _ in range(500)]
+
+    async def testbench(ctx):
+        for value in values:
+            ctx.set(part.value, value)
+            distance, normalised = ctx.get(part.distance), ctx.get(part.normalised)
+            if value:
+                assert (distance, normalised) == (width - value.bit_length(), value << width - value.bit_length()), (
+                    f"seed {SEED}: {value:#x} of {width} bits")
+        ctx.set(part.value, 0)
+        assert ctx.get(part.normalised) == 0 and ctx.get(part.distance) == (1 << len(part.distance)) - 1
+
+    run(part, testbench)
+
+
+@pytest.mark.parametrize(("width", "bits"), [(1, 1), (7, 3), (25, 5), (49, 6), (63, 6)])
+def test_shift_right_sticky(width, bits):
+    rng = random.Random(SEED)
+    m = Module()
+    value, distance, shifted, sticky = Signal(width), Signal(bits), Signal(width), Signal()
+    results = shift_right_sticky(value, distance)
+    m.d.comb += [shifted.eq(results[0]), sticky.eq(results[1])]
+    values = [0, (1 << width) - 1, *(1 << k for k in range(width)), *(rng.getrandbits(width) for _ in range(20))]
+
+    async def testbench(ctx):
+        for given in values:
+            for by in range(1 << bits):
+                ctx.set(value, given)
+                ctx.set(distance, by)
+                expected = given >> by, int(given >> by << by != given)
+                assert (ctx.get(shifted), ctx.get(sticky)) == expected, f"seed {SEED}: {given:#x} >> {by}"
+
+    run(m, testbench)
+
+
+def test_shift_right_sticky_needs_a_distance_that_reaches_the_end():
+    with pytest.raises(ValueError, match=r"^value must have fewer than 8 bits, not 8$"):
+        shift_right_sticky(Signal(8), Signal(3))
+
+
+def test_unpack():
+    """Fields and classes by the definition of the format (IEEE 754-2019, 3.4), subnormal numbers of every length."""
+    rng = random.Random(SEED)
+    part = Unpack()
+    positive = [*EDGES, *(1 << k for k in range(32)), *(rng.getrandbits(23) >> rng.randrange(23) for _ in range(300)),
+                *(rng.getrandbits(31) for _ in range(2000))]
+
+    async def testbench(ctx):
+        for bits in positive + [bits | 1 << 31 for bits in positive]:
+            ctx.set(part.bits, bits)
+            value = ctx.get(part.value)
+            text = f"seed {SEED}: {bits:#010x}: {value}"
+            exponent, fraction = bits >> 23 & 0xFF, bits & 0x7FFFFF
+            assert value.sign == bits >> 31, text
+            assert value.zero == (exponent == 0 and fraction == 0), text
+            assert value.infinite == (exponent == 255 and fraction == 0), text
+            assert value.nan == (exponent == 255 and fraction != 0), text
+            assert value.signalling == (exponent == 255 and 0 < fraction < 0x400000), text
+            if value.zero:
+                assert value.significand == 0, text
+            elif exponent < 255:
+                exact = Fraction(fraction, 2**149) if exponent == 0 else (
+                    Fraction(2**23 + fraction, 2**23) * Fraction(2) ** (exponent - 127))
+                assert value.significand >> 23 == 1, text
+                assert Fraction(value.significand, 2**23) * Fraction(2) ** value.exponent == exact, text
+
+    run(part, testbench)
