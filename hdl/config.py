@@ -7,7 +7,7 @@ hardware, the golden model and the schedule predictor cannot disagree about them
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 __all__ = ["Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
 
@@ -66,6 +66,13 @@ class MemoryMap:
     #: The first and one past the last byte that answer without an error (page zero below the console does not).
     first: int = 0x0000_0040
     end: int = 0xFFFF_0000
+
+
+def _kind_of(kind: type) -> str:
+    """What a value of this type is called in a message."""
+    if issubclass(kind, enum.Enum):
+        return "one of " + ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__)
+    return {int: "a whole number", bool: "True or False", tuple: "a tuple of names"}.get(kind, f"a {kind.__name__}")
 
 
 def _is_power_of_two(value: int) -> bool:
@@ -141,6 +148,7 @@ class SmConfig:
     assertions: bool = True
 
     def __post_init__(self) -> None:
+        self._require_types()
         _require(1 <= self.warps <= 64, "warps", "between 1 and 64", self.warps)
         _require(
             1 <= self.threads <= 32 and _is_power_of_two(self.threads),
@@ -192,6 +200,14 @@ class SmConfig:
         _require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
         _require(self.cores >= 1, "cores", "at least 1", self.cores)
         _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
+
+    def _require_types(self) -> None:
+        """Each field is of the type of its default: what only looks alike (2.0, True, "swas") is compared wrongly."""
+        for field in fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            _require(type(value) is kind, field.name, _kind_of(kind), value)
+            if kind is tuple:
+                _require(all(isinstance(name, str) for name in value), field.name, _kind_of(kind), value)
 
     # Derived sizes.
 

@@ -17,11 +17,11 @@ from hdl.presets import PRESETS
 
 from .backend import Backend, backend_of
 from .errors import Exit
-from .options import MAX_LATENCY, JsonOption, choose, configure, json_target, positive, within
+from .options import JsonOption, choose, configure, json_target, positive
 from .outputs import write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
-from .run_options import DRAMS, MEMORIES, LatencyOption, MemoryOption
+from .run_options import DRAMS, MEMORIES, LatencyOption, MemoryOption, memory_latency
 
 __all__ = ["bench"]
 
@@ -106,7 +106,7 @@ def bench(
     kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort",
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3,
     memory: MemoryOption = "fixed",
-    latency: LatencyOption = 20,
+    latency: LatencyOption = None,
     cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False,
     json_file: JsonOption = None,
 ) -> int:
@@ -114,14 +114,14 @@ def bench(
     positive("--repeat", repeat)
     choose("--kernel", kernel, SIZES)
     choose("--memory", memory, MEMORIES)
-    within("--latency", latency, 1, MAX_LATENCY)
+    cycles = memory_latency(memory, latency)
     presets = [choose("--preset", name, PRESETS) for name in preset or PRESETS]
     target = json_target(json_file)
     backend = backend_of(ctx)
     figures: dict[str, dict[str, Any]] = {}
     with _cache(cold), show_progress() as progress:
         for name in dict.fromkeys(presets):
-            outcome, figures[name] = _measure(backend, name, kernel, repeat, memory, latency, progress)
+            outcome, figures[name] = _measure(backend, name, kernel, repeat, memory, cycles, progress)
             if outcome.exit_status != Exit.PASSED:
                 print_outcome(outcome, table=False)
                 return outcome.exit_status
@@ -135,7 +135,7 @@ def bench(
             "sizes": {name: SIZES[kernel][name] for name in figures},
             "repeat": repeat,
             "memory": memory,
-            "latency": None if memory in DRAMS else latency,
+            "latency": None if memory in DRAMS else cycles,
             "cold": cold,
         })
     if json_file is None or target is not None:

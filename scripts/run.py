@@ -35,6 +35,7 @@ from .run_options import (
     SizeOption,
     TimingOption,
     check_run_options,
+    memory_latency,
     memory_options,
 )
 from .schemes import check_scheme, coordinate
@@ -95,7 +96,7 @@ def run(
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
-    latency: LatencyOption = 20,
+    latency: LatencyOption = None,
     timing: TimingOption = None,
     memory_clock: MemoryClockOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
@@ -108,7 +109,8 @@ def run(
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
     scheme = check_scheme(mode, fetch, issue, prediction)
-    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
+    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
+    cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock)
     config = coordinate(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
@@ -122,7 +124,7 @@ def run(
     from sim.runner_types import RunRequest
 
     request = RunRequest(
-        launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency, seed=seed,
+        launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles, seed=seed,
         memory_options=options, check=check, max_cycles=max_cycles,
     )
     with show_progress() as progress:

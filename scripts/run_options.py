@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ __all__ = [
     "SizeOption",
     "TimingOption",
     "check_run_options",
+    "memory_latency",
     "memory_options",
 ]
 
@@ -32,6 +34,7 @@ MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 #: Memory clocks a cycle of the SM.
 CLOCKS = (Fraction(1, 64), Fraction(64))
 TYPES = ("int32", "float32")
+USUAL_LATENCY = 20
 
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
@@ -39,7 +42,8 @@ MemoryOption = Annotated[
     str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
 ]
 LatencyOption = Annotated[
-    int, typer.Option("--latency", metavar="CYCLES", help="Memory latency: of fixed memory, at most of random memory.")
+    int | None,
+    typer.Option("--latency", metavar="CYCLES", help="Latency of fixed memory, at most of random memory; default 20."),
 ]
 TimingOption = Annotated[
     str | None, typer.Option("--timing", metavar="NAME", help="DRAM timing of dram and tdm (docs/memory.md).")
@@ -53,7 +57,7 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the gol
 
 
 def check_run_options(
-    *, memory: str, dtype: str | None, size: int | None, seed: int, latency: int, max_cycles: int,
+    *, memory: str, dtype: str | None, size: int | None, seed: int, max_cycles: int,
 ) -> None:
     """Refuse what this version does not have, names that no version has, and numbers out of range.
 
@@ -65,10 +69,25 @@ def check_run_options(
     choose("--memory", memory, MEMORIES)
     if dtype is not None:
         choose("--type", dtype, TYPES)
-    within("--latency", latency, 1, MAX_LATENCY)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)
     positive("--size", size)
+
+
+def memory_latency(memory: str, latency: int | None) -> int:
+    """The latency in cycles, or the usual one; dram and tdm, which have no such number, do not look at it.
+
+    Raises
+    ------
+    UsageError
+        For a latency out of range, or given for a memory that has its own.
+    """
+    if latency is None:
+        return USUAL_LATENCY
+    if memory in DRAMS:
+        raise UsageError(f"--latency is for --memory fixed and random, not for {memory}: see --timing")
+    within("--latency", latency, 1, MAX_LATENCY)
+    return latency
 
 
 def memory_options(memory: str, timing: str | None = None, clock: str | None = None) -> MemoryOptions:
@@ -96,7 +115,8 @@ def memory_options(memory: str, timing: str | None = None, clock: str | None = N
 def _ratio(text: str) -> Fraction:
     first, last = CLOCKS
     try:
-        ratio = Fraction(text)
+        # Not what else Fraction takes: 1e999999999 would keep it busy for ever.
+        ratio = Fraction(text if re.fullmatch(r"[0-9]{1,9}([/.][0-9]{1,9})?", text, re.ASCII) else "")
     except (ValueError, ZeroDivisionError):
         raise UsageError(f"--memory-clock: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None
     if not first <= ratio <= last:

@@ -25,6 +25,7 @@ from .run_options import (
     SizeOption,
     TimingOption,
     check_run_options,
+    memory_latency,
     memory_options,
 )
 from .schemes import Scheme, coordinate, schemes
@@ -36,12 +37,16 @@ def _share(part: int | None, cycles: int | None) -> str:
     return "-" if part is None or not cycles else f"{100 * part / cycles:.2f} %"
 
 
-def _table(title: str, outcomes: Sequence[Outcome]) -> Table:
-    """A row a run. Warp IPC counts warp-instructions in a cycle (at most 1); *relative* is to the first that passed."""
-    table = Table("mode", "fetch", "issue", "prediction", "cycles", "warp IPC", "relative", "NOPs", "discrepancies",
-                  "errors", title=title)
-    for column in table.columns[4:]:
-        column.justify = "right"
+def _table(outcomes: Sequence[Outcome]) -> Table:
+    """A row a run, in 80 columns. IPC counts warp-instructions in a cycle; *rel.* is to the first that passed.
+
+    NOPs, *discr.* (discrepancies) and errors are shares of the cycles.
+    """
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("mode", "fetch", "issue", "prediction"):
+        table.add_column(name, no_wrap=True)
+    for name in ("cycles", "IPC", "rel.", "NOPs", "discr.", "errors"):
+        table.add_column(name, no_wrap=True, justify="right")
     first: float | None = None
     for outcome in outcomes:
         cycles, counters, config = outcome.cycles, outcome.counters, outcome.config
@@ -76,7 +81,7 @@ def sweep(
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
-    latency: LatencyOption = 20,
+    latency: LatencyOption = None,
     timing: TimingOption = None,
     memory_clock: MemoryClockOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
@@ -84,7 +89,8 @@ def sweep(
     json_file: JsonOption = None,
 ) -> int:
     """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
-    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, latency=latency, max_cycles=max_cycles)
+    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
+    cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock)
     asked = list(schemes(
         listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
@@ -101,7 +107,7 @@ def sweep(
             config = coordinate(base, scheme, asked)
             launch = backend.prepare(kernel, dtype, size, seed, config)
             request = RunRequest(
-                launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=latency,
+                launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
                 seed=seed, memory_options=options, check=check, max_cycles=max_cycles,
             )
             name = _title(scheme)
@@ -110,8 +116,11 @@ def sweep(
             print_outcome(outcomes[-1], table=False, name=name)
     # The table first: a file that cannot be written after all does not cost the results.
     if json_file is None or target is not None:
-        Console().print(_table(f"{kernel} on {preset} ({base.warps} warps x {base.threads} threads), "
-                               f"size {outcomes[0].launch.size}, memory {memory_of(outcomes[0].request)}", outcomes))
+        console = Console()
+        console.print(f"{kernel} on {preset} ({base.warps} warps x {base.threads} threads), size "
+                      f"{outcomes[0].launch.size}, memory {memory_of(outcomes[0].request)}", highlight=False,
+                      soft_wrap=True)
+        console.print(_table(outcomes))
     if json_file is not None:
         write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
     return max(outcome.exit_status for outcome in outcomes)

@@ -37,6 +37,11 @@ BAD = [
     ("latency_fdiv", 41, "between 16 and 40"), ("latency_fmisc", 1, "between 2 and 8"),
     ("latency_fmisc", 9, "between 2 and 8"), ("latency_fmisc", -1, "between 2 and 8"),
     ("cores", 0, "at least 1"), ("fetch_policies", ("lrr",), "empty"),
+    ("warps", 2.0, "a whole number"), ("warps", True, "a whole number"), ("threads", None, "a whole number"),
+    ("latency_fma", "4", "a whole number"), ("latency_fma", 4.0, "a whole number"), ("probe", 1, "True or False"),
+    ("icache_ways", 2.0, "a whole number"), ("policies", ["lrr"], "a tuple of names"), ("policies", (1,), "of names"),
+    ("prediction", "bogus", "one of Prediction.NOT_TAKEN, Prediction.BTFN"), ("coordination", "swas", "one of Coord"),
+    ("memory_map", None, "a MemoryMap"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
 ]
 

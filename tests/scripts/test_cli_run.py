@@ -237,6 +237,8 @@ def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, fault
         ("psort", "--timing", "DDR4_2400R"), ("psort", "--memory", "random", "--memory-clock", "2"),
         ("psort", "--memory", "dram", "--timing", "DDR3"), ("psort", "--memory", "dram", "--memory-clock", "fast"),
         ("psort", "--memory", "tdm", "--memory-clock", "0"), ("psort", "--memory", "tdm", "--memory-clock", "1/0"),
+        ("psort", "--memory", "dram", "--memory-clock", "1e999999999"), ("psort", "--memory", "tdm", "--latency", "7"),
+        ("psort", "--memory", "dram", "--memory-clock", " 2"), ("psort", "--memory", "dram", "--memory-clock", "1_0"),
         ("psort", "--memory", "dram", "--memory-clock", "65"), ("psort", "--memory", "dram", "--memory-clock", "-1"),
         ("psort", "--type", "int8"),
         ("psort", "--size", "0"), ("psort", "--latency", "0"), ("psort", "--max-cycles", "-1"),

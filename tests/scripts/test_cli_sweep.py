@@ -40,9 +40,10 @@ def test_the_table(metronome):
     """500 cycles, 400 instructions, 40 NOPs, 70 discrepancies, 25 errors (conftest)."""
     lines = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr").out.splitlines()
     (row,) = [line for line in lines if "baseline" in line]
-    cells = [cell.strip() for cell in row.strip("│").split("│")]
-    expected = ["baseline", "lrr", "lrr", "not_taken", "500", "0.8000", "1.000", "8.00 %", "14.00 %", "5.00 %"]
-    assert cells == expected
+    assert row.split() == [
+        "baseline", "lrr", "lrr", "not_taken", "500", "0.8000", "1.000", "8.00", "%", "14.00", "%", "5.00", "%",
+    ]
+    assert max(len(line) for line in lines) <= 80
 
 
 def test_json_holds_every_run(metronome):
@@ -71,10 +72,9 @@ def test_a_run_that_failed_is_no_reference(metronome, backend, monkeypatch):
 
     monkeypatch.setattr(backend, "run", first_hangs)
     done = metronome("sweep", "psort", "--mode", "swas")
-    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in done.out.splitlines() if "swas" in line]
+    rows = [line.split() for line in done.out.splitlines() if "swas" in line]
     assert done.status == 4
-    assert [row[4] for row in rows] == ["cycle_limit", "500", "500"]
-    assert [row[6] for row in rows] == ["", "1.000", "1.000"]
+    assert [row[4:7] for row in rows] == [["cycle_limit"], ["500", "0.8000", "1.000"], ["500", "0.8000", "1.000"]]
 
 
 @pytest.mark.parametrize("arguments", [
