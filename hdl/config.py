@@ -124,6 +124,14 @@ class SmConfig:
     # Memory.
     line_bytes: int = 64
     local_bytes: int = 16 * 1024
+    #: Data cache: write-through, no allocation on write. 0 bytes: none, every line of a load is a request of its own.
+    dcache_bytes: int = 16 * 1024
+    dcache_ways: int = 4
+    #: Lines that the data cache may have requested and not received; loads of one line share one.
+    dcache_mshrs: int = 16
+    #: Lines with stores that memory has not completed.
+    store_buffer: int = 16
+    #: Parts of loads (an instruction's lanes in one line) that may wait for memory.
     lsu_tags: int = 16
     memory_map: MemoryMap = MemoryMap()
 
@@ -169,6 +177,14 @@ class SmConfig:
             _is_power_of_two(self.local_bytes) and self.local_bytes >= 4 * self.threads,
             "local_bytes", "a power of two of at least one word per lane", self.local_bytes,
         )
+        _require(_is_power_of_two(self.dcache_ways), "dcache_ways", "a power of two", self.dcache_ways)
+        _require(
+            self.dcache_bytes == 0
+            or (_is_power_of_two(self.dcache_bytes) and self.dcache_bytes >= 2 * self.line_bytes * self.dcache_ways),
+            "dcache_bytes", "0 or a power of two of at least two sets", self.dcache_bytes,
+        )
+        _require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
+        _require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
         _require(
             _is_power_of_two(self.lsu_tags) and 2 <= self.lsu_tags <= 64,
             "lsu_tags", "a power of two between 2 and 64", self.lsu_tags,
@@ -231,9 +247,19 @@ class SmConfig:
         return self.stack_depth.bit_length()
 
     @property
+    def line_requests(self) -> int:
+        """Lines that loads may have requested and not received: without a data cache, one for each waiting part."""
+        return self.dcache_mshrs if self.dcache_bytes else self.lsu_tags
+
+    @property
+    def lsu_tag_bits(self) -> int:
+        """Bits of the LSU's own tag: one for the kind (0 load, 1 store) above the number of the request."""
+        return 1 + max(1, (max(self.line_requests, self.store_buffer) - 1).bit_length())
+
+    @property
     def mem_tag_bits(self) -> int:
-        """Bits of a memory-port tag: one for the source (0 I-cache, 1 LSU) above the source's own number."""
-        return 1 + max(1, (max(self.icache_mshrs, self.lsu_tags) - 1).bit_length())
+        """Bits of a memory-port tag: one for the source (0 I-cache, 1 LSU) above the source's own tag."""
+        return 1 + max((self.icache_mshrs - 1).bit_length(), self.lsu_tag_bits)
 
     @property
     def words_per_line(self) -> int:

@@ -182,7 +182,7 @@ class Sm(wiring.Component):
                         "miscounted", "starved")),
             (issue, ("ready", "reason", "operands", "write_valid", "write", "clash")),
             (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
-            (lsu, ("store_event", "overflow")),
+            (lsu, ("store_event", "lookup_event", "overflow")),
         ):
             for name in names:
                 m.d.comb += getattr(observer, name).eq(getattr(source, name))

@@ -1,20 +1,15 @@
-"""Tags, data and replacement state of the instruction cache."""
+"""What the instruction cache holds: tags and lines."""
 
-from itertools import product
-
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..lib.lru import lru_bits, lru_touch, lru_victim
-from ..lib.onehot import encode, one_hot
+from ..lib.onehot import encode
+from ..memory.tags import CacheTags
 
 __all__ = ["ICacheStore"]
-
-#: Words of a distributed memory (TRELLIS_DPR16X4 of ECP5).
-_BANK = 16
 
 
 class ICacheStore(wiring.Component):
@@ -59,98 +54,19 @@ class ICacheStore(wiring.Component):
         looking = Signal()
         m.d.comb += refill.eq(self.refill_line << self._offset_bits)
         m.d.sync += [looked_up.eq(self.lookup_pc), looking.eq(self.lookup_valid)]
-
-        victim = Signal(self._ways)
-        valid = self._valid_bits(m, refill=refill, victim=victim)
-        hit_ways = self._compare_tags(m, looked_up=looked_up, refill=refill, victim=victim, valid=valid)
-        self._replacement(m, looking=looking, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim)
-        m.d.comb += self.hit.eq(hit_ways.any())
-        self._read_word(m, looked_up=looked_up, hit_ways=hit_ways, refill=refill, victim=victim)
+        m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=self._tag_bits)
+        m.d.comb += [
+            tags.set.eq(looked_up.set),
+            tags.tag.eq(looked_up.tag),
+            tags.use.eq(looking),
+            tags.fill.eq(self.refill_valid),
+            tags.fill_set.eq(refill.set),
+            tags.fill_tag.eq(refill.tag),
+            tags.invalidate.eq(self.invalidate),
+            self.hit.eq(tags.hit_ways.any()),
+        ]
+        self._read_word(m, looked_up=looked_up, hit_ways=tags.hit_ways, refill=refill, victim=tags.victim)
         return m
-
-    def _valid_bits(self, m: Module, *, refill: data.View, victim: Signal) -> list[Signal]:
-        """For each way one flip-flop a set, so that all can be cleared at once."""
-        valid = [Signal(self._sets, name=f"valid_{way}") for way in range(self._ways)]
-        for way, bits in enumerate(valid):
-            with m.If(self.invalidate):
-                m.d.sync += bits.eq(0)
-            with m.Elif(self.refill_valid & victim[way]):
-                m.d.sync += bits.eq(bits | one_hot(refill.set, self._sets))
-        return valid
-
-    def _compare_tags(self, m: Module, *, looked_up: data.View, refill: data.View, victim: Signal,
-                      valid: list[Signal]) -> Signal:
-        """t+1: the way whose tag is that of the lookup, one-hot, or 0.
-
-        Tags are in banks of as many sets as one distributed memory of an FPGA has words, and every bank compares its
-        own: the bank is chosen among single bits, not among tags.
-        """
-        depth = min(_BANK, self._sets)
-        banks = self._sets // depth
-        bits = (depth - 1).bit_length()
-        chosen, written = Signal(banks), Signal(banks)
-        found = Signal(data.ArrayLayout(banks, self._ways))
-        m.d.comb += [
-            chosen.eq(one_hot(looked_up.set[bits:], banks)),
-            written.eq(Mux(self.refill_valid, one_hot(refill.set[bits:], banks), 0)),
-        ]
-        for way, bank in product(range(self._ways), range(banks)):
-            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
-            write, read = tags.write_port(), tags.read_port(domain="comb")
-            holds = valid[way][bank * depth : (bank + 1) * depth].bit_select(looked_up.set[:bits], 1)
-            m.d.comb += [
-                write.addr.eq(refill.set[:bits]),
-                write.data.eq(refill.tag),
-                write.en.eq(written[bank] & victim[way]),
-                read.addr.eq(looked_up.set[:bits]),
-                found[way][bank].eq(chosen[bank] & holds & (read.data == looked_up.tag)),
-            ]
-        hit_ways = Signal(self._ways)
-        m.d.comb += hit_ways.eq(Cat(found[way].any() for way in range(self._ways)))
-        return hit_ways
-
-    def _replacement(self, m: Module, *, looking: Signal, looked_up: data.View, hit_ways: Signal, refill: data.View,
-                     victim: Signal) -> None:
-        """LRU order per set: a lookup that hits and a refill each use their way; both may happen in one cycle.
-
-        An order is the exclusive or of two words, in two memories: one is written by hits, the other by refills, so
-        each has one write port. The order is not reset: ways without a line are older than all others in it whatever
-        the ways held before.
-        """
-        ways = self._ways
-        bits = lru_bits(ways)
-        used = Signal(ways)
-        used_set = Signal(self._set_bits)
-        m.d.sync += [used.eq(Mux(looking, hit_ways, 0)), used_set.eq(looked_up.set)]
-        sets = {"used": used_set, "filled": refill.set}
-        writes, words = {}, {}
-        for name in sets:
-            m.submodules[f"order_{name}"] = memory = Memory(shape=bits, depth=self._sets, init=[])
-            writes[name] = memory.write_port()
-            for of, address in sets.items():
-                read = memory.read_port(domain="comb")
-                m.d.comb += read.addr.eq(address)
-                words[name, of] = read.data
-        both = Signal()
-        order = {of: Signal(bits, name=f"order_of_{of}") for of in sets}
-        touched = Signal(bits)
-        m.d.comb += [
-            order[of].eq(words["used", of] ^ words["filled", of]) for of in sets
-        ]
-        m.d.comb += [
-            both.eq(used.any() & self.refill_valid & (used_set == refill.set)),
-            touched.eq(lru_touch(order["used"], used, ways)),
-            victim.eq(lru_victim(order["filled"], ways)),
-            writes["used"].addr.eq(used_set),
-            writes["used"].data.eq(touched ^ words["filled", "used"]),
-            writes["used"].en.eq(used.any() & ~both),
-            writes["filled"].addr.eq(refill.set),
-            # A refill adds its use to this cycle's hit in the same set, so that both count.
-            writes["filled"].data.eq(
-                lru_touch(Mux(both, touched, order["filled"]), victim, ways) ^ words["used", "filled"]
-            ),
-            writes["filled"].en.eq(self.refill_valid),
-        ]
 
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
                    victim: Signal) -> None:

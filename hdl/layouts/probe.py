@@ -10,8 +10,8 @@ from ..config import Coordination, SmConfig
 from .execute import writeback_layout
 
 __all__ = [
-    "ASSERTIONS", "ORACLES", "STARVATION_CYCLES", "StallReason", "counters_layout", "passed_over_layout",
-    "probe_layout",
+    "ASSERTIONS", "ORACLES", "STARVATION_CYCLES", "LookupWait", "StallReason", "counters_layout", "lookup_layout",
+    "passed_over_layout", "probe_layout",
 ]
 
 
@@ -54,6 +54,24 @@ class StallReason(enum.IntEnum):
     POLICY = 11
 
 
+class LookupWait(enum.IntEnum):
+    """Why a line access stays in the LSU's lookup stage in a cycle; everything younger waits behind it."""
+
+    NONE = 0
+    #: Every miss register is taken.
+    MSHR = 1
+    #: Every place for a part of a load that waits for memory is taken.
+    PARTS = 2
+    #: A load, and the write buffer holds its line (or, uncached, an earlier access is not done).
+    ORDER = 3
+    #: A store, and the write buffer is full.
+    BUFFER = 4
+    #: A line is on its way into the cache.
+    FILL = 5
+    #: A load that hits, and the one before it has not been written back.
+    WRITEBACK = 6
+
+
 #: Hardware assertions, by bit of the SM's ``assertions`` output: each may never become 1.
 ASSERTIONS: tuple[str, ...] = (
     "the buffer of the selected warp was empty",
@@ -71,6 +89,23 @@ ASSERTIONS: tuple[str, ...] = (
 )
 
 
+def lookup_layout(config: SmConfig) -> data.StructLayout:
+    """One cycle of the LSU's lookup stage.
+
+    ``access``: a line access of ``warp`` is decided now, and is a ``store`` or a load; ``first``: the first of its
+    instruction (so accesses / firsts is the number of lines an instruction takes); ``hit``: the line is in the cache;
+    ``merge``: a load that shares an earlier one's request, or a store that shares an entry of the write buffer;
+    ``forward``: a load that the write buffer answers. A load with none of the three makes a request. ``wait``
+    (:class:`LookupWait`): there is an access that waits. ``fill``: ``fill_line`` comes into the cache; lookups see it
+    from the next cycle on. ``load_done``: the last part of a load is written back.
+    """
+    return data.StructLayout({
+        "access": 1, "first": 1, "warp": config.warp_bits, "line": 26, "store": 1, "uncached": 1,
+        "hit": 1, "merge": 1, "forward": 1, "wait": 3, "fill": 1, "fill_line": 26,
+        "load_done": 1, "load_done_warp": config.warp_bits,
+    })
+
+
 def probe_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the SM.
 
@@ -80,7 +115,7 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
     ``head_ready``: the scoreboard's judgement of every head, be it a NOP or none; ``oracles``: what osched1 and osched2
     pick (one-hot or 0); ``region``: the counters run; ``halt``: a fault has stopped the SM. ``issue`` is the non-NOP
     instruction now in stage X, two cycles after its selection, in issue order. ``wb`` is the register write of this
-    cycle. ``store`` is a store as the LSU takes it up, in LSU order.
+    cycle. ``store`` is a store as the LSU takes it up, in LSU order; ``lookup`` what its lookup stage does.
     """
     warp = config.warp_bits
     lanes = data.ArrayLayout(32, config.threads)
@@ -102,6 +137,7 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
         "store": data.StructLayout({
             "valid": 1, "warp": warp, "pc": 32, "size": 2, "mask": config.threads, "address": lanes, "data": lanes,
         }),
+        "lookup": lookup_layout(config),
     })
 
 

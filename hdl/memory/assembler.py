@@ -49,7 +49,7 @@ def _over(low: tuple[Value, Value], high: tuple[Value, Value]) -> tuple[Value, V
 
 
 class LineAssembler(wiring.Component):
-    """The bytes of a line that ``lanes`` write; where several write one byte the highest lane wins. Combinational.
+    """The bytes of a line that ``lanes`` touch; where several write one byte the highest lane wins. Combinational.
 
     ``words`` and ``enable`` as :class:`StoreLanes` makes them. Each word of the line is a tree over the lanes, of depth
     log2(threads), that works on the four bytes at once. No signal is assigned piecewise under different conditions:

@@ -65,6 +65,7 @@ class Coalescer(wiring.Component):
             self.misaligned.eq(self.head_valid & ~aligned & self.fault_ready),
             lanes.eq(Cat(far[lane] & (head.address[lane][OFFSET_BITS:] == line) for lane in range(threads))),
             access.write.eq(self.store),
+            access.first.eq(done == 0),
             access.line.eq(line),
             access.lanes.eq(lanes),
         ]
@@ -85,7 +86,7 @@ class Coalescer(wiring.Component):
         return m
 
     def _assemble(self, m: Module, lanes: Signal) -> None:
-        """The bytes that ``lanes`` write to the line."""
+        """The bytes that ``lanes`` touch in the line, and what a store writes there."""
         config, head, access = self.config, self.head, self.line.payload
         m.submodules.store_lanes = placed = StoreLanes(config.threads)
         m.submodules.assembler = assembler = LineAssembler(
@@ -97,7 +98,7 @@ class Coalescer(wiring.Component):
             placed.data.eq(head.data),
             self.words.eq(placed.words),
             self.enable.eq(placed.enable),
-            assembler.lanes.eq(Mux(self.store, lanes, 0)),
+            assembler.lanes.eq(lanes),
             assembler.address.eq(head.address),
             assembler.words.eq(placed.words),
             assembler.enable.eq(placed.enable),

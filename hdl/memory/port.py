@@ -17,8 +17,8 @@ def icache_tag_bits(config: SmConfig) -> int:
 
 
 def lsu_tag_bits(config: SmConfig) -> int:
-    """Bits of the LSU's own tag, at least 1."""
-    return max(1, (config.lsu_tags - 1).bit_length())
+    """Bits of the LSU's own tag: the kind (0 load, 1 store) above the number of the miss or of the buffer's entry."""
+    return config.lsu_tag_bits
 
 
 def memory_port_signature(config: SmConfig, *, tag_bits: int | None = None) -> wiring.Signature:

@@ -9,11 +9,13 @@ from ..config import SmConfig
 __all__ = [
     "LINE_BITS",
     "OFFSET_BITS",
+    "access_layout",
     "bank_bits",
     "entry_layout",
     "line_access_layout",
     "local_part_layout",
     "part_layout",
+    "store_layout",
 ]
 
 #: Bits of a byte offset in a line, and of a line number.
@@ -47,18 +49,19 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
 
 
 def line_access_layout(config: SmConfig) -> data.StructLayout:
-    """The access of some lanes to one line; ``byte_mask`` and ``data`` count for writes."""
+    """The access of some lanes to one line. ``byte_mask``: the bytes that they touch; ``data`` counts for writes."""
     return data.StructLayout({
         "line": LINE_BITS,
         "lanes": config.threads,
         "write": 1,
+        "first": 1,
         "byte_mask": config.line_bytes,
         "data": config.line_bytes * 8,
     })
 
 
 def part_layout(config: SmConfig) -> data.StructLayout:
-    """What the unit remembers of a line access until memory answers. ``offset``: each lane's byte in the line."""
+    """The lanes of a load or store that access one line. ``offset``: each lane's byte in the line."""
     return data.StructLayout({
         "warp": config.warp_bits,
         "pc": 32,
@@ -69,6 +72,22 @@ def part_layout(config: SmConfig) -> data.StructLayout:
         "line": LINE_BITS,
         "offset": data.ArrayLayout(OFFSET_BITS, config.threads),
     })
+
+
+def access_layout(config: SmConfig) -> data.StructLayout:
+    """A line access on its way through the lookup stage. ``first``: the first of its instruction."""
+    return data.StructLayout({
+        "part": part_layout(config),
+        "write": 1,
+        "first": 1,
+        "byte_mask": config.line_bytes,
+        "data": config.line_bytes * 8,
+    })
+
+
+def store_layout(config: SmConfig) -> data.StructLayout:
+    """Whom a fault of a line in the write buffer is laid to. ``address``: the store's lowest lane's."""
+    return data.StructLayout({"warp": config.warp_bits, "pc": 32, "address": 32})
 
 
 def local_part_layout(config: SmConfig) -> data.StructLayout:

@@ -8,14 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
 from ..layouts.execute import fault_layout, writeback_layout
-from ..layouts.memory import memory_response_layout
+from ..lib.lru import lru_bits, lru_touch
+from ..lib.onehot import select
 from .lanes import pick
-from .port import lsu_tag_bits
 from .records import OFFSET_BITS, local_part_layout, part_layout
 
-__all__ = ["ResponseStage", "extract"]
-
-_STORE_BIT = 3
+__all__ = ["ResponseStage", "extract", "lowest_address"]
 
 
 def extract(word: Value, byte: Value, op: Value) -> Value:
@@ -29,28 +27,42 @@ def extract(word: Value, byte: Value, op: Value) -> Value:
     )
 
 
-class ResponseStage(wiring.Component):
-    """Holds one answer of memory and one of local memory, and turns them into writebacks, oldest first.
+def lowest_address(m: Module, part: data.View) -> Value:
+    """The address of the lowest lane of a part (:func:`part_layout`)."""
+    offset = Signal(OFFSET_BITS)
+    for lane in reversed(range(len(part.mask))):
+        with m.If(part.mask[lane]):
+            m.d.comb += offset.eq(part.offset[lane])
+    return Cat(offset, part.line)
 
-    An answer accepted in cycle c is at ``wb`` in c+2 when nothing blocks; one a cycle. Stores, and loads that write no
-    register, leave without a writeback. An answer with an error writes no lane (mask 0) and raises a fault when it
-    leaves.
+
+class ResponseStage(wiring.Component):
+    """Turns loaded words into writebacks: three slots, for a part of a line from memory, a hit and a local load.
+
+    The oldest that is here goes first, one a cycle. What comes into its slot in cycle c (a ``push``) is there from c+1
+    on, and at ``wb`` in c+2 when nothing blocks. A slot's ``free`` says that a push is taken. Loads that write no
+    register leave without a writeback. A part of a line with an error writes no lane (mask 0) and raises a fault when
+    it leaves.
 
     Ports
     -----
-    ``response``: from memory. ``part``: what the answer belongs to, from the cycle after the response was accepted (the
-    table's ``answer``). ``local_push``, ``local_part``: a local load whose ``bank_data`` is there from the next cycle;
-    only while ``local_ready``. ``key_warp``, ``key_rd``: the load of the answer that is about to leave; ``shares``:
-    more of that load is outside this stage, so its writeback is not the ``last``. ``fault_valid``, ``fault``:
-    combinational, one cycle. ``busy``: an answer or a writeback is here.
+    ``fill_part``, ``fill_data``, ``fill_error``: there while the slot is taken. ``hit_part``: with the push;
+    ``hit_forwarded`` with it: the line will be ``forward_data`` and not ``hit_data``, which are there while the slot is
+    taken; ``peek_free``: ``forward_data`` is not needed after this cycle. ``local_part``: with the push; ``bank_data``
+    is there while the slot is taken. ``key_warp``, ``key_rd``: the load that is about to leave; ``shares``: more of it
+    is outside this stage, so its writeback is not the ``last``. ``fault_valid``, ``fault``: combinational, one cycle.
+    ``busy``: a slot is taken, or a writeback is here.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        line = 8 * config.line_bytes
         super().__init__({
-            "response": In(stream.Signature(memory_response_layout(config, tag_bits=lsu_tag_bits(config)))),
-            "part": In(part_layout(config)),
-            "local_push": In(1), "local_part": In(local_part_layout(config)), "local_ready": Out(1),
+            "fill_push": In(1), "fill_free": Out(1),
+            "fill_part": In(part_layout(config)), "fill_data": In(line), "fill_error": In(1),
+            "hit_push": In(1), "hit_free": Out(1), "hit_part": In(part_layout(config)), "hit_forwarded": In(1),
+            "hit_data": In(line), "forward_data": In(line), "peek_free": Out(1),
+            "local_push": In(1), "local_free": Out(1), "local_part": In(local_part_layout(config)),
             "bank_data": In(data.ArrayLayout(32, config.threads)),
             "key_warp": Out(config.warp_bits), "key_rd": Out(6), "shares": In(1),
             "wb": Out(stream.Signature(writeback_layout(config))),
@@ -60,72 +72,85 @@ class ResponseStage(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        line_valid, line_error = Signal(), Signal()
-        local_valid, line_older = Signal(), Signal()
-        line = Signal(self.config.line_bytes * 8)
-        local = Signal(local_part_layout(self.config))
-        writes, use_local = Signal(), Signal()
-        line_leaves, local_leaves, load = Signal(), Signal(), Signal()
-        accepted = Signal()
+        hit, local = Signal(part_layout(self.config)), Signal(local_part_layout(self.config))
+        forwarded, wants, first, leaves = Signal(), Signal(3), Signal(3), Signal(3)
+        taken, pushes = Signal(3), Cat(self.fill_push, self.hit_push, self.local_push)
+        load = Signal()
         m.d.comb += [
-            accepted.eq(self.response.valid & self.response.ready),
-            writes.eq(line_valid & self.part.writes_rd & ~self.part.op[_STORE_BIT]),
-            use_local.eq(local_valid & ~(writes & line_older)),
-            load.eq((use_local | writes) & (~self.wb.valid | self.wb.ready)),
-            line_leaves.eq(line_valid & (~writes | (load & ~use_local))),
-            local_leaves.eq(use_local & load),
-            self.response.ready.eq(~line_valid | line_leaves),
-            self.local_ready.eq(~local_valid | local_leaves),
-            self.busy.eq(line_valid | local_valid | self.wb.valid),
+            wants.eq(taken & Cat(self.fill_part.writes_rd, 1, 1)),
+            load.eq(wants.any() & (~self.wb.valid | self.wb.ready)),
+            leaves.eq(Cat(taken[0] & ~wants[0], 0, 0) | Mux(load, first, 0)),
+            Cat(self.fill_free, self.hit_free, self.local_free).eq(~taken | leaves),
+            self.peek_free.eq(~(taken[1] & forwarded) | leaves[1]),
+            self.busy.eq(taken.any() | self.wb.valid),
         ]
-        with m.If(accepted):
-            m.d.sync += [line.eq(self.response.payload.data), line_error.eq(self.response.payload.error)]
+        m.d.sync += taken.eq(pushes | (taken & ~leaves))
+        with m.If(self.hit_push):
+            m.d.sync += [hit.eq(self.hit_part), forwarded.eq(self.hit_forwarded)]
         with m.If(self.local_push):
             m.d.sync += local.eq(self.local_part)
-        m.d.sync += [
-            line_valid.eq(accepted | (line_valid & ~line_leaves)),
-            local_valid.eq(self.local_push | (local_valid & ~local_leaves)),
-        ]
-        # Of two answers that arrive in one cycle, memory's is called the older.
-        with m.If(accepted):
-            m.d.sync += line_older.eq(~(local_valid & ~local_leaves))
-        with m.Elif(self.local_push):
-            m.d.sync += line_older.eq(1)
-        self._writeback(m, line=line, local=local, use_local=use_local, load=load, error=line_error,
-                        other=local_valid & writes)
-        self._fault(m, line_leaves & line_error)
+        m.d.comb += first.eq(self._oldest(m, wants, pushes))
+        self._writeback(m, parts=(self.fill_part, hit, local), wants=wants, first=first, load=load,
+                        forwarded=forwarded)
+        self._fault(m, leaves[0] & self.fill_error)
         return m
 
+    def _oldest(self, m: Module, wants: Signal, pushes: Value) -> Value:
+        """The slot among ``wants`` that was taken first, one-hot. Of several in one cycle the lowest is the oldest."""
+        order = Signal(lru_bits(3))
+        after = order
+        for slot in range(3):
+            after = lru_touch(after, Cat(pushes[slot] & (number == slot) for number in range(3)), 3)
+        with m.If(pushes.any()):
+            m.d.sync += order.eq(after)
+        fill_after_hit, fill_after_local, hit_after_local = order[0], order[1], order[2]
+        return wants & ~Cat(
+            (wants[1] & fill_after_hit) | (wants[2] & fill_after_local),
+            (wants[0] & ~fill_after_hit) | (wants[2] & hit_after_local),
+            (wants[0] & ~fill_after_local) | (wants[1] & ~hit_after_local),
+        )
+
     def _writeback(
-        self, m: Module, *, line: Signal, local: data.View, use_local: Signal, load: Signal, error: Signal, other: Value
+        self, m: Module, *, parts: tuple[data.View, data.View, data.View], wants: Signal, first: Signal, load: Signal,
+        forwarded: Signal,
     ) -> None:
-        """Load the writeback register when ``load``; ``other``: both kinds of answer are here."""
-        part, wb = self.part, self.wb.payload
-        op = Signal(4)
-        mask = Signal(self.config.threads)
+        """Load the writeback register when ``load`` with the slot ``first``."""
+        wb, threads = self.wb.payload, self.config.threads
+        op, mask = Signal(4), Signal(threads)
         m.d.comb += [
-            self.key_warp.eq(Mux(use_local, local.warp, part.warp)),
-            self.key_rd.eq(Mux(use_local, local.rd, part.rd)),
-            op.eq(Mux(use_local, local.op, part.op)),
-            mask.eq(Mux(use_local, local.mask, part.mask & ~error.replicate(self.config.threads))),
+            self.key_warp.eq(select(first, [part.warp for part in parts])),
+            self.key_rd.eq(select(first, [part.rd for part in parts])),
+            op.eq(select(first, [part.op for part in parts])),
+            mask.eq(select(first, [parts[0].mask & ~self.fill_error.replicate(threads), parts[1].mask, parts[2].mask])),
         ]
-        both = other & (local.warp == part.warp) & (local.rd == part.rd)
+        others = Cat(
+            wants[slot] & ~first[slot] & (part.warp == self.key_warp) & (part.rd == self.key_rd)
+            for slot, part in enumerate(parts)
+        )
         warp, rd, lanes = Signal.like(wb.warp), Signal.like(wb.rd), Signal.like(wb.mask)
         last, valid = Signal(), Signal()
         with m.If(load):
             m.d.sync += [
-                valid.eq(1), warp.eq(self.key_warp), rd.eq(self.key_rd), lanes.eq(mask), last.eq(~self.shares & ~both),
+                valid.eq(1), warp.eq(self.key_warp), rd.eq(self.key_rd), lanes.eq(mask),
+                last.eq(~self.shares & ~others.any()),
             ]
         with m.Elif(self.wb.ready):
             m.d.sync += valid.eq(0)
+        line, offsets = Signal(8 * self.config.line_bytes), Signal.like(parts[0].offset)
+        with m.If(load):
+            m.d.comb += [
+                line.eq(Mux(first[0], self.fill_data, Mux(forwarded, self.forward_data, self.hit_data))),
+                offsets.eq(Mux(first[0], parts[0].offset.as_value(), parts[1].offset.as_value())),
+            ]
         m.d.comb += [
             self.wb.valid.eq(valid), wb.warp.eq(warp), wb.rd.eq(rd), wb.mask.eq(lanes), wb.last.eq(last),
-            wb.data.as_value().eq(Cat(self._values(m, line=line, local=local, use_local=use_local, op=op,
-                                                   active=mask & load.replicate(len(mask))))),
+            wb.data.as_value().eq(Cat(self._values(m, line=line, offsets=offsets, local=parts[2], use_local=first[2],
+                                                   op=op, active=mask & load.replicate(threads)))),
         ]
 
     def _values(
-        self, m: Module, *, line: Signal, local: data.View, use_local: Signal, op: Signal, active: Value
+        self, m: Module, *, line: Signal, offsets: data.View, local: data.View, use_local: Value, op: Signal,
+        active: Value,
     ) -> list[Signal]:
         """The registers of the lane values; each is loaded when its bit of ``active`` is set."""
         words = [line[start : start + 32] for start in range(0, len(line), 32)]
@@ -134,7 +159,7 @@ class ResponseStage(wiring.Component):
         for lane in range(self.config.threads):
             value, word = Signal(32, name=f"value{lane}"), Signal(32, name=f"word{lane}")
             byte = Signal(2, name=f"byte{lane}")
-            offset = self.part.offset[lane]
+            offset = offsets[lane]
             m.d.comb += byte.eq(Mux(use_local, local.byte[lane], offset[:2]))
             with m.If(active[lane]):
                 m.d.comb += word.eq(Mux(use_local, pick(banks, local.bank[lane]), pick(words, offset[2:])))
@@ -143,16 +168,12 @@ class ResponseStage(wiring.Component):
         return values
 
     def _fault(self, m: Module, valid: Value) -> None:
-        """The access fault of the answer that leaves now, at the part's lowest lane."""
-        part = self.part
-        offset = Signal(OFFSET_BITS)
-        for lane in reversed(range(self.config.threads)):
-            with m.If(part.mask[lane]):
-                m.d.comb += offset.eq(part.offset[lane])
+        """The access fault of the part of a line that leaves now, at its lowest lane."""
+        part = self.fill_part
         m.d.comb += [
             self.fault_valid.eq(valid),
-            self.fault.cause.eq(Mux(part.op[_STORE_BIT], FaultCause.STORE_ACCESS, FaultCause.LOAD_ACCESS)),
+            self.fault.cause.eq(FaultCause.LOAD_ACCESS),
             self.fault.warp.eq(part.warp),
             self.fault.pc.eq(part.pc),
-            self.fault.address.eq(Cat(offset, part.line)),
+            self.fault.address.eq(lowest_address(m, part)),
         ]

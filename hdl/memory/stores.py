@@ -1,4 +1,4 @@
-"""Which warps have stores that memory has not completed."""
+"""Which warps have stores that the lookup stage has not got yet."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["StoreTracker"]
 
 #: Events that add one, and that take one away.
-_UP = ("taken", "line")
-_DOWN = ("finished", "cancelled", "completed")
+_UP = ("taken",)
+_DOWN = ("finished", "cancelled")
 
 
 class StoreTracker(wiring.Component):
-    """Counts, per warp, the stores on their way to memory.
+    """Counts, per warp, the stores in the entrance and the coalescer.
 
-    A store counts from ``taken`` to ``finished`` (its last lane was served) or ``cancelled``, and each line that it
-    writes from ``line`` to ``completed``. Every event has a warp number ``<event>_warp``; all may come in one cycle.
-    ``pending`` is registered: a bit is set from the cycle after the take to the cycle of the last completion.
+    A store counts from ``taken`` to ``finished`` (its last lane was served) or ``cancelled``. Every event has a warp
+    number ``<event>_warp``; all may come in one cycle. ``pending`` is registered: a bit is set from the cycle after the
+    take to the cycle of the end.
 
     Parameters
     ----------

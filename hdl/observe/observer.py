@@ -56,6 +56,7 @@ class Observer(wiring.Component):
             "ready": In(warps), "reason": In(data.ArrayLayout(4, warps)), "operands": In(operands_layout(config)),
             "write_valid": In(1), "write": In(writeback_layout(config)), "taken": In(1),
             "retired": In(range(config.threads + 1)), "store_event": In(probe["store"].shape),
+            "lookup_event": In(probe["lookup"].shape),
             # Never.
             "empty_pop": In(1), "miscounted": In(1), "clash": In(1), "overflow": In(1),
             "environment": In(environment_layout()),
@@ -137,7 +138,7 @@ class Observer(wiring.Component):
             issue.pc.eq(self.operands.entry.pc), issue.instruction.eq(self.operands.entry.instruction),
             issue.mask.eq(self.operands.mask),
             wb.valid.eq(self.write_valid), wb.value.eq(self.write),
-            self.probe.store.eq(self.store_event),
+            self.probe.store.eq(self.store_event), self.probe.lookup.eq(self.lookup_event),
         ]
         if self._config.oracles:
             m.d.comb += front.oracles.eq(self.oracle_select)

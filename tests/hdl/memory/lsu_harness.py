@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from amaranth.sim import Simulator, SimulatorContext
+from memory_check import MemoryCheck
 
 from hdl.config import FaultCause, SmConfig
 from hdl.isa.ops import LsuOp
@@ -54,8 +56,8 @@ class Access:
 
 
 @dataclass(frozen=True)
-class LineRequest:
-    """A line request that the reference expects; ``data`` holds only the written bytes."""
+class LineAccess:
+    """The lanes of an access in one line; ``data`` holds only the written bytes."""
 
     line: int
     write: bool
@@ -72,7 +74,9 @@ class Reference:
     local: dict[int, int] = field(default_factory=dict)
     memory: dict[int, int] = field(default_factory=dict)
     loads: dict[int, dict[int, int]] = field(default_factory=dict)
-    requests: list[LineRequest] = field(default_factory=list)
+    #: What is stored to lines that memory refuses: nobody but a later load of the same bytes sees it.
+    refused: dict[int, int] = field(default_factory=dict)
+    lines: list[LineAccess] = field(default_factory=list)
     stores: list[int] = field(default_factory=list)
 
     def is_local(self, address: int) -> bool:
@@ -83,7 +87,7 @@ class Reference:
         for index, access in enumerate(program):
             if access.cancel or access.misaligned:
                 continue
-            self._requests(index, access)
+            self._lines(index, access)
             if access.store:
                 self.stores.append(index)
             for lane in access.lanes:
@@ -93,8 +97,7 @@ class Reference:
         address = access.address[lane]
         space = self.local if self.is_local(address) else self.memory
         if space is self.memory and bad(address // LINE):
-            self.loads.setdefault(index, {})
-            return
+            space = self.refused
         places = range(address, address + access.size)
         if access.store:
             for place, byte in zip(places, access.data[lane].to_bytes(4, "little"), strict=False):
@@ -103,7 +106,7 @@ class Reference:
             raw = bytes(space.get(place, 0) for place in places)
             self.loads.setdefault(index, {})[lane] = access.extend(raw)
 
-    def _requests(self, index: int, access: Access) -> None:
+    def _lines(self, index: int, access: Access) -> None:
         lines: dict[int, list[int]] = {}
         for lane in access.lanes:
             if not self.is_local(access.address[lane]):
@@ -114,8 +117,7 @@ class Reference:
                 for lane in lanes:
                     for byte in range(access.size):
                         written[access.address[lane] % LINE + byte] = access.data[lane] >> 8 * byte & 255
-            data = tuple(sorted(written.items()))
-            self.requests.append(LineRequest(line, access.store, data, index, tuple(lanes)))
+            self.lines.append(LineAccess(line, access.store, tuple(sorted(written.items())), index, tuple(lanes)))
 
 
 @dataclass
@@ -135,25 +137,61 @@ class Traffic:
 class _Outstanding:
     number: int
     tag: int
-    request: LineRequest
+    line: int
+    write: bool
+    written: tuple[tuple[int, int], ...]
     due: int
     data: bytes | None
+
+
+class Simulation:
+    """One unit, elaborated and compiled once (which takes seconds), for many runs that each begin with power-up.
+
+    ``wrap`` makes of the unit the design that is simulated.
+    """
+
+    def __init__(self, config: SmConfig, wrap: Callable = lambda unit: unit) -> None:
+        self.dut = Lsu(config)
+        self._simulator = Simulator(wrap(self.dut))
+        self._simulator.add_clock(1e-6)
+        self._simulator.add_testbench(self._play)
+        self._testbench: Callable | None = None
+
+    async def _play(self, ctx: SimulatorContext) -> None:
+        await self._testbench(ctx)
+
+    def run(self, testbench: Callable) -> None:
+        if self._testbench is not None:
+            self._simulator.reset()
+        self._testbench = testbench
+        self._simulator.run()
+
+    @staticmethod
+    @functools.cache
+    def of(config: SmConfig) -> Simulation:
+        """The one of ``config``."""
+        return Simulation(config)
 
 
 class LsuBench:
     """Drives an :class:`Lsu` with a program and checks all that it does against :class:`Reference`.
 
-    After :meth:`run`: ``takes`` and ``requests`` are cycles by access and by line request, ``wb`` the writebacks as
-    (cycle, warp, rd, {lane: value}, last), ``faults`` the faults as (cycle, cause, warp, pc, address), ``answers`` the
-    cycle of the answer to each line request and ``pending`` the unit's ``stores_pending`` of each cycle.
+    After :meth:`run`: ``takes`` and ``requests`` are cycles by access and by line request, ``asked`` the requests as
+    (line, write), ``wb`` the writebacks as (cycle, warp, rd, {lane: value}, last), ``faults`` the faults as (cycle,
+    cause, warp, pc, address), ``answers`` the cycle of the answer to each line request, ``pending`` the unit's
+    ``stores_pending`` of each cycle and ``lookups`` its lookup events as (cycle, event).
     """
 
-    def __init__(self, config: SmConfig, *, seed: int = 0, traffic: Traffic | None = None) -> None:
+    def __init__(
+        self, config: SmConfig, *, seed: int = 0, traffic: Traffic | None = None, simulation: Simulation | None = None
+    ) -> None:
+        """``simulation``: of a unit of its own, if it is not the usual one."""
         self.config = config
         self.rng = random.Random(seed)
         self.seed = seed
         self.traffic = Traffic() if traffic is None else traffic
-        self.dut = Lsu(config)
+        self._simulation = Simulation.of(config) if simulation is None else simulation
+        self.dut = self._simulation.dut
         self.memory: dict[int, int] = {}
         self.clear()
 
@@ -162,6 +200,8 @@ class LsuBench:
         self.cycle = 0
         self.takes: dict[int, int] = {}
         self.requests: list[int] = []
+        self.asked: list[tuple[int, bool]] = []
+        self.lookups: list[tuple[int, object]] = []
         self.answers: dict[int, int] = {}
         self.wb: list[tuple[int, int, int, dict[int, int], bool]] = []
         self.faults: list[tuple[int, int, int, int, int]] = []
@@ -182,12 +222,9 @@ class LsuBench:
         if not condition:
             self.fail(text)
 
-    def simulate(self, testbench: Callable, top: object = None) -> None:
-        """Run ``testbench(ctx)`` against the unit, or against ``top`` that contains it."""
-        sim = Simulator(self.dut if top is None else top)
-        sim.add_clock(1e-6)
-        sim.add_testbench(testbench)
-        sim.run()
+    def simulate(self, testbench: Callable) -> None:
+        """Run ``testbench(ctx)`` against the unit."""
+        self._simulation.run(testbench)
 
     def run(self, program: Sequence[Access], *, limit: int = 20_000) -> Reference:
         """Run the whole program in a fresh unit and check it."""
@@ -204,12 +241,13 @@ class LsuBench:
     ) -> None:
         """Drive ``program`` until the unit is idle; check it against ``reference``, which knows what went before."""
         self.clear()
-        first = len(reference.requests)
+        first = len(reference.lines)
         done_stores = len(reference.stores)
         reference.run(program, self.traffic.bad)
-        self._expected = reference.requests[first:]
-        for request in self._expected:
-            self._lines_left[request.access] = self._lines_left.get(request.access, 0) + 1
+        self._expected = reference.lines[first:]
+        for access in self._expected:
+            self._lines_left[access.access] = self._lines_left.get(access.access, 0) + 1
+        self.memory_check = MemoryCheck(self, self._expected)
         position = 0
         while position < len(program) or not self._quiet(ctx):
             self.check(self.cycle < limit, f"does not end; {position} of {len(program)} taken")
@@ -270,9 +308,9 @@ class LsuBench:
         ctx.set(response.valid, self._answer is not None)
         if self._answer is not None:
             answer = self._answer
-            data = self._read(answer.request.line) if answer.data is None else answer.data
+            data = self._read(answer.line) if answer.data is None else answer.data
             ctx.set(response.payload, {
-                "tag": answer.tag, "error": int(self.traffic.bad(answer.request.line)),
+                "tag": answer.tag, "error": int(self.traffic.bad(answer.line)),
                 "data": int.from_bytes(data, "little"),
             })
 
@@ -294,6 +332,9 @@ class LsuBench:
         if ctx.get(dut.fault_valid):
             fault = ctx.get(dut.fault)
             self.faults.append((self.cycle, fault.cause, fault.warp, fault.pc, fault.address))
+        lookup = ctx.get(dut.lookup_event)
+        if lookup.access or lookup.fill or lookup.wait:
+            self.lookups.append((self.cycle, lookup))
         event = ctx.get(dut.store_event)
         if event.valid:
             lanes = tuple((event.address[lane], event.data[lane]) for lane in range(self.config.threads)
@@ -304,6 +345,8 @@ class LsuBench:
         """What a stream offered and nobody took must still be offered."""
         valid = ctx.get(stream.valid)
         payload = ctx.get(stream.payload) if valid else None
+        if valid and stream is self.dut.mem.request and not payload.write:
+            payload = payload.line, payload.tag
         if name in self._held:
             self.check(bool(valid) and payload == self._held[name], f"{name} withdrew or changed its payload")
         self._held.pop(name, None)
@@ -324,29 +367,29 @@ class LsuBench:
 
     def _accept(self, payload: object) -> None:
         number = len(self.requests)
-        self.check(number < len(self._expected), f"request to line {payload.line:#x} that nothing asked for")
-        expected = self._expected[number]
+        write = bool(payload.write)
         self.requests.append(self.cycle)
-        written = ()
-        if payload.write:
-            raw = payload.data.to_bytes(LINE, "little")
-            written = tuple((byte, raw[byte]) for byte in range(LINE) if payload.byte_mask >> byte & 1)
-        got = (payload.line, bool(payload.write), written)
-        self.check(got == (expected.line, expected.write, expected.data), f"request {got} instead of {expected}")
+        self.asked.append((payload.line, write))
+        raw = payload.data.to_bytes(LINE, "little")
+        written = tuple((byte, raw[byte]) for byte in range(LINE) if payload.byte_mask >> byte & 1) if write else ()
         self.check(all(entry.tag != payload.tag for entry in self._flying), f"tag {payload.tag} used twice")
-        latency = self.traffic.latency(self.rng, expected.write)
-        early = None if expected.write or self.rng.random() < 0.5 else self._read(expected.line)
-        self._flying.append(_Outstanding(number, payload.tag, expected, self.cycle + latency, early))
+        self.memory_check.accept(payload.line, write, written, self._flying)
+        latency = self.traffic.latency(self.rng, write)
+        early = None if write or self.rng.random() < 0.5 else self._read(payload.line)
+        self._flying.append(
+            _Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early)
+        )
 
     def _complete(self) -> None:
         answer, self._answer = self._answer, None
         self._flying.remove(answer)
         self.answers[answer.number] = self.cycle
-        request = answer.request
-        self._lines_left[request.access] -= 1
-        if request.write and not self.traffic.bad(request.line):
-            for byte, value in request.data:
-                self.memory[LINE * request.line + byte] = value
+        if answer.write:
+            for index in self.memory_check.complete(answer.line):
+                self._lines_left[index] -= 1
+            if not self.traffic.bad(answer.line):
+                for byte, value in answer.written:
+                    self.memory[LINE * answer.line + byte] = value
 
     def _writeback(self, payload: object, program: Sequence[Access]) -> None:
         key = payload.warp, payload.rd
@@ -364,10 +407,12 @@ class LsuBench:
         self, ctx: SimulatorContext, program: Sequence[Access], reference: Reference, stores: Sequence[int]
     ) -> None:
         self.check(not self._loads, f"loads without a last part: {self._loads}")
-        self.check(len(self.requests) == len(self._expected), f"{len(self.requests)} of {len(self._expected)} requests")
+        self.memory_check.finish()
+        refused = self._refused_lanes(program, reference)
         for index, access in enumerate(program):
             if not access.store and access.writes_rd and not access.cancel and not access.misaligned:
-                expected = reference.loads.get(index, {})
+                expected = {lane: value for lane, value in reference.loads.get(index, {}).items()
+                            if (index, lane) not in refused}
                 got = self.results.get(index, {})
                 self.check(got == expected, f"load {index} ({access}) gives {got} instead of {expected}")
             else:
@@ -380,20 +425,46 @@ class LsuBench:
             lanes = tuple((access.address[lane], access.data[lane]) for lane in access.lanes)
             events.append((access.warp, access.pc, access.size.bit_length() - 1, access.mask, lanes))
         self.check(self.store_events == events, "store events differ")
-        self._check_faults(program)
+        self._check_faults(program, refused)
         self.check(bool(ctx.get(self.dut.idle)), "not idle at the end")
 
-    def _check_faults(self, program: Sequence[Access]) -> None:
-        """One fault for each misaligned access and each line that memory answers with an error, and no other."""
+    def _refused_lanes(self, program: Sequence[Access], reference: Reference) -> set[tuple[int, int]]:
+        """(load, lane) of the lanes that got nothing because memory refuses their line.
+
+        Where the bytes of a load are still in the write buffer they come from there; the store's fault tells of it.
+        """
+        refused = set()
+        for line in self._expected:
+            if self.traffic.bad(line.line) and not line.write:
+                got = self.results.get(line.access, {})
+                tracked = program[line.access].writes_rd
+                if not tracked or not set(line.lanes) <= got.keys():
+                    refused |= {(line.access, lane) for lane in line.lanes}
+        return refused
+
+    def _check_faults(self, program: Sequence[Access], refused: set[tuple[int, int]]) -> None:
+        """One fault for each misaligned access, each refused part of a load and each refused write request.
+
+        The fault of a write is laid to the first of the stores that it is made of.
+        """
         expected = []
         for access in program:
             if access.misaligned and not access.cancel:
                 cause = FaultCause.STORE_MISALIGNED if access.store else FaultCause.LOAD_MISALIGNED
                 expected.append((cause, access.warp, access.pc, access.address[access.misaligned[0]]))
-        for request in self._expected:
-            if self.traffic.bad(request.line):
-                access = program[request.access]
-                cause = FaultCause.STORE_ACCESS if access.store else FaultCause.LOAD_ACCESS
-                expected.append((cause, access.warp, access.pc, access.address[request.lanes[0]]))
+        optional = []
+        for line in self._expected:
+            access = program[line.access]
+            fault = (FaultCause.LOAD_ACCESS, access.warp, access.pc, access.address[line.lanes[0]])
+            if (line.access, line.lanes[0]) in refused:
+                (expected if access.writes_rd else optional).append(fault)
+        for firsts in self.memory_check.refused_writes(self.traffic.bad):
+            faults = {(FaultCause.STORE_ACCESS, program[line.access].warp, program[line.access].pc,
+                       program[line.access].address[line.lanes[0]]) for line in firsts}
+            told = [fault[1:] for fault in self.faults if fault[1:] in faults]
+            self.check(bool(told), f"no fault of {faults}")
+            expected.append(told[0])
         got = [fault[1:] for fault in self.faults]
-        self.check(sorted(got) == sorted(expected), f"faults {got} instead of {expected}")
+        missing = [fault for fault in expected if got.count(fault) < expected.count(fault)]
+        more = [fault for fault in got if got.count(fault) > expected.count(fault) + optional.count(fault)]
+        self.check(not missing and not more, f"faults {got}: {missing} missing, {more} too many")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import random
+from collections.abc import Iterator
 
 import pytest
-from amaranth.hdl import Module, ResetInserter, Signal
+from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import SimulatorContext
-from lsu_harness import Access, LsuBench, Reference, Traffic
+from lsu_harness import Access, LsuBench, Reference, Simulation, Traffic
 
 from hdl.config import FaultCause, MemoryMap, SmConfig
 from hdl.isa.ops import LsuOp
 from hdl.memory.entrance import Entrance
-from hdl.memory.lsu import Lsu
+from hdl.memory.lsu import HIT_LATENCY, Lsu
 from hdl.memory.scratchpad import Scratchpad
 
 LOADS = (LsuOp.LB, LsuOp.LH, LsuOp.LW, LsuOp.LBU, LsuOp.LHU)
@@ -22,8 +24,17 @@ USER = 0x1_0000
 LOCAL = 0xFFFF_0000
 
 
-def small(threads: int, warps: int = 4, **changes: object) -> SmConfig:
-    return SmConfig(threads=threads, warps=warps, local_bytes=1024, lsu_tags=4, **changes)
+#: No cache; one of four sets of two lines; one of two sets of one line with hardly anything besides.
+CACHES = {
+    "uncached": {"dcache_bytes": 0, "store_buffer": 4},
+    "cached": {"dcache_bytes": 512, "dcache_ways": 2, "dcache_mshrs": 4, "store_buffer": 4},
+    "tight": {"dcache_bytes": 128, "dcache_ways": 1, "dcache_mshrs": 2, "store_buffer": 2},
+    "single": {"dcache_bytes": 512, "dcache_ways": 4, "dcache_mshrs": 1, "store_buffer": 1},
+}
+
+
+def small(threads: int, warps: int = 4, cache: str = "uncached", **changes: object) -> SmConfig:
+    return SmConfig(threads=threads, warps=warps, local_bytes=1024, lsu_tags=4, **CACHES[cache], **changes)
 
 
 def random_access(rng: random.Random, config: SmConfig) -> Access:
@@ -39,6 +50,8 @@ def random_access(rng: random.Random, config: SmConfig) -> Access:
             place = LOCAL + rng.randrange(16 * config.threads)
         elif pattern < 0.8:
             place = USER + rng.randrange(6 * 64)
+        elif pattern < 0.9:
+            place = rng.choice((USER + rng.randrange(12 * 64), 64 + rng.randrange(3 * 64)))
         else:
             place = rng.choice((LOCAL, USER)) + rng.randrange(rng.choice((8, 160)))
         address.append(place // size * size)
@@ -53,6 +66,46 @@ def random_access(rng: random.Random, config: SmConfig) -> Access:
 
 def random_program(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
     return [random_access(rng, config) for _ in range(length)]
+
+
+def crowded_program(rng: random.Random, config: SmConfig) -> list[Access]:
+    """A few words and half-words in two or three lines, shortly after power-up: everything meets everything."""
+    lines, program = rng.choice((2, 3)), []
+    for number in range(rng.randrange(4, 14)):
+        op = rng.choice((LsuOp.LW, LsuOp.LW, LsuOp.LHU, LsuOp.SW, LsuOp.SH))
+        size = 1 << (op.value & 3)
+        places = [64 * rng.randrange(lines) + rng.randrange(12) // size * size for _ in range(config.threads)]
+        program.append(Access(
+            warp=number % config.warps, op=op, rd=number, mask=rng.randrange(1, 1 << config.threads),
+            address=[USER + place for place in places],
+            data=[rng.getrandbits(32) for _ in range(config.threads)],
+        ))
+    return program
+
+
+def arrivals() -> Iterator[tuple[list[Access], Traffic]]:
+    """For one lane: a load's line arrives in every cycle around a store to it, and around loads of stored bytes.
+
+    Those the write buffer answers; little is written back meanwhile.
+    """
+    def word(op: LsuOp, place: int, rd: int = 0) -> Access:
+        return Access(warp=rd % 4, op=op, address=[place], mask=1, rd=rd, data=[0x1234_5678 + place])
+
+    for latency, gap in itertools.product((1, 3), range(6)):
+        waits = [word(LsuOp.LW, LOCAL, rd) for rd in range(20, 20 + gap)]
+        later = [word(LsuOp.LW, LOCAL, rd) for rd in range(40, 50)]
+        yield [word(LsuOp.LW, USER), *waits, word(LsuOp.SW, USER + 4), *later, word(LsuOp.LW, USER + 4, 1)], Traffic(
+            latency=lambda rng, write, latency=latency: latency)
+    for latency in range(3, 12):
+        stores = [word(LsuOp.SW, USER + 128), word(LsuOp.SW, USER + 64)]
+        yield [word(LsuOp.LW, USER), *stores, *(word(LsuOp.LW, USER + 64, rd) for rd in (1, 2, 3))], Traffic(
+            latency=lambda rng, write, latency=latency: 40 if write else latency, wb_ready=0.1)
+
+
+def crowded_traffic(rng: random.Random) -> Traffic:
+    longest = rng.choice((1, 4, 12))
+    return Traffic(latency=lambda rng, write: rng.randint(1, longest), wb_ready=rng.choice((0.2, 0.6, 1.0)),
+                   request_ready=rng.choice((0.6, 1.0)), reorder=True)
 
 
 def overlapping_stores(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
@@ -80,24 +133,51 @@ def random_traffic(rng: random.Random) -> Traffic:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cache", CACHES)
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_random_program_equals_sequential_execution(threads: int, seed: int) -> None:
+def test_random_program_equals_sequential_execution(threads: int, cache: str, seed: int) -> None:
     rng = random.Random(100 * threads + seed)
-    config = small(threads)
+    config = small(threads, cache=cache)
     bench = LsuBench(config, seed=seed, traffic=random_traffic(rng))
     bench.run(random_program(rng, config, 120))
 
 
-def test_highest_lane_wins_a_byte() -> None:
-    config = small(4)
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_crowded_programs(threads: int, cache: str) -> None:
+    config = small(threads, cache=cache)
+    for seed in range(15):
+        rng = random.Random(seed)
+        LsuBench(config, seed=seed, traffic=crowded_traffic(rng)).run(crowded_program(rng, config))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_more_crowded_programs(threads: int, cache: str) -> None:
+    config = small(threads, cache=cache)
+    for seed in range(1000, 1100):
+        rng = random.Random(seed)
+        LsuBench(config, seed=seed, traffic=crowded_traffic(rng)).run(crowded_program(rng, config))
+
+
+def test_a_line_arrives_in_every_cycle_around_a_store() -> None:
+    for seed, (program, traffic) in enumerate(arrivals()):
+        LsuBench(small(1, cache="cached"), seed=seed, traffic=traffic).run(program)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_highest_lane_wins_a_byte(cache: str) -> None:
+    config = small(4, cache=cache)
     LsuBench(config, seed=3).run(overlapping_stores(random.Random(3), config, 30))
 
 
-def test_random_program_with_errors_from_memory() -> None:
+@pytest.mark.parametrize("cache", CACHES)
+def test_random_program_with_errors_from_memory(cache: str) -> None:
     """A bad line faults once an access, its lanes get nothing, and everything else goes on."""
     rng = random.Random(77)
-    config = small(4)
+    config = small(4, cache=cache)
     traffic = random_traffic(rng)
     traffic.bad = lambda line: line % 3 == 1
     bench = LsuBench(config, seed=77, traffic=traffic)
@@ -113,17 +193,75 @@ def test_thirty_two_lanes() -> None:
     bench.run(random_program(rng, config, 12))
 
 
-@pytest.mark.parametrize(("first", "second", "waits"), [
-    (LsuOp.SW, LsuOp.LW, True), (LsuOp.LW, LsuOp.SW, True), (LsuOp.SW, LsuOp.SW, True), (LsuOp.LW, LsuOp.LW, False),
-])
-def test_order_of_two_accesses_to_one_line(first: LsuOp, second: LsuOp, waits: bool) -> None:
-    """The second of two warps waits for the first one's answer (slow memory) unless both only read."""
-    bench = LsuBench(small(2), traffic=Traffic(latency=lambda rng, write: 25))
+@pytest.mark.parametrize("cache", ["uncached", "cached"])
+@pytest.mark.parametrize(("first", "second"), [(LsuOp.SH, LsuOp.LW), (LsuOp.LW, LsuOp.SW), (LsuOp.SW, LsuOp.SW)])
+def test_accesses_to_one_line_do_not_meet_in_memory(first: LsuOp, second: LsuOp, cache: str) -> None:
+    """The second of two warps waits for the first one's answer (slow memory)."""
+    bench = LsuBench(small(2, cache=cache), traffic=Traffic(latency=lambda rng, write: 25))
     bench.run([
         Access(warp=0, op=first, address=[USER, USER + 4], mask=3, data=[0x1111_1111, 0x2222_2222], rd=1),
+        # Takes its time, so that the first is on its way when the second comes.
+        Access(warp=1, op=LsuOp.LW, address=[LOCAL, LOCAL + 4 * 2 * 7], mask=3, rd=3),
         Access(warp=1, op=second, address=[USER + 4, USER], mask=3, data=[0x3333_3333, 0x4444_4444], rd=2),
     ])
-    assert (bench.requests[1] > bench.answers[0]) == waits
+    assert bench.asked == [(USER // 64, first.value >= 8), (USER // 64, second.value >= 8)]
+    assert bench.requests[1] > bench.answers[0]
+
+
+@pytest.mark.parametrize(("cache", "requests"), [("uncached", 2), ("cached", 1)])
+def test_loads_of_one_line_share_a_request_where_there_is_a_cache(cache: str, requests: int) -> None:
+    bench = LsuBench(small(2, cache=cache), traffic=Traffic(latency=lambda rng, write: 25))
+    bench.run([Access(warp=warp, op=LsuOp.LW, address=[USER + 8 * warp, USER + 4], mask=3) for warp in range(2)])
+    assert len(bench.requests) == requests
+    assert max(bench.requests) < bench.answers[0]
+
+
+def test_a_load_of_stored_bytes_is_answered_by_the_write_buffer() -> None:
+    """As fast as a hit, with memory far away; one that needs other bytes too waits for memory."""
+    bench = LsuBench(small(2, cache="cached"), traffic=Traffic(latency=lambda rng, write: 100))
+    bench.run([
+        Access(warp=0, op=LsuOp.SW, address=[USER, USER + 4], mask=3, data=[0x89AB_CDEF, 2]),
+        Access(warp=1, op=LsuOp.LH, address=[USER + 2, USER + 4], mask=3, rd=1),
+        Access(warp=2, op=LsuOp.LW, address=[USER, USER + 8], mask=3, rd=2),
+    ])
+    assert bench.results == {1: {0: 0xFFFF_89AB, 1: 2}, 2: {0: 0x89AB_CDEF, 1: 0}}
+    assert bench.wb[0][0] == bench.takes[1] + 2 + HIT_LATENCY
+    assert bench.asked == [(USER // 64, True), (USER // 64, False)]
+
+
+def test_stores_of_one_line_that_wait_share_a_request() -> None:
+    """The first is sent at once; the others wait for it together; stores of another line do not wait."""
+    bench = LsuBench(small(1), traffic=Traffic(latency=lambda rng, write: 40))
+    program = [Access(warp=number % 4, op=LsuOp.SB, address=[USER + number], mask=1, data=[number + 1])
+               for number in range(10)]
+    program.insert(5, Access(warp=0, op=LsuOp.SW, address=[USER + 64], mask=1, data=[7]))
+    bench.run(program)
+    line = USER // 64
+    assert bench.asked == [(line, True), (line + 1, True), (line, True)]
+    assert bench.requests[1] < bench.answers[0] < bench.requests[2]
+    assert list(bench.takes.values()) == list(range(11))
+
+
+def test_the_first_store_of_a_line_that_memory_refuses_faults() -> None:
+    bench = LsuBench(small(1), traffic=Traffic(latency=lambda rng, write: 9, bad=lambda line: line == USER // 64))
+    bench.run([Access(warp=number, op=LsuOp.SB, address=[USER + number], mask=1, data=[number], pc=4 * number)
+               for number in range(4)])
+    assert [fault[1:] for fault in bench.faults] == [
+        (FaultCause.STORE_ACCESS, 0, 0, USER), (FaultCause.STORE_ACCESS, 1, 4, USER + 1),
+    ]
+
+
+def test_uncached_accesses_are_made_one_after_the_other() -> None:
+    """Loads and stores of different lines below the user's memory, with a memory that reorders."""
+    bench = LsuBench(small(2, cache="cached"), seed=4,
+                     traffic=Traffic(latency=lambda rng, write: rng.randint(1, 30), reorder=True))
+    rng = random.Random(4)
+    bench.run([
+        Access(warp=number % 4, op=rng.choice((LsuOp.SB, LsuOp.LBU)), rd=number, mask=3, data=[number, number],
+               address=[64 * rng.randrange(1, 4) + rng.randrange(64) for _ in range(2)])
+        for number in range(24)
+    ])
+    assert all(bench.answers[number] < bench.requests[number + 1] for number in range(len(bench.requests) - 1))
 
 
 def test_other_lines_do_not_wait_for_a_store() -> None:
@@ -214,18 +352,20 @@ def test_overflow_is_raised_by_a_request_without_take() -> None:
     assert seen == [0, 0, 0, 0, 1, 0]
 
 
-def test_reset_empties_the_unit_and_keeps_local_memory() -> None:
-    config = small(2)
-    bench = LsuBench(config, traffic=Traffic(latency=lambda rng, write: 1_000_000))
-    dut, reset = bench.dut, Signal()
-    top = Module()
-    top.submodules.dut = ResetInserter(reset)(dut)
+def test_reset_empties_the_unit_and_the_cache_and_keeps_local_memory() -> None:
+    config, reset = small(2, cache="cached"), Signal()
+    simulation = Simulation(config, ResetInserter(reset))
+    bench = LsuBench(config, traffic=Traffic(latency=lambda rng, write: 1_000_000), simulation=simulation)
+    dut = bench.dut
 
     async def testbench(ctx: SimulatorContext) -> None:
         reference = Reference(config)
+        bench.traffic = Traffic()
         await bench.play(ctx, [
             Access(warp=0, op=LsuOp.SW, address=[LOCAL, LOCAL + 4], mask=3, data=[11, 22]),
+            Access(warp=0, op=LsuOp.LW, address=[USER + 256, USER + 256], mask=3),
         ], reference)
+        bench.traffic = Traffic(latency=lambda rng, write: 1_000_000)
         # Now leave it full of work that memory does not answer, and reset.
         address = [USER, USER + 64]
         stuck = [Access(warp=1, op=LsuOp.SW, address=address, mask=3, data=[1, 2]) for _ in range(6)]
@@ -240,10 +380,14 @@ def test_reset_empties_the_unit_and_keeps_local_memory() -> None:
         assert ctx.get(dut.idle) and ctx.get(dut.ready) and not ctx.get(dut.stores_pending)
         assert not ctx.get(dut.mem.request.valid) and not ctx.get(dut.wb.valid)
         bench.traffic = Traffic()
-        await bench.play(ctx, [Access(warp=3, op=LsuOp.LW, address=[LOCAL + 4, LOCAL], mask=3)], reference)
-        assert bench.results == {0: {0: 22, 1: 11}}
+        await bench.play(ctx, [
+            Access(warp=3, op=LsuOp.LW, address=[LOCAL + 4, LOCAL], mask=3),
+            Access(warp=0, op=LsuOp.LW, address=[USER + 256, USER + 256], mask=3),
+        ], reference)
+        assert bench.results == {0: {0: 22, 1: 11}, 1: {0: 0, 1: 0}}
+        assert bench.asked == [(USER // 64 + 4, False)]
 
-    bench.simulate(testbench, top)
+    bench.simulate(testbench)
 
 
 def test_bad_parameters_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import pytest
-from lsu_harness import Access, LsuBench, Traffic
+from amaranth.sim import SimulatorContext
+from lsu_harness import Access, LsuBench, Reference, Traffic
 
 from hdl.config import SmConfig
 from hdl.isa.ops import LsuOp
+from hdl.memory.lsu import HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD
 
 USER = 0x1_0000
 LOCAL = 0xFFFF_0000
 
 
-def config_for(threads: int) -> SmConfig:
-    return SmConfig(threads=threads, warps=4, local_bytes=1024, lsu_tags=16)
+def config_for(threads: int, cache: int = 0) -> SmConfig:
+    """``cache``: bytes of the data cache."""
+    return SmConfig(threads=threads, warps=4, local_bytes=1024, lsu_tags=16, dcache_bytes=cache, dcache_ways=2)
+
+
+def after(first: list[Access], *, second: list[Access], threads: int, latency: int = 1) -> LsuBench:
+    """Run ``second`` when ``first`` is long done: what it needs is in the cache."""
+    bench = LsuBench(config_for(threads, 1024), traffic=Traffic(latency=lambda rng, write: latency))
+    reference = Reference(bench.config)
+
+    async def testbench(ctx: SimulatorContext) -> None:
+        await bench.play(ctx, first, reference)
+        await bench.play(ctx, second, reference)
+
+    bench.simulate(testbench)
+    return bench
 
 
 def local_cost(threads: int, op: LsuOp, address: list[int]) -> int:
@@ -36,12 +52,12 @@ def local_cost(threads: int, op: LsuOp, address: list[int]) -> int:
 ])
 @pytest.mark.parametrize("op", [LsuOp.LW, LsuOp.SW])
 def test_lines_of_a_stride(threads: int, stride: int, lines: int, op: LsuOp) -> None:
-    """One request a line, in consecutive cycles, the first of them two cycles after stage X."""
+    """One request a line, in consecutive cycles, the first of them three or four cycles after stage X."""
     bench = LsuBench(config_for(threads))
     bench.run([Access(warp=0, op=op, address=[USER + stride * lane for lane in range(threads)],
                       mask=(1 << threads) - 1, data=list(range(threads)))])
     stage_x = bench.takes[0] + 2
-    assert bench.requests == [stage_x + 2 + number for number in range(lines)]
+    assert bench.requests == [stage_x + (3 if op is LsuOp.LW else 4) + number for number in range(lines)]
 
 
 def test_lanes_of_alternating_lines_join_the_lowest() -> None:
@@ -74,16 +90,16 @@ def test_loads_of_one_word_broadcast_and_stores_do_not() -> None:
 
 @pytest.mark.parametrize("latency", [1, 5])
 def test_latency_of_a_global_load(latency: int) -> None:
-    """From stage X to wb: 4 cycles and memory's own."""
+    """From stage X to wb: the fixed overhead and memory's own."""
     bench = LsuBench(config_for(4), traffic=Traffic(latency=lambda rng, write: latency))
     bench.run([Access(warp=0, op=LsuOp.LW, address=[USER + 4 * lane for lane in range(4)], mask=15)])
-    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + 4 + latency]
+    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + MISS_OVERHEAD + latency]
 
 
 def test_latency_of_a_local_load() -> None:
     bench = LsuBench(config_for(4))
     bench.run([Access(warp=0, op=LsuOp.LW, address=[LOCAL + 4 * lane for lane in range(4)], mask=15)])
-    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + 3]
+    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + LOCAL_LATENCY]
 
 
 @pytest.mark.parametrize("base", [USER, LOCAL])
@@ -130,7 +146,7 @@ def test_local_loads_do_not_hold_up_an_answer_of_memory() -> None:
             for number in range(24)
         )])
         (cycle,) = (part[0] for part in bench.wb if part[1] == 0)
-        assert cycle - (bench.takes[0] + 2 + 4 + latency) in (0, 1), f"latency {latency}"
+        assert cycle - (bench.takes[0] + 2 + MISS_OVERHEAD + latency) in (0, 1), f"latency {latency}"
 
 
 def test_answers_of_memory_do_not_hold_up_a_local_load() -> None:
@@ -141,4 +157,66 @@ def test_answers_of_memory_do_not_hold_up_a_local_load() -> None:
     program.insert(12, Access(warp=0, op=LsuOp.LW, address=[LOCAL, LOCAL + 4], mask=3))
     bench.run(program)
     (cycle,) = (part[0] for part in bench.wb if part[1] == 0)
-    assert cycle - (bench.takes[12] + 2 + 3) in (0, 1)
+    assert cycle - (bench.takes[12] + 2 + LOCAL_LATENCY) in (0, 1)
+
+
+def loads(count: int, threads: int, stride: int, first: int = USER) -> list[Access]:
+    """Loads of all lanes, ``stride`` bytes from lane to lane, one behind the other, again and again in 1 KiB."""
+    return [
+        Access(warp=number % 4, op=LsuOp.LW, rd=number // 4, mask=(1 << threads) - 1,
+               address=[first + (stride * (threads * number + lane)) % 1024 for lane in range(threads)])
+        for number in range(count)
+    ]
+
+
+def test_latency_of_a_hit() -> None:
+    bench = after(loads(4, 4, 64), second=loads(1, 4, 4), threads=4)
+    assert [part[0] for part in bench.wb] == [bench.takes[0] + 2 + HIT_LATENCY]
+    assert not bench.requests
+
+
+@pytest.mark.parametrize(("stride", "lines"), [(4, 1), (32, 2), (64, 4)])
+def test_one_hit_a_cycle(stride: int, lines: int) -> None:
+    """Independent loads whose lines are all in the cache: one line a cycle, without a gap."""
+    bench = after(loads(4, 4, 64), second=loads(40, 4, stride), threads=4)
+    written = [part[0] for part in bench.wb]
+    assert written == list(range(written[0], written[0] + 40 * lines))
+    assert not bench.requests
+
+
+def test_hits_do_not_wait_for_a_miss() -> None:
+    miss = Access(warp=3, op=LsuOp.LW, rd=60, mask=15, address=[USER + 4096 + 64 * lane for lane in range(4)])
+    bench = after(loads(4, 4, 64), second=[miss, *loads(16, 4, 4)], threads=4, latency=200)
+    hits = [part[0] for part in bench.wb if part[2] != 60]
+    assert hits == list(range(bench.takes[1] + 2 + HIT_LATENCY + 3, bench.takes[1] + 2 + HIT_LATENCY + 3 + 16))
+    assert hits[-1] < bench.answers[0]
+
+
+def test_loads_that_share_a_miss_are_answered_one_a_cycle() -> None:
+    bench = LsuBench(config_for(4, 1024), traffic=Traffic(latency=lambda rng, write: 40))
+    bench.run([Access(warp=number % 4, op=LsuOp.LW, rd=number, mask=15, address=[USER + 4 * lane for lane in range(4)])
+               for number in range(8)])
+    assert len(bench.requests) == 1
+    assert [part[0] for part in bench.wb] == [bench.answers[0] + 2 + number for number in range(8)]
+
+
+@pytest.mark.parametrize("cache", [0, 1024])
+@pytest.mark.parametrize("stride", [0, 4, 64])
+def test_one_store_a_cycle(stride: int, cache: int) -> None:
+    """To one line, to neighbouring words, to a line each: taken in consecutive cycles while memory keeps up."""
+    bench = LsuBench(config_for(1, cache), traffic=Traffic(latency=lambda rng, write: 8))
+    bench.run([Access(warp=number % 4, op=LsuOp.SW, address=[USER + stride * number], mask=1, data=[number])
+               for number in range(64)])
+    assert list(bench.takes.values()) == list(range(64))
+    assert len(bench.requests) <= (64 if stride == 64 else 12)
+
+
+def test_stores_that_hit_do_not_slow_down_loads() -> None:
+    """Alternating stores and loads of lines in the cache: one access a cycle, and no line is read again."""
+    program = []
+    for number, load in enumerate(loads(24, 4, 4)):
+        address = [USER + (68 * number + 4 * lane) % 512 for lane in range(4)]
+        program += [Access(warp=3, op=LsuOp.SW, address=address, mask=15, data=[number] * 4), load]
+    bench = after(loads(4, 4, 64), second=program, threads=4)
+    assert list(bench.takes.values()) == list(range(48))
+    assert all(write for _, write in bench.asked)

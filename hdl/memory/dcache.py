@@ -1,0 +1,78 @@
+"""What the data cache holds: tags and lines."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import xor
+
+from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..lib.onehot import encode
+from .records import LINE_BITS
+from .tags import CacheTags
+
+__all__ = ["DataCache", "set_of"]
+
+
+def set_of(line: Value, set_bits: int) -> Value:
+    """The set of a line: the exclusive or of all groups of ``set_bits`` bits of its number.
+
+    So lines at any power-of-two distance spread over the sets; lines with equal upper bits are still in distinct sets.
+    """
+    return reduce(xor, (line[start : start + set_bits] for start in range(0, LINE_BITS, set_bits)))[:set_bits]
+
+
+class DataCache(wiring.Component):
+    """A set-associative, LRU store of lines: one lookup, and one write or fill, in every cycle.
+
+    ``hit`` (combinational): ``line`` is here. With ``use`` a hit counts as a use (:class:`CacheTags`). With ``read``
+    the hit's line is at ``data`` from the next cycle until the next read. With ``write`` the bytes of the hit's line
+    chosen by ``byte_mask`` become those of ``write_data``: a read in the next cycle sees them. With ``fill`` the whole
+    of ``fill_line`` comes in, in place of the least recently used line of its set: a lookup in the next cycle hits; a
+    hit in the same cycle on the line that goes still reads it. Not both of ``write`` and ``fill``; ``fill_line`` is
+    not here. Reset: empty.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._ways = config.dcache_ways
+        self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
+        self._line_bytes = config.line_bytes
+        super().__init__({
+            "line": In(LINE_BITS), "hit": Out(1), "use": In(1),
+            "read": In(1), "data": Out(8 * config.line_bytes),
+            "write": In(1), "byte_mask": In(config.line_bytes), "write_data": In(8 * config.line_bytes),
+            "fill": In(1), "fill_line": In(LINE_BITS), "fill_data": In(8 * config.line_bytes),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = (self._sets - 1).bit_length()
+        m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=LINE_BITS - bits)
+        m.d.comb += [
+            tags.set.eq(set_of(self.line, bits)),
+            tags.tag.eq(self.line[bits:]),
+            tags.use.eq(self.use),
+            tags.fill.eq(self.fill),
+            tags.fill_set.eq(set_of(self.fill_line, bits)),
+            tags.fill_tag.eq(self.fill_line[bits:]),
+            self.hit.eq(tags.hit_ways.any()),
+        ]
+        m.submodules.lines = lines = Memory(
+            shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways, init=[]
+        )
+        writer, reader = lines.write_port(granularity=1), lines.read_port()
+        found = Cat(tags.set, encode(tags.hit_ways))
+        whole = (1 << self._line_bytes) - 1
+        m.d.comb += [
+            reader.addr.eq(found),
+            reader.en.eq(self.read),
+            self.data.eq(reader.data.as_value()),
+            writer.addr.eq(Mux(self.fill, Cat(tags.fill_set, encode(tags.victim)), found)),
+            writer.en.eq(Mux(self.fill, whole, Mux(self.write, self.byte_mask, 0))),
+            writer.data.as_value().eq(Mux(self.fill, self.fill_data, self.write_data)),
+        ]
+        return m
