@@ -24,6 +24,7 @@ from sim.lockstep import LockStep, Mismatch
 from sim.memory.dram.device import Command
 from sim.memory.model import Console
 from sim.memory.models import create_model
+from sim.memory.stacks import interleave, restore
 from sim.runner_records import decode_records, decode_words, status_layout
 from sim.runner_types import Job, WarpState, pack_memory, unpack_memory
 from tb.mailbox import Mailbox
@@ -112,6 +113,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     memory = unpack_memory(job.config, job.pages)
     if checker is not None:
         checker.launch(memory.copy(), job.start_pc, job.arg)
+    interleave(job.config, memory)
     commands: list[Command] | None = [] if job.memory_options.commands else None
     model = create_model(
         job.memory, memory, console, latency=job.latency, seed=job.seed, options=job.memory_options,
@@ -130,6 +132,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         observer.take(box)
     seconds = time.perf_counter() - started
     console.flush()
+    restore(job.config, memory)
     fields = {"status": "mismatch", "total_cycles": box.cycle}
     if box.finished:
         layout = status_layout(job.config)
