@@ -222,12 +222,11 @@ class SmConfig:
             "memory_map.stack_bytes_per_hart", "a power of two of at least a line with interleave_stacks", each,
         )
         _require(
-            places.stack_top % row == 0, "memory_map.stack_top", f"a multiple of {row} with interleave_stacks",
-            places.stack_top,
+            stacks.stop % row == 0, "memory_map.stack_top", f"a multiple of {row} with interleave_stacks", stacks.stop
         )
         _require(
             places.user <= stacks.start and stacks.stop <= places.end, "memory_map.stack_top",
-            f"such that {len(stacks)} bytes below it lie in [user, end) with interleave_stacks", places.stack_top,
+            f"such that {len(stacks)} bytes below it lie in [user, end) with interleave_stacks", stacks.stop,
         )
         for name, first, size in (("start", places.start, 1), ("local", places.local, self.local_bytes)):
             _require(

@@ -92,6 +92,8 @@ ASSERTIONS: tuple[str, ...] = (
 def lookup_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the LSU's lookup stage.
 
+    Lines are those of memory, where stacks are interleaved (:mod:`hdl.memory.stacks`).
+
     ``access``: a line access of ``warp`` is decided now, and is a ``store`` or a load; ``first``: the first of its
     instruction (so accesses / firsts is the number of lines an instruction takes); ``hit``: the line is in the cache;
     ``merge``: a load that shares an earlier one's request, or a store that shares an entry of the write buffer;

@@ -31,8 +31,8 @@ class Coalescer(wiring.Component):
     ``line``: stream of line accesses, stable until taken. ``words``, ``enable``: the head's store data, each lane's
     in its place in the word.
     ``local_valid``/``local_ready``: an access to local memory is offered / done. ``misaligned``: the head is dropped
-    now because of a misaligned lane, at the program's ``fault_address`` (lowest lane). ``first``: the head is at the head for its
-    first cycle. ``store``: the head is a store.
+    now because of a misaligned lane, at ``fault_address`` (the program's, of the lowest lane). ``first``: the head is
+    at the head for its first cycle. ``store``: the head is a store.
     """
 
     def __init__(self, config: SmConfig) -> None:

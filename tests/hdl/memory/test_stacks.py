@@ -178,6 +178,7 @@ def test_memory_without_stacks_is_not_touched():
 def test_maps_that_cannot_be_interleaved(field, value, allowed):
     """A clear message that names a field; the same map is accepted with interleaving off."""
     bad = replace(MemoryMap(), **{field: value})
-    with pytest.raises(ValueError, match=f"memory_map.*{allowed}.*not {value if field not in ('user', 'end') else TOP}"):
+    shown = TOP if field in ("user", "end") else value
+    with pytest.raises(ValueError, match=f"memory_map.*{allowed}.*not {shown}"):
         replace(BASE, memory_map=bad)
     assert not replace(BASE, memory_map=bad, interleave_stacks=False).interleaved_stacks
