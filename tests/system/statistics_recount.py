@@ -51,9 +51,11 @@ def decode(word: int) -> Instruction:
     def float_operation() -> Instruction:
         kind = funct7 >> 2
         unit = {3: "fdiv", 0x0B: "fdiv", 0x18: "fcvt", 0x1A: "fcvt"}.get(kind, "fma" if kind < 3 else "fmisc")
-        to_integer, from_integer, one_source = kind in (0x14, 0x18, 0x1C), kind in (0x1A, 0x1E), kind in (0x0B, 0x18, 0x1C)
-        target = rd if to_integer else rd + 32
-        sources = (rs1,) if from_integer else (rs1 + 32,) if one_source else (rs1 + 32, rs2 + 32)
+        target = rd if kind in (0x14, 0x18, 0x1C) else rd + 32
+        if kind in (0x1A, 0x1E):
+            sources: tuple[int, ...] = (rs1,)
+        else:
+            sources = (rs1 + 32,) if kind in (0x0B, 0x18, 0x1C) else (rs1 + 32, rs2 + 32)
         return make(unit, target, *sources, raises_flags=True)
 
     simt = {0: (None, rs1), 1: (None, rs1, rs2), 2: (rd, rs1), 3: (None, rs1), 4: (None, rs1, rs2), 5: (None, rs1, rs2)}
@@ -154,19 +156,17 @@ def _state(config: SmConfig, replay: FrontEndReplay, row: dict[str, int], w: int
     warp = replay.warps[w]
     missing = warp.suspended is not None or (row["missed"] and row["miss_warp"] == w)
     unified = config.coordination is Coordination.SWAS
-    if row["halt"] or not row["active"] >> w & 1:
-        return "inactive"
-    if row["select"] and row["select_warp"] == w:
-        return "nops" if row["select_nop"] else "instructions"
-    if row["waiting"] >> w & 1:
-        return StallReason.BARRIER
-    if warp.unresolved:
-        return StallReason.CONTROL
-    if missing and (unified or not warp.buffer):
-        return StallReason.ICACHE
-    if not warp.buffer:
-        return StallReason.BUFFER
-    return "not_selected" if warp.buffer[0] else None
+    selected = row["select"] and row["select_warp"] == w
+    states: tuple[tuple[object, StallReason | str], ...] = (
+        (row["halt"] or not row["active"] >> w & 1, "inactive"),
+        (selected, "nops" if row["select_nop"] else "instructions"),
+        (row["waiting"] >> w & 1, StallReason.BARRIER),
+        (warp.unresolved, StallReason.CONTROL),
+        (missing and (unified or not warp.buffer), StallReason.ICACHE),
+        (not warp.buffer, StallReason.BUFFER),
+        (warp.buffer and warp.buffer[0], "not_selected"),
+    )
+    return next((state for holds, state in states if holds), None)
 
 
 def warp_cycles(config: SmConfig, events: np.ndarray) -> tuple[WarpCycles, ...]:
