@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.presets import BASE, MID, PAPER, TINY
+from hdl.presets import BASE, MID, TINY
 from sim.memory.models import MemoryOptions
 from sim.runner import RunRequest, run_many
 from tests.system.memory_programs import MemoryProgram

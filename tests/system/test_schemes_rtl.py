@@ -1,4 +1,4 @@
-"""Every front end on the RTL in lock step: all pairs of policies, both predictions, both memories."""
+"""Every front end on the RTL in lock step: pairs of policies, predictions, memory models, with and without caches."""
 
 import itertools
 import random
@@ -26,14 +26,16 @@ def check_counters(what, config, counted):
         assert (counted["discrepancies"], counted["errors"]) == (0, 0), what
 
 
-@pytest.mark.parametrize(("preset", "scheme", "prediction"), list(builds()))
-def test_kernels_and_random_programs(preset, scheme, prediction):
+@pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds()))
+def test_kernels_and_random_programs(preset, scheme, prediction, caches):
     _, size, side, programs = SIZES[preset]
-    config, pairs = build_of(preset, scheme, prediction)
+    config, pairs = build_of(preset, scheme, prediction, caches)
     jobs = []
-    for name, (number, (fetch, issue)), (memory, latency, seed) in itertools.product(NAMES, enumerate(pairs), MEMORIES):
-        # Each kernel with each pair, once with integers and once with floats.
-        launch = prepare(name, TYPES[(number + seed) % 2], side if name in MATRIX_KERNELS else size, seed, config)
+    for (place, name), (number, (fetch, issue)), turn in itertools.product(enumerate(NAMES), enumerate(pairs), (0, 1)):
+        # Each kernel with each pair, once with integers and once with floats, on half of the models: two pairs that
+        # follow each other have them all.
+        memory, latency, seed = MEMORIES[(place + number + 2 * turn) % len(MEMORIES)]
+        launch = prepare(name, TYPES[turn], side if name in MATRIX_KERNELS else size, seed, config)
         jobs.append((launch, RunRequest(
             launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=True,
             max_cycles=2_000_000,
