@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.presets import BASE, MID, TINY
+from hdl.presets import BASE, MID, PAPER, TINY
+from sim.kernel import kernels, prepare
 from sim.memory.models import MemoryOptions
 from sim.runner import RunRequest, run_many
+from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram, problems
+from tests.system.scheme_builds import MATRIX_KERNELS
 from tests.system.test_random_simt_rtl import TIGHT
 
 SEED = 20261123
@@ -27,14 +30,15 @@ MEMORIES = [
     ("random", 60, MemoryOptions(), 3), ("dram", 1, MemoryOptions(), 2), ("tdm", 1, MemoryOptions(), 1),
     ("random", 3, ADVERSARIAL, 2), ("random", 500, ADVERSARIAL, 1),
 ]
+SLOW = [("random", 500, ADVERSARIAL, 3), ("random", 3, ADVERSARIAL, 1)]
 
 
-def check(config, count, seed, memories):
-    """``count`` programs, each with a policy and one of ``memories`` of its own."""
+def check(config, count, seed, memories, kinds=(MemoryProgram,)):
+    """``count`` programs, of the kinds in turn, each with a policy and one of ``memories`` of its own."""
     requests = []
     for number in range(count):
         rng = random.Random(f"{seed}/{config.warps}x{config.threads}/{number}")
-        program = MemoryProgram(rng, config, blocks=rng.randrange(3, 9)).program
+        program = kinds[number % len(kinds)](rng, config, blocks=rng.randrange(3, 9)).program
         memory, latency, options, _ = rng.choices(memories, [often for *_, often in memories])[0]
         requests.append(RunRequest(
             launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
@@ -48,10 +52,48 @@ def check(config, count, seed, memories):
         for text in problems(result)[:1]
     ]
     assert not bad, f"seed {seed}: {len(bad)} of {count}\n" + "\n".join(bad[:3])
-    return results
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in COUNTS])
+def grouped(names):
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
+
+
+@pytest.mark.parametrize("name", grouped(COUNTS))
 def test_random_memory_programs(name):
     config, count = COUNTS[name]
     check(config, count, SEED, MEMORIES)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", grouped(COUNTS))
+def test_more_random_memory_programs(name):
+    check(COUNTS[name][0], 300, SEED + 1, MEMORIES)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", grouped([*COUNTS, "PAPER"]))
+def test_random_programs_on_adversarial_memory(name):
+    config = PAPER if name == "PAPER" else COUNTS[name][0]
+    check(config, 20 if name == "PAPER" else 100, SEED + 2, SLOW, (MemoryProgram, RandomProgram))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", grouped([*COUNTS, "PAPER"]))
+def test_kernels_on_adversarial_memory(name):
+    """All of them, in both types; the policies in turn."""
+    config, size, side = (PAPER, 1024, 32) if name == "PAPER" else (COUNTS[name][0], 37, 6)
+    programs = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
+    launches = [
+        prepare(name, dtype, side if name in MATRIX_KERNELS else size, seed, config)
+        for seed, (name, dtype) in enumerate(programs)
+    ]
+    results = run_many(config, [
+        RunRequest(
+            launch=launch, policy=config.policies[seed % len(config.policies)], memory="random", latency=500,
+            memory_options=ADVERSARIAL, seed=seed, check=True,
+        )
+        for seed, launch in enumerate(launches)
+    ])
+    for program, launch, result in zip(programs, launches, results, strict=True):
+        assert not problems(result), f"{program}: {problems(result)}"
+        assert not launch.check(result.memory), program

@@ -2,18 +2,31 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
-from hdl.config import Coordination
+from hdl.config import Coordination, Prediction
+from hdl.presets import PAPER
 from sim.kernel import prepare
 from sim.runner import RunRequest, run_many
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram, problems
-from tests.system.scheme_builds import MATRIX_KERNELS, MEMORIES, NAMES, SIZES, build_of, builds
+from tests.system.scheme_builds import (
+    CACHES,
+    MATRIX_KERNELS,
+    MEMORIES,
+    NAMES,
+    SCHEMES,
+    SIZES,
+    build_of,
+    builds,
+    group_of,
+)
 
 SEED = 20261122
 TYPES = ("int32", "float32")
+MAIN_KERNELS = ("vecadd", "sgemm", "psort", "diverge")
 
 
 def check_counters(what, config, counted):
@@ -55,3 +68,31 @@ def test_kernels_and_random_programs(preset, scheme, prediction, caches):
         if launch is not None:
             assert not launch.check(result.memory), what
             check_counters(what, config, result.counters)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("scheme", "caches"), [
+    pytest.param(scheme, caches, marks=pytest.mark.xdist_group(group_of("PAPER", scheme, Prediction.NOT_TAKEN, caches)))
+    for scheme, caches in itertools.product(SCHEMES, CACHES)
+])
+def test_main_kernels_at_the_papers_size(scheme, caches):
+    """Every memory model; policies, and integers and floats, in turn."""
+    policies, fetch_policies = SCHEMES[scheme]
+    config = replace(
+        PAPER, coordination=scheme, policies=policies[:3], fetch_policies=fetch_policies[:1], **CACHES[caches]
+    )
+    jobs = []
+    for number, (name, (memory, latency, seed)) in enumerate(itertools.product(MAIN_KERNELS, MEMORIES)):
+        # The next kernel begins with the other type.
+        dtype = TYPES[(number + number // len(MEMORIES)) % 2]
+        launch = prepare(name, dtype, 32 if name in MATRIX_KERNELS else 1024, seed, config)
+        jobs.append((launch, RunRequest(
+            launch=launch, policy=config.policies[number % 3], fetch_policy=next(iter(config.fetch_policies), None),
+            memory=memory, latency=latency, seed=seed, check=True,
+        )))
+    results = run_many(config, [request for _, request in jobs])
+    for number, ((launch, request), result) in enumerate(zip(jobs, results, strict=True)):
+        what = f"job {number}: {request.policy}, {request.memory}"
+        assert not problems(result), f"{what}: {problems(result)}"
+        assert not launch.check(result.memory), what
+        check_counters(what, config, result.counters)
