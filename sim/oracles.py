@@ -68,6 +68,7 @@ class FrontEndReplay:
     def __init__(self, config: SmConfig) -> None:
         self._replaces = config.coordination is Coordination.SWAS
         self._depth = config.buffer_depth
+        self._shares = config.icache_bytes > 0
         self._follows_jal = config.prediction is Prediction.BTFN
         self.warps = [_Warp(self._depth if self._replaces else 0) for _ in range(config.warps)]
         #: The fetches made in the last cycle, the one before, ...
@@ -158,7 +159,8 @@ class FrontEndReplay:
         if row["miss"]:
             self.warps[row["miss_warp"]].suspended = row["miss_line"]
         if row["woken"]:
-            for warp in self.warps:
+            # Without an I-cache an answer is the warp's that asked for it.
+            for warp in self.warps if self._shares else [self.warps[row["refill_warp"]]]:
                 if warp.suspended == row["refill_line"]:
                     warp.suspended = None
                     warp.excuse = cycle

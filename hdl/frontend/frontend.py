@@ -82,6 +82,7 @@ class FrontEnd(wiring.Component):
             "refill": Out(1),
             "woken": Out(1),
             "refill_line": Out(26),
+            "refill_warp": Out(config.warp_bits),
             "turn": Out(config.warps),
             "empty_pop": Out(1),
             "miscounted": Out(1),
@@ -223,5 +224,6 @@ class FrontEnd(wiring.Component):
             self.refill.eq(fetch.refill),
             self.woken.eq(fetch.woken),
             self.refill_line.eq(fetch.refill_line),
+            self.refill_warp.eq(fetch.refill_warp),
             self.turn.eq(fetch.turn),
         ]
