@@ -117,9 +117,9 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
     this warp is redirected by a jump in decode; ``head_ready``: the scoreboard's judgement of every head, be it a NOP
     or none; ``oracles``: what osched1 and osched2 pick (one-hot or 0); ``reason``: each warp's own
     :class:`StallReason`, NONE if it is eligible or not active; ``region``: the counters run; ``halt``: a fault has
-    stopped the SM. ``issue`` is the non-NOP instruction now in stage X, two cycles after its selection, in issue order.
-    ``wb`` is the register write of this cycle. ``store`` is a store as the LSU takes it up, in LSU order; ``lookup``
-    what its lookup stage does.
+    stopped the SM. ``issue`` is the non-NOP instruction now in stage X, two cycles after its selection, in issue
+    order. ``wb`` is the register write of this cycle. ``store`` is a store as the LSU takes it up, in LSU order;
+    ``lookup`` what its lookup stage does.
     """
     warp = config.warp_bits
     lanes = data.ArrayLayout(32, config.threads)

@@ -20,7 +20,8 @@ PLAIN = replace(PAPER, interleave_stacks=False)
 MEMORIES = ("fixed", "dram")
 #: What vecadd is compiled from, and how.
 PROGRAMS = {
-    "local array": ("tests/riscv_kernels/programs/vecadd_stack.c", ()),
+    "array and indices on the stack": ("tests/riscv_kernels/programs/vecadd_stack.c", ("-DCONTEXT",)),
+    "array on the stack": ("tests/riscv_kernels/programs/vecadd_stack.c", ()),
     "compiled with -O0": ("riscv_kernels/vecadd/kernel.c", ("-O0",)),
     "as it is, no stacks": ("riscv_kernels/vecadd/kernel.c", ()),
 }
@@ -58,14 +59,16 @@ def launch_of(program: str) -> Launch:
 def _cycles(launch: Launch, result: RunResult) -> tuple[int, int]:
     """Region and total; AssertionError for a run that went wrong."""
     wrong = result.mismatches or result.assertions or launch.check(result.memory)
-    assert result.status == "ended" and result.exit_code == 0 and not wrong, f"{launch.name}: {result.status} {wrong}"
+    assert result.status == "ended" and result.exit_code == 0 and not wrong, f"{launch.name}: {result.status}, {wrong}"
     return result.counters["cycles"], result.total_cycles
 
 
-def measure(programs: tuple[str, ...] = tuple(PROGRAMS), *, check: bool = False) -> list[Measure]:
-    """Run every program with every memory on both machines; with ``check`` in lock step."""
-    cases = [(launch_of(program), memory) for program in programs for memory in MEMORIES]
-    requests = [RunRequest(launch=launch, policy="lrr", memory=memory, check=check) for launch, memory in cases]
+def measure(
+    programs: tuple[str, ...] = tuple(PROGRAMS), memories: tuple[str, ...] = MEMORIES
+) -> list[Measure]:
+    """Run every program with every memory on both machines."""
+    cases = [(launch_of(program), memory) for program in programs for memory in memories]
+    requests = [RunRequest(launch=launch, policy="lrr", memory=memory) for launch, memory in cases]
     both = zip(cases, run_many(PAPER, requests), run_many(PLAIN, requests), strict=True)
     return [
         Measure(launch.name, memory, _cycles(launch, on), _cycles(launch, off)) for (launch, memory), on, off in both

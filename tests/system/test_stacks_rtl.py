@@ -15,6 +15,7 @@ from sim.kernel import Launch
 from sim.runner import RunRequest, run_many
 from sim.toolchain import build_elf
 from tests.riscv_kernels.iss_runs import PROGRAMS
+from tests.system.measure_stacks import measure
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.test_random_simt_rtl import BARE
 
@@ -171,3 +172,13 @@ def test_faults_name_the_programs_address(config):
         (result,) = run_many(config, [RunRequest(launch=RawProgram(p.assemble()), policy="lrr", check=True)])
         assert not result.mismatches and result.checked
         assert (result.fault.cause, result.fault.address) == (cause, TOP - STACK - 95)
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("PAPER")
+def test_what_interleaving_is_worth():
+    """vecadd of 1024 elements on PAPER whose threads live on their stacks: at least 5 times fewer cycles."""
+    for found in measure(("array and indices on the stack",), ("fixed",)):
+        print(f"{found.program}, {found.memory}: region {found.interleaved[0]} of {found.plain[0]} cycles, "
+              f"run {found.interleaved[1]} of {found.plain[1]}")
+        assert min(found.ratios) >= 5, f"{found}: {found.ratios}"
