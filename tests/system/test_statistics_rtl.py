@@ -54,7 +54,9 @@ def mixed(config, rng, length):
         "loads": lambda: [rng.choice((asm.lw, asm.flw))(register, *address()) for register in range(20, 26)],
         "prefetch": lambda: [asm.lw(0, *address()), asm.lw(12, *address())],
         "stores": lambda: [rng.choice((asm.sw, asm.sb, asm.fsw))(12, *address()) for _ in range(3)],
-        "forward": lambda: [asm.sw(LANE, 64 * 9, APART), asm.lw(12, 64 * 9, APART), asm.add(13, 12, 12)],
+        "forward": lambda: [
+            asm.sw(LANE, 64 * 9, APART), asm.lw(0, 64 * 9, APART), asm.lw(12, 64 * 9, APART), asm.add(13, 12, 12),
+        ],
         "rewrite": lambda: [
             asm.lw(12, 0, APART), asm.addi(12, 12, 1), *(asm.sw(12, 4 * word, APART) for word in range(4)),
         ],
