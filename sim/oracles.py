@@ -157,11 +157,10 @@ class _FrontEnd:
     def _suspend(self, cycle: int, row: dict[str, int]) -> None:
         if row["miss"]:
             self.warps[row["miss_warp"]].suspended = row["miss_line"]
-        if row["woken"]:
-            for warp in self.warps:
-                if warp.suspended == row["refill_line"]:
-                    warp.suspended = None
-                    warp.excuse = cycle
+        for w, warp in enumerate(self.warps if row["woken"] else ()):
+            if row["woken"] >> w & 1 and warp.suspended == row["refill_line"]:
+                warp.suspended = None
+                warp.excuse = cycle
 
     def _resolve(self, row: dict[str, int]) -> None:
         # A bar or wspawn is over for the front end in the cycle after the last one of waiting.

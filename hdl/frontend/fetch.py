@@ -41,8 +41,8 @@ class FetchPipeline(wiring.Component):
     - ``squash`` (mask): every fetch of these warps that is under way now, or requested in this cycle, is squashed, and
       their suspension ends. One in t or t+1 requests no line. It comes before ``turn``.
     - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
-    - ``refill``: a line comes into the cache. ``woken``: the suspended warps that wait for ``refill_line`` are so no
-      more from the next cycle on.
+    - ``refill``: a line comes into the cache. ``woken``: those of these warps (without an I-cache it is one, else
+      all) that are suspended for ``refill_line`` are so no more from the next cycle on.
     - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
     """
 
@@ -76,7 +76,7 @@ class FetchPipeline(wiring.Component):
             "in_flight": Out(counts),
             "kept_in_flight": Out(counts),
             "refill": Out(1),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_line": Out(26),
             "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
         })

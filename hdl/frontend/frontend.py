@@ -80,7 +80,7 @@ class FrontEnd(wiring.Component):
             "fetch_valid": Out(1),
             "fetch_warp": Out(config.warp_bits),
             "refill": Out(1),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_line": Out(26),
             "turn": Out(config.warps),
             "empty_pop": Out(1),

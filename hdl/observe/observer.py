@@ -49,7 +49,7 @@ class Observer(wiring.Component):
             # Its fetches.
             "fetch_eligible": In(warps), "fetch": In(warps), "fetch_valid": In(1), "fetch_warp": In(warp_bits),
             "missed": In(1), "miss": In(1), "miss_warp": In(warp_bits), "miss_line": In(26), "refill": In(1),
-            "woken": In(1), "refill_line": In(26), "turn": In(warps),
+            "woken": In(warps), "refill_line": In(26), "turn": In(warps),
             # What the oracles pick, where there are any.
             "oracle_select": In(data.ArrayLayout(warps, ORACLES)),
             # Issue and execution.
