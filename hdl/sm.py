@@ -176,8 +176,8 @@ class Sm(wiring.Component):
         for source, names in (
             (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "fetch_waits",
                         "unresolved", "head_nop", "fetch_eligible", "fetch", "fetch_valid", "fetch_warp", "missed",
-                        "miss", "miss_warp", "miss_line", "refill", "woken", "refill_line", "refill_warp", "turn",
-                        "empty_pop", "miscounted", "starved")),
+                        "miss", "miss_warp", "miss_line", "refill", "woken", "refill_line", "turn", "empty_pop",
+                        "miscounted", "starved")),
             (issue, ("ready", "reason", "operands", "write_valid", "write", "clash")),
             (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
             (lsu, ("store_event", "lookup_event", "overflow")),

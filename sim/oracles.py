@@ -68,7 +68,6 @@ class FrontEndReplay:
     def __init__(self, config: SmConfig) -> None:
         self._replaces = config.coordination is Coordination.SWAS
         self._depth = config.buffer_depth
-        self._shares = config.icache_bytes > 0
         self._follows_jal = config.prediction is Prediction.BTFN
         self.warps = [_Warp(self._depth if self._replaces else 0) for _ in range(config.warps)]
         #: The fetches made in the last cycle, the one before, ...
@@ -158,12 +157,10 @@ class FrontEndReplay:
     def _suspend(self, cycle: int, row: dict[str, int]) -> None:
         if row["miss"]:
             self.warps[row["miss_warp"]].suspended = row["miss_line"]
-        if row["woken"]:
-            # Without an I-cache an answer is the warp's that asked for it.
-            for warp in self.warps if self._shares else [self.warps[row["refill_warp"]]]:
-                if warp.suspended == row["refill_line"]:
-                    warp.suspended = None
-                    warp.excuse = cycle
+        for w, warp in enumerate(self.warps if row["woken"] else ()):
+            if row["woken"] >> w & 1 and warp.suspended == row["refill_line"]:
+                warp.suspended = None
+                warp.excuse = cycle
 
     def _resolve(self, row: dict[str, int]) -> None:
         # A bar or wspawn is over for the front end in the cycle after the last one of waiting.

@@ -42,8 +42,8 @@ class FetchPipeline(wiring.Component):
     - ``squash`` (mask): every fetch of these warps that is under way now, or requested in this cycle, is squashed, and
       their suspension ends. One in t or t+1 requests no line. It comes before ``turn``.
     - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
-    - ``refill``: a line comes into the cache. ``woken``: the suspended warps that wait for ``refill_line`` are so no
-      more from the next cycle on; without an I-cache only ``refill_warp``, which asked for it.
+    - ``refill``: a line comes into the cache. ``woken``: those of these warps (without an I-cache it is one, else
+      all) that are suspended for ``refill_line`` are so no more from the next cycle on.
     - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
     """
 
@@ -77,9 +77,8 @@ class FetchPipeline(wiring.Component):
             "in_flight": Out(counts),
             "kept_in_flight": Out(counts),
             "refill": Out(1),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_line": Out(26),
-            "refill_warp": Out(config.warp_bits),
             "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
         })
 
@@ -167,8 +166,5 @@ class FetchPipeline(wiring.Component):
             self.refill_line.eq(misses.refill_line),
         ]
         if isinstance(store, LineStore):
-            m.d.comb += [
-                store.lookup_warp.eq(self.request_warp), store.refill_warp.eq(misses.refill_warp),
-                self.refill_warp.eq(misses.refill_warp),
-            ]
+            m.d.comb += [store.lookup_warp.eq(self.request_warp), store.refill_warp.eq(misses.refill_warp)]
         connect(m, flipped(self.mem), misses.mem)

@@ -80,9 +80,8 @@ class FrontEnd(wiring.Component):
             "fetch_valid": Out(1),
             "fetch_warp": Out(config.warp_bits),
             "refill": Out(1),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_line": Out(26),
-            "refill_warp": Out(config.warp_bits),
             "turn": Out(config.warps),
             "empty_pop": Out(1),
             "miscounted": Out(1),
@@ -224,6 +223,5 @@ class FrontEnd(wiring.Component):
             self.refill.eq(fetch.refill),
             self.woken.eq(fetch.woken),
             self.refill_line.eq(fetch.refill_line),
-            self.refill_warp.eq(fetch.refill_warp),
             self.turn.eq(fetch.turn),
         ]

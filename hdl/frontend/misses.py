@@ -24,10 +24,10 @@ class MissUnit(wiring.Component):
       its request, or asks for a register for the last time in this cycle.
     - Memory answers in cycle c-1, and the answer is registered. In c ``refill_valid``, ``refill_line``, data and error
       go to the store, the warps that wait for the line (one that misses in c included) are not suspended from c+1 on,
-      so they are selectable in c+1. ``woken`` says that there is such an answer, also where it is stale.
+      so they are selectable in c+1. ``woken``: the warps that such an answer is for, also where it is stale: all.
     - Without an I-cache (``config.icache_bytes`` = 0) nothing is shared: register w serves warp w only, its answer goes
-      to ``refill_warp`` and wakes nobody else. A warp waits only while its own register is busy with another line, and
-      memory is offered the warps' requests in turn, so that no warp keeps another's from it.
+      to ``refill_warp``, the only one in ``woken``. A warp waits only while its own register is busy with another line,
+      and memory is offered the warps' requests in turn, so that no warp keeps another's from it.
     - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
 
     ``pending_line``: the line of each suspended warp (of its pc, to which the miss has put it back).
@@ -47,7 +47,7 @@ class MissUnit(wiring.Component):
             "invalidate": In(1),
             "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
             "suspended": Out(config.warps),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_valid": Out(1),
             "refill_line": Out(self._line_bits),
             "refill_data": Out(config.line_bytes * 8),
@@ -69,7 +69,7 @@ class MissUnit(wiring.Component):
         warp, line = self._choose(m, valid=valid)
         granted = self._allocate(m, warp=warp, line=line, valid=valid, sent=sent, stale=stale, lines=lines,
                                  answered=answered)
-        self._suspend(m, warp=warp, granted=granted, answered=answered)
+        self._suspend(m, warp=warp, granted=granted)
         self._request(m, valid=valid, sent=sent, lines=lines)
         return m
 
@@ -82,7 +82,7 @@ class MissUnit(wiring.Component):
         response = self.mem.response
         m.d.comb += [
             response.ready.eq(1),
-            self.woken.eq(answered.any()),
+            self.woken.eq(answered.any().replicate(self._config.warps) if self._shares else answered),
             self.refill_valid.eq((answered & ~stale).any() & ~self.invalidate),
         ]
         m.d.sync += answered.eq(Mux(response.valid, one_hot(response.payload.tag, self._count), 0))
@@ -145,14 +145,13 @@ class MissUnit(wiring.Component):
                 m.d.sync += [register.eq(line), sent[i].eq(0), stale[i].eq(0)]
         return granted
 
-    def _suspend(self, m: Module, *, warp: Signal, granted: Signal, answered: Signal) -> None:
+    def _suspend(self, m: Module, *, warp: Signal, granted: Signal) -> None:
         """Warps wake by line, not by register: one that still waits for a register may be served by another's miss."""
-        served = Mux(answered.any(), (1 << self._config.warps) - 1, 0) if self._shares else answered
         comes = Signal()
-        m.d.comb += comes.eq((self.lookup & served).any() & (self.lookup_line == self.refill_line))
+        m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill_line))
         for i in range(self._config.warps):
             missing = self.lookup[i] & self.lookup_missed
-            wakes = served[i] & (self.pending_line[i] == self.refill_line)
+            wakes = self.woken[i] & (self.pending_line[i] == self.refill_line)
             with m.If(self.release[i]):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
             with m.Elif(missing):

@@ -49,7 +49,7 @@ class Observer(wiring.Component):
             # Its fetches.
             "fetch_eligible": In(warps), "fetch": In(warps), "fetch_valid": In(1), "fetch_warp": In(warp_bits),
             "missed": In(1), "miss": In(1), "miss_warp": In(warp_bits), "miss_line": In(26), "refill": In(1),
-            "woken": In(1), "refill_line": In(26), "refill_warp": In(warp_bits), "turn": In(warps),
+            "woken": In(warps), "refill_line": In(26), "turn": In(warps),
             # What the oracles pick, where there are any.
             "oracle_select": In(data.ArrayLayout(warps, ORACLES)),
             # Issue and execution.
@@ -127,8 +127,7 @@ class Observer(wiring.Component):
             front.select_nop.eq(self.select_nop), front.miss.eq(self.miss), front.miss_warp.eq(self.miss_warp),
             front.fetch.eq(self.fetch_valid), front.fetch_warp.eq(self.fetch_warp), front.missed.eq(self.missed),
             front.miss_line.eq(self.miss_line), front.refill.eq(self.refill), front.woken.eq(self.woken),
-            front.refill_line.eq(self.refill_line), front.refill_warp.eq(self.refill_warp),
-            front.waiting.eq(self.waiting), front.head_ready.eq(self.ready),
+            front.refill_line.eq(self.refill_line), front.waiting.eq(self.waiting), front.head_ready.eq(self.ready),
             front.region.eq(self.region), front.halt.eq(self.halt),
             front.resolve.eq(self.resolution.valid), front.resolve_warp.eq(self.resolution.warp),
             front.redirect.eq(self.resolution.redirect), front.turn.eq(self.turn), front.eligible.eq(self.eligible),

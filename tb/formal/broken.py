@@ -82,13 +82,13 @@ BROKEN = (
     Broken("the round robin forgets whom it selected", "P6", "hdl.policies.base:LastWarpPolicy.update",
            "state.last.eq(selected)", "state.last.eq(state.last)"),
     Broken("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
-           "answered.any() & (self.pending_line[i] == self.refill_line)", "answered.any()"),
+           "self.woken[i] & (self.pending_line[i] == self.refill_line)", "self.woken[i]"),
     Broken("a line that arrives in the cycle of the miss is overlooked", "P7", f"{_MISSES}._suspend",
            "self.suspended[i].eq(~comes)", "self.suspended[i].eq(1)"),
     Broken("a redirect does not end a suspension", "P7", f"{_MISSES}._suspend",
            "m.If(self.release[i])", "m.If(self.release[i] & 0)"),
-    Broken("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._suspend",
-           "if self._shares else answered", "if True else answered", icache=False),
+    Broken("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
+           "if self._shares else answered)", "if True else answered)", icache=False),
 )
 
 
