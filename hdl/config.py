@@ -106,8 +106,10 @@ class SmConfig:
 
     # Front end (design.md section 3).
     fetch_latency: int = 3
+    #: 0 bytes: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
     icache_bytes: int = 16 * 1024
     icache_ways: int = 4
+    #: Lines that the I-cache may have requested and not received; without one each warp has a request of its own.
     icache_mshrs: int = 4
 
     # Latency of each unit in cycles (design.md section 4).
@@ -171,8 +173,9 @@ class SmConfig:
         _require(self.line_bytes == 64, "line_bytes", "64", self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
         _require(
-            _is_power_of_two(self.icache_bytes) and self.icache_bytes >= 2 * self.line_bytes * self.icache_ways,
-            "icache_bytes", "a power of two of at least two sets", self.icache_bytes,
+            self.icache_bytes == 0
+            or (_is_power_of_two(self.icache_bytes) and self.icache_bytes >= 2 * self.line_bytes * self.icache_ways),
+            "icache_bytes", "0 or a power of two of at least two sets", self.icache_bytes,
         )
         _require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
         _require(
@@ -279,6 +282,11 @@ class SmConfig:
         return self.stack_depth.bit_length()
 
     @property
+    def fetch_requests(self) -> int:
+        """Lines that fetches may have requested and not received: without an I-cache, one for each warp."""
+        return self.icache_mshrs if self.icache_bytes else self.warps
+
+    @property
     def line_requests(self) -> int:
         """Lines that loads may have requested and not received: without a data cache, one for each waiting part."""
         return self.dcache_mshrs if self.dcache_bytes else self.lsu_tags
@@ -291,7 +299,7 @@ class SmConfig:
     @property
     def mem_tag_bits(self) -> int:
         """Bits of a memory-port tag: one for the source (0 I-cache, 1 LSU) above the source's own tag."""
-        return 1 + max((self.icache_mshrs - 1).bit_length(), self.lsu_tag_bits)
+        return 1 + max((self.fetch_requests - 1).bit_length(), self.lsu_tag_bits)
 
     @property
     def words_per_line(self) -> int:

@@ -39,6 +39,7 @@ def prove(
     policy: Annotated[str | None, _list("NAME,..", "Warp policies; by default all for P3, else lrr.")] = None,
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
+    icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
     broken: Annotated[
         bool, typer.Option("--broken", help="Refute deliberately broken designs; --property chooses some.")
@@ -50,11 +51,11 @@ def prove(
     from tb.formal.flow import prove as prove_one
 
     if broken:
-        if quick or any(its is not None for its in (scheme, policy, prediction, warps)):
+        if quick or not icache or any(its is not None for its in (scheme, policy, prediction, warps)):
             raise UsageError("--broken: each broken design has a configuration of its own: only --property and --json "
                              "go with it")
         return _refute(properties, json_file)
-    todo = _cases(properties, scheme, policy, prediction, warps, quick)
+    todo = _cases(properties, scheme, policy, prediction, warps, quick, icache)
     target = json_target(json_file)
     proofs: list[Proof] = []
     try:
@@ -108,20 +109,20 @@ def _refute(properties: str | None, json_file: str | None) -> int:
 
 
 def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
-           quick: bool) -> list[Case]:
+           quick: bool, icache: bool) -> list[Case]:
     from tb.formal.matrix import cases, quick_cases
     from tb.formal.properties import PROPERTIES
 
     asked = (properties, scheme, policy, prediction, warps)
     if quick:
-        if any(its is not None for its in asked):
-            raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction "
-                             "and --warps, or --quick")
+        if not icache or any(its is not None for its in asked):
+            raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
+                             "--warps and --no-icache, or --quick")
         return quick_cases()
     found = cases(
         _chosen("--property", properties, tuple(PROPERTIES)), _chosen("--scheme", scheme, tuple(Coordination)),
         _chosen("--policy", policy, tuple(POLICIES)), _chosen("--prediction", prediction, tuple(Prediction)),
-        _sizes(warps),
+        _sizes(warps), icache,
     )
     wanted = {
         "--property": (_listed("--property", properties), {case.property for case in found}),
@@ -157,7 +158,7 @@ def _sizes(text: str | None) -> list[int] | None:
 #: The columns fit a terminal of 80 characters.
 _ROW: dict[str, Callable[[Proof], str]] = {
     "property": lambda proof: proof.case.property,
-    "scheme": lambda proof: proof.case.scheme,
+    "scheme": lambda proof: proof.case.scheme + ("" if proof.case.icache else ", no I-cache"),
     "policy": lambda proof: proof.case.policy,
     "prediction": lambda proof: proof.case.prediction,
     "W": lambda proof: str(proof.case.warps),

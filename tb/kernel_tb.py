@@ -28,6 +28,7 @@ from sim.memory.stacks import interleave, restore
 from sim.runner_records import decode_records, decode_words, status_layout
 from sim.runner_types import Job, WarpState, pack_memory, unpack_memory
 from tb.mailbox import Mailbox
+from tb.statistics import read_statistics
 
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
@@ -146,7 +147,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
-        "memory_commands": commands,
+        "memory_commands": commands, "region": read_statistics(job.config),
     }
 
 

@@ -14,6 +14,7 @@ from ..memory.stacks import in_stacks
 from .buffers import slot_bits
 from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
+from .line_store import LineStore
 from .misses import MissUnit
 
 __all__ = ["FetchPipeline", "stage_layout"]
@@ -29,7 +30,8 @@ def stage_layout(config: SmConfig) -> data.StructLayout:
 class FetchPipeline(wiring.Component):
     """From a fetch request in cycle t to a decoded instruction in t+3.
 
-    - ``request`` in t with warp (``request_mask`` one-hot, and number), pc and ``slot`` (carried along).
+    - ``request`` in t with warp number, pc and ``slot`` (carried along); ``request_if_hit`` and ``request_if_missed``:
+      the warp (one-hot or 0) for either value of this cycle's ``lookup_missed``, which comes late.
     - t+1: ``lookup`` (one-hot, a register; 0 for a squashed fetch), and late in the cycle ``lookup_missed``, which
       means nothing if ``lookup`` is 0; ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is
       ``suspended`` until its line is there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in
@@ -40,8 +42,8 @@ class FetchPipeline(wiring.Component):
     - ``squash`` (mask): every fetch of these warps that is under way now, or requested in this cycle, is squashed, and
       their suspension ends. One in t or t+1 requests no line. It comes before ``turn``.
     - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
-    - ``refill``: a line comes into the cache. ``woken``: the suspended warps that wait for ``refill_line`` are so no
-      more from the next cycle on.
+    - ``refill``: a line comes into the cache. ``woken``: those of these warps (without an I-cache it is one, else
+      all) that are suspended for ``refill_line`` are so no more from the next cycle on.
     - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
     """
 
@@ -50,7 +52,8 @@ class FetchPipeline(wiring.Component):
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
         super().__init__({
             "request": In(1),
-            "request_mask": In(config.warps),
+            "request_if_hit": In(config.warps),
+            "request_if_missed": In(config.warps),
             "request_warp": In(config.warp_bits),
             "request_pc": In(32),
             "request_slot": In(slot_bits(config)),
@@ -74,14 +77,14 @@ class FetchPipeline(wiring.Component):
             "in_flight": Out(counts),
             "kept_in_flight": Out(counts),
             "refill": Out(1),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_line": Out(26),
             "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.store = store = ICacheStore(self._config)
+        m.submodules.store = store = (ICacheStore if self._config.icache_bytes else LineStore)(self._config)
         m.submodules.misses = misses = MissUnit(self._config)
         m.submodules.decoder = decoder = Decoder(prediction=self._config.prediction)
         squash = Signal(self._config.warps, name="any_squash")
@@ -107,15 +110,17 @@ class FetchPipeline(wiring.Component):
         ]
         return m
 
-    def _stages(self, m: Module, store: ICacheStore, squash: Signal) -> tuple[data.View, data.View]:
+    def _stages(self, m: Module, store: ICacheStore | LineStore, squash: Signal) -> tuple[data.View, data.View]:
         """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3)."""
         config = self._config
         layout = stage_layout(config)
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
+        # The lookup's outcome only chooses between what is worked out for both.
+        requests = (self.request_if_missed, self.request_if_hit)
         m.d.sync += [
             stages[0].valid.eq(self.request),
-            stages[0].squashed.eq((self.request_mask & squash).any()),
-            self.lookup.eq(self.request_mask & ~squash),
+            stages[0].squashed.eq(Mux(self.lookup_missed, *((request & squash).any() for request in requests))),
+            self.lookup.eq(Mux(self.lookup_missed, *(request & ~squash for request in requests))),
             stages[0].warp.eq(self.request_warp),
             stages[0].slot.eq(self.request_slot),
             stages[0].pc.eq(self.request_pc),
@@ -133,7 +138,8 @@ class FetchPipeline(wiring.Component):
             ]
         return stages[0], stages[-1]
 
-    def _lookup(self, m: Module, lookup: data.View, store: ICacheStore, misses: MissUnit, squash: Signal) -> None:
+    def _lookup(self, m: Module, lookup: data.View, store: ICacheStore | LineStore, misses: MissUnit,
+                squash: Signal) -> None:
         m.d.comb += [
             store.lookup_valid.eq(self.request),
             store.lookup_pc.eq(self.request_pc),
@@ -159,4 +165,6 @@ class FetchPipeline(wiring.Component):
             self.woken.eq(misses.woken),
             self.refill_line.eq(misses.refill_line),
         ]
+        if isinstance(store, LineStore):
+            m.d.comb += [store.lookup_warp.eq(self.request_warp), store.refill_warp.eq(misses.refill_warp)]
         connect(m, flipped(self.mem), misses.mem)

@@ -1,12 +1,13 @@
 """Instruction-cache misses: which warp waits for which line, and the requests to memory."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..lib.onehot import encode, lowest_one, one_hot, select
 from ..memory.port import icache_tag_bits, memory_port_signature
+from ..policies.base import pick_after
 
 __all__ = ["MissUnit"]
 
@@ -23,7 +24,10 @@ class MissUnit(wiring.Component):
       its request, or asks for a register for the last time in this cycle.
     - Memory answers in cycle c-1, and the answer is registered. In c ``refill_valid``, ``refill_line``, data and error
       go to the store, the warps that wait for the line (one that misses in c included) are not suspended from c+1 on,
-      so they are selectable in c+1. ``woken`` says that there is such an answer, also where it is stale.
+      so they are selectable in c+1. ``woken``: the warps that such an answer is for, also where it is stale: all.
+    - Without an I-cache (``config.icache_bytes`` = 0) nothing is shared: register w serves warp w only, its answer goes
+      to ``refill_warp``, the only one in ``woken``. A warp waits only while its own register is busy with another line,
+      and memory is offered the warps' requests in turn, so that no warp keeps another's from it.
     - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
 
     ``pending_line``: the line of each suspended warp (of its pc, to which the miss has put it back).
@@ -32,9 +36,10 @@ class MissUnit(wiring.Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        self._count = config.icache_mshrs
+        self._count = config.fetch_requests
+        self._shares = config.icache_bytes > 0
         self._line_bits = 32 - (config.line_bytes - 1).bit_length()
-        super().__init__({
+        members = {
             "lookup": In(config.warps),
             "lookup_missed": In(1),
             "lookup_line": In(self._line_bits),
@@ -42,13 +47,16 @@ class MissUnit(wiring.Component):
             "invalidate": In(1),
             "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
             "suspended": Out(config.warps),
-            "woken": Out(1),
+            "woken": Out(config.warps),
             "refill_valid": Out(1),
             "refill_line": Out(self._line_bits),
             "refill_data": Out(config.line_bytes * 8),
             "refill_error": Out(1),
             "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
-        })
+        }
+        if not self._shares:
+            members["refill_warp"] = Out(config.warp_bits)
+        super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -58,10 +66,10 @@ class MissUnit(wiring.Component):
         lines = [Signal(self._line_bits, name=f"line_{i}") for i in range(self._count)]
         answered = self._answer(m, valid=valid, stale=stale, lines=lines)
         self._waiting = Signal(self._config.warps)
-        warp, line = self._choose(m)
-        granted = self._allocate(m, wanted=warp.any(), line=line, valid=valid, sent=sent, stale=stale, lines=lines,
+        warp, line = self._choose(m, valid=valid)
+        granted = self._allocate(m, warp=warp, line=line, valid=valid, sent=sent, stale=stale, lines=lines,
                                  answered=answered)
-        self._suspend(m, warp=warp, granted=granted, answered=answered)
+        self._suspend(m, warp=warp, granted=granted)
         self._request(m, valid=valid, sent=sent, lines=lines)
         return m
 
@@ -74,10 +82,12 @@ class MissUnit(wiring.Component):
         response = self.mem.response
         m.d.comb += [
             response.ready.eq(1),
-            self.woken.eq(answered.any()),
+            self.woken.eq(answered.any().replicate(self._config.warps) if self._shares else answered),
             self.refill_valid.eq((answered & ~stale).any() & ~self.invalidate),
         ]
         m.d.sync += answered.eq(Mux(response.valid, one_hot(response.payload.tag, self._count), 0))
+        if not self._shares:
+            m.d.comb += self.refill_warp.eq(encode(answered))
         with m.If(response.valid):
             m.d.sync += [
                 self.refill_line.eq(Array(lines)[response.payload.tag]),
@@ -86,37 +96,45 @@ class MissUnit(wiring.Component):
             ]
         return answered
 
-    def _choose(self, m: Module) -> tuple[Signal, Signal]:
+    def _choose(self, m: Module, *, valid: Signal) -> tuple[Signal, Signal]:
         """The warp (one-hot) that asks for a miss register in this cycle, and the line that it needs.
 
         It was chosen in the last one: the warp that missed then, else the lowest that waited. What has woken or served
         the warp since takes it out.
         """
         config = self._config
-        chosen = Signal(config.warps)
         lowest = Signal(config.warps)
+        missed = Signal(name="missed_before")
+        chosen = {name: Signal(config.warps, name=f"{name}_warp") for name in ("missing", "waiting")}
+        lines = {name: Signal(self._line_bits, name=f"{name}_line") for name in chosen}
         warp = Signal(config.warps)
         line = Signal(self._line_bits, name="wanted_line")
-        m.d.comb += [lowest.eq(lowest_one(self._waiting)), warp.eq(chosen & self._waiting)]
-        looking = self.lookup.any()
-        waiting_line = select(lowest, [self.pending_line[i] for i in range(config.warps)])
-        # ``lookup_missed`` comes late in the cycle: it only chooses between what is known without it.
+        m.d.comb += [
+            lowest.eq(lowest_one(self._waiting if self._shares else self._waiting & ~valid)),
+            warp.eq(Mux(missed, chosen["missing"], chosen["waiting"]) & self._waiting),
+            line.eq(Mux(missed, lines["missing"], lines["waiting"])),
+        ]
+        # ``lookup_missed`` comes late in the cycle: both are kept, and the choice is made in the next one.
         m.d.sync += [
-            chosen.eq(Mux(self.lookup_missed, Mux(looking, self.lookup, lowest), lowest)),
-            line.eq(Mux(self.lookup_missed, Mux(looking, self.lookup_line, waiting_line), waiting_line)),
+            missed.eq(self.lookup_missed & self.lookup.any()),
+            chosen["missing"].eq(self.lookup),
+            lines["missing"].eq(self.lookup_line),
+            chosen["waiting"].eq(lowest),
+            lines["waiting"].eq(select(lowest, [self.pending_line[i] for i in range(config.warps)])),
         ]
         return warp, line
 
-    def _allocate(self, m: Module, *, wanted: Value, line: Signal, valid: Signal, sent: Signal, stale: Signal,
+    def _allocate(self, m: Module, *, warp: Signal, line: Signal, valid: Signal, sent: Signal, stale: Signal,
                   lines: list[Signal], answered: Signal) -> Signal:
         """The miss register that takes the miss (one-hot; 0: none is free), shared where the line is the same."""
+        its = (1 << self._count) - 1 if self._shares else warp
         same = Signal(self._count)
         free = Signal(self._count)
         granted = Signal(self._count)
         m.d.comb += [
-            same.eq(Cat(valid[i] & (lines[i] == line) for i in range(self._count))),
-            free.eq(lowest_one(~valid)),
-            granted.eq(Mux(wanted, Mux(same.any(), same, free), 0)),
+            same.eq(Cat(valid[i] & (lines[i] == line) for i in range(self._count)) & its),
+            free.eq(lowest_one(~valid & its)),
+            granted.eq(Mux(warp.any(), Mux(same.any(), same, free), 0)),
         ]
         m.d.sync += valid.eq((valid | granted) & ~answered)
         # A request made before fence.i may carry the old instructions; one made after it may not.
@@ -127,13 +145,13 @@ class MissUnit(wiring.Component):
                 m.d.sync += [register.eq(line), sent[i].eq(0), stale[i].eq(0)]
         return granted
 
-    def _suspend(self, m: Module, *, warp: Signal, granted: Signal, answered: Signal) -> None:
+    def _suspend(self, m: Module, *, warp: Signal, granted: Signal) -> None:
         """Warps wake by line, not by register: one that still waits for a register may be served by another's miss."""
         comes = Signal()
-        m.d.comb += comes.eq(answered.any() & (self.lookup_line == self.refill_line))
+        m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill_line))
         for i in range(self._config.warps):
             missing = self.lookup[i] & self.lookup_missed
-            wakes = answered.any() & (self.pending_line[i] == self.refill_line)
+            wakes = self.woken[i] & (self.pending_line[i] == self.refill_line)
             with m.If(self.release[i]):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
             with m.Elif(missing):
@@ -144,17 +162,25 @@ class MissUnit(wiring.Component):
                 m.d.sync += self._waiting[i].eq(0)
 
     def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
-        """Offers the lowest-numbered unsent miss until memory takes it."""
+        """Offers an unsent miss until memory takes it: the lowest-numbered one, or without an I-cache each in turn."""
         offered = Signal(self._count)
         locked = Signal(self._count)
-        m.d.comb += offered.eq(Mux(locked.any(), locked, lowest_one(valid & ~sent)))
+        accepted = self.mem.request.valid & self.mem.request.ready
+        unsent = valid & ~sent
+        following = lowest_one(unsent)
+        if not self._shares:
+            last = Signal(self._count, name="sent_last")
+            following = pick_after(last, unsent)
+            with m.If(accepted):
+                m.d.sync += last.eq(offered)
+        m.d.comb += offered.eq(Mux(locked.any(), locked, following))
         m.d.comb += [
             self.mem.request.valid.eq(offered.any()),
             self.mem.request.payload.line.eq(select(offered, lines)),
             self.mem.request.payload.tag.eq(encode(offered)),
         ]
         # Once offered, a request must not change until it is taken, even if a lower-numbered miss appears.
-        with m.If(self.mem.request.valid & self.mem.request.ready):
+        with m.If(accepted):
             m.d.sync += locked.eq(0)
         with m.Else():
             m.d.sync += locked.eq(offered)

@@ -91,16 +91,18 @@ class Scheduler(wiring.Component):
         # Known sooner than the pick, where whoever is eligible keeps the scheduler busy.
         idles = any(policy.idles for policy in policies)
         valid = [pick.any() if idles else each.any() for pick, each in zip(picks, sets, strict=True)]
-        m.d.comb += self.select_warp.eq(encode(self.select))
         if self._doubt:
             m.d.comb += [
                 self.select_kept.eq(picks[0]),
                 self.select_dropped.eq(picks[1]),
                 self.select.eq(Mux(self.drop, picks[1], picks[0])),
                 self.select_valid.eq(Mux(self.drop, valid[1], valid[0])),
+                self.select_warp.eq(Mux(self.drop, encode(picks[1]), encode(picks[0]))),
             ]
         else:
-            m.d.comb += [self.select.eq(picks[0]), self.select_valid.eq(valid[0])]
+            m.d.comb += [
+                self.select.eq(picks[0]), self.select_valid.eq(valid[0]), self.select_warp.eq(encode(self.select)),
+            ]
         for i in range(self._oracles):
             asked = replace(inputs, eligible=self.oracle_eligible[i])
             m.d.comb += self.oracle_select[i].eq(self._pick(m, f"oracle_{i}", policies, states, asked))

@@ -15,6 +15,10 @@ class VortexCoordination(BaselineCoordination):
 
     def _stalled(self, m: Module) -> Signal:
         stalled = Signal(self._config.warps)
-        over = self.missed | self.redirected | self.resolved | Mux(self.decoded_control, 0, self.decoded)
-        m.d.sync += stalled.eq(stalled & ~over | self.fetch)
+        over = self.redirected | self.resolved | Mux(self.decoded_control, 0, self.decoded)
+        m.d.sync += stalled.eq(Mux(
+            self.lookup_missed,
+            stalled & ~over & ~self.lookup | self.fetch_if_missed,
+            stalled & ~over | self.fetch_if_hit,
+        ))
         return stalled

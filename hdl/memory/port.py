@@ -13,7 +13,7 @@ __all__ = ["icache_tag_bits", "lsu_tag_bits", "memory_port_signature"]
 
 def icache_tag_bits(config: SmConfig) -> int:
     """Bits of the I-cache's own tag (its MSHR number), at least 1."""
-    return max(1, (config.icache_mshrs - 1).bit_length())
+    return max(1, (config.fetch_requests - 1).bit_length())
 
 
 def lsu_tag_bits(config: SmConfig) -> int:

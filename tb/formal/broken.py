@@ -32,10 +32,11 @@ class Broken:
     new: str
     prediction: str = "not_taken"
     scheme: str = "swas"
+    icache: bool = True
 
     def case(self) -> Case:
         """The smallest configuration: two warps."""
-        return Case(self.property, self.scheme, prediction=self.prediction, warps=2)
+        return Case(self.property, self.scheme, prediction=self.prediction, warps=2, icache=self.icache)
 
 
 _SWAS = "hdl.frontend.swas:SwasCoordination.elaborate"
@@ -71,21 +72,23 @@ BROKEN = (
     Broken("a fetch that missed becomes no NOP", "P5", f"{_FETCH}._stages",
            "stage.squashed | squashed | missed", "stage.squashed | squashed"),
     Broken("a jump in decode leaves the fetch of its own cycle", "P4", f"{_FETCH}._stages",
-           "(self.request_mask & squash).any()", "(self.request_mask & self.squash).any()", "btfn"),
+           "(request & squash).any()", "(request & self.squash).any()", "btfn"),
     Broken("a redirect leaves one slot as it was", "P5", _RING,
            "Mux(self.flush[w], every,", "Mux(self.flush[w], nop | every >> 1,"),
     Broken("a miss makes a NOP of another warp's fetch", "P5", f"{_FETCH}._stages",
-           "(self.request_mask & squash).any()", "(self.request_mask & squash).any() | self.missed.any()"),
+           "(request & squash).any()", "(request & squash).any() | self.missed.any()"),
     Broken("the lowest warp goes first", "P6", _LRR,
            "return pick_after(state.last, inputs.eligible)", "return inputs.eligible & (~inputs.eligible + 1)"),
     Broken("the round robin forgets whom it selected", "P6", "hdl.policies.base:LastWarpPolicy.update",
            "state.last.eq(selected)", "state.last.eq(state.last)"),
     Broken("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
-           "answered.any() & (self.pending_line[i] == self.refill_line)", "answered.any()"),
+           "self.woken[i] & (self.pending_line[i] == self.refill_line)", "self.woken[i]"),
     Broken("a line that arrives in the cycle of the miss is overlooked", "P7", f"{_MISSES}._suspend",
            "self.suspended[i].eq(~comes)", "self.suspended[i].eq(1)"),
     Broken("a redirect does not end a suspension", "P7", f"{_MISSES}._suspend",
            "m.If(self.release[i])", "m.If(self.release[i] & 0)"),
+    Broken("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
+           "if self._shares else answered)", "if True else answered)", icache=False),
 )
 
 

@@ -58,6 +58,7 @@ class Case:
     policy: str = "lrr"
     prediction: str = "not_taken"
     warps: int = 4
+    icache: bool = True
 
     def config(self) -> SmConfig:
         """The configuration: the default one but for what the case names."""
@@ -65,6 +66,7 @@ class Case:
         return SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
             fetch_policies=() if scheme is Coordination.SWAS else ("lrr",),
+            **({} if self.icache else {"icache_bytes": 0}),
         )
 
 

@@ -146,7 +146,7 @@ def place_nops(places: list[Held], start: int, stop: int) -> Value:
 
 
 def miss_registers(model: Model) -> None:
-    """A miss register that memory owes an answer holds the line that was asked for; no two hold one line."""
+    """A miss register that memory owes an answer holds the line that was asked for; no two of a cache hold one line."""
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
     model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
@@ -155,7 +155,9 @@ def miss_registers(model: Model) -> None:
     model.lemma("an answer is taken up in the cycle after", answered.any() == model.answered)
     model.lemma("the line of an answer is the one that was asked for",
                 ~model.answered | (refill_line == model.answered_line))
-    for tag in range(model.config.icache_mshrs):
+    model.lemma("the register that is answered is the one whose request it was",
+                answered == Mux(model.answered, one_hot(model.answered_tag, model.config.fetch_requests), 0))
+    for tag in range(model.config.fetch_requests):
         model.lemma(f"miss register {tag} has sent its request and has no answer iff memory owes one",
                     (valid[tag] & sent[tag]) == (model.owed[tag] | answered[tag]))
         model.lemma(f"miss register {tag} owes or takes up an answer", ~(model.owed[tag] & answered[tag]))
@@ -163,7 +165,7 @@ def miss_registers(model: Model) -> None:
                     ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
         model.lemma(f"the answer to miss register {tag} is to its line",
                     ~answered[tag] | (misses.lines[tag] == refill_line))
-    for i, k in combinations(range(model.config.icache_mshrs), 2):
+    for i, k in combinations(range(model.config.icache_mshrs) if model.config.icache_bytes else (), 2):
         model.lemma(f"miss registers {i} and {k} hold different lines",
                     ~(valid[i] & valid[k]) | (misses.lines[i] != misses.lines[k]))
     locked = misses.locked

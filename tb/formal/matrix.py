@@ -37,7 +37,7 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
 def cases(
     properties: Sequence[str] | None = None, schemes: Sequence[str] | None = None,
     policies: Sequence[str] | None = None, predictions: Sequence[str] | None = None,
-    warps: Sequence[int] | None = None,
+    warps: Sequence[int] | None = None, icache: bool = True,
 ) -> list[Case]:
     """Every combination that is meant of what is asked for; by default all properties at the usual sizes.
 
@@ -50,7 +50,7 @@ def cases(
                 for policy, prediction, count in product(
                     _policies_of(name, scheme, policies), predictions or _PREDICTIONS, warps or USUAL_WARPS,
                 ):
-                    yield Case(name, scheme, policy, prediction, count)
+                    yield Case(name, scheme, policy, prediction, count, icache)
 
     return list(found())
 
@@ -64,4 +64,6 @@ def quick_cases() -> list[Case]:
         *cases(["P3"], swas, [name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),
         *cases(others, swas, predictions=["btfn"], warps=[4]),
         *cases(["P3"], swas, [USUAL_POLICY], predictions=["btfn"], warps=[4]),
+        # Without an I-cache the miss unit differs, which is what P7 is about.
+        *cases(["P7"], swas, predictions=["btfn"], warps=[2, 4], icache=False),
     ]

@@ -325,22 +325,29 @@ class Model:
         path = "fetch.misses"
         plain = ("valid", "sent", "locked", "warp", "wanted_line", "granted", "answered")
         names = {"waiting": "_waiting", **{name: name for name in plain}}
-        lines = [self.inside.signal(path, f"line_{i}") for i in range(self.config.icache_mshrs)]
+        lines = [self.inside.signal(path, f"line_{i}") for i in range(self.config.fetch_requests)]
         return Misses(lines=lines, **{field: self.inside.signal(path, name) for field, name in names.items()})
 
     def track_requests(self) -> None:
         """Remember what memory was asked for: ``owed`` and ``asked``, by tag.
 
-        ``answered`` with ``answered_line``: the answer that memory gave in the last cycle, which takes effect in this.
+        ``answered`` with ``answered_tag`` and ``answered_line``: the answer that memory gave in the last cycle, which
+        takes effect in this; ``serves``: it is one that may wake the symbolic warp.
         """
         m, config = self.m, self.config
         request, response = self.dut.mem.request, self.dut.mem.response
-        self.owed = self.register(config.icache_mshrs, "expect_owed")
-        self.asked = [self.register(26, f"expect_asked_{tag}") for tag in range(config.icache_mshrs)]
+        self.owed = self.register(config.fetch_requests, "expect_owed")
+        self.asked = [self.register(26, f"expect_asked_{tag}") for tag in range(config.fetch_requests)]
         self.answered, self.answered_line = self.register(1, "expect_answered"), self.register(26, "expect_answer")
+        self.answered_tag = self.register(response.payload.tag.shape(), "expect_answered_tag")
+        # Without an I-cache nothing is shared: an answer serves the warp that asked, and its tag is that warp.
+        self.serves = self.answered
+        if not config.icache_bytes:
+            self.serves = self.answered & (self.answered_tag == self.warp)
         answers = response.valid & response.ready
         m.d.sync += [
             self.answered.eq(answers),
+            self.answered_tag.eq(response.payload.tag),
             self.answered_line.eq(Array(self.asked)[response.payload.tag]),
         ]
         with m.If(answers):

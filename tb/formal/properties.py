@@ -210,8 +210,8 @@ def suspended(model: Model) -> None:
     with m.If(model.of_mine(model.redirected | model.turned)):
         m.d.sync += missed.eq(0)
     with m.Elif(model.of_mine(model.missed)):
-        m.d.sync += [missed.eq(~(model.answered & (model.answered_line == fetched_pc[6:]))), line.eq(fetched_pc[6:])]
-    with m.Elif(model.answered & (model.answered_line == line)):
+        m.d.sync += [missed.eq(~(model.serves & (model.answered_line == fetched_pc[6:]))), line.eq(fetched_pc[6:])]
+    with m.Elif(model.serves & (model.answered_line == line)):
         m.d.sync += missed.eq(0)
     invariants.selection(model)
     invariants.ring(model)
@@ -229,11 +229,14 @@ def suspended(model: Model) -> None:
     model.claim("a warp is suspended iff its newest fetch missed and its line is not there", suspends == missed)
     waits = model.of_mine(misses.waiting)
     # The register that took the warp's miss: a witness is easier to follow than "one of the registers".
-    home = model.register(model.config.icache_mshrs, "expect_home")
+    home = model.register(model.config.fetch_requests, "expect_home")
     asks = model.of_mine(misses.warp)
     taken = asks & misses.granted.any()
     with m.If(taken):
         m.d.sync += home.eq(misses.granted)
+    if not model.config.icache_bytes:
+        model.lemma("at most one warp asks for a miss register", (misses.warp & (misses.warp - 1)) == 0)
+        model.lemma("the register that takes a warp's miss is its own", (home & ~model.mine) == 0)
     model.lemma("a suspended warp has no fetch in lookup", ~(suspends & model.of_mine(model.live[0])))
     model.lemma("only a suspended warp waits for a miss register", ~waits | suspends)
     model.lemma("a warp asks for a miss register for the line that it missed", ~asks | (misses.wanted_line == line))

@@ -159,11 +159,13 @@ def _check_suspension(run: Run, warp: int) -> None:
     (An answer that a fence.i has made stale wakes the warp, too: it misses again.)
     """
     redirects = {*_redirects(run, warp), *(c.number for c in run.cycles if c.turn >> warp & 1)}
+    # Without an I-cache only the answer to the warp's own request counts, whose tag is the warp's number.
+    tags = range(run.config.icache_mshrs) if run.config.icache_bytes else (warp,)
     for miss in run.misses(warp):
         line = run.cycles[miss + 1].pcs[warp] // LINE * LINE
         for cycle in run.cycles[miss:]:
             assert not cycle.eligible >> warp & 1, f"warp {warp} is eligible in {cycle.number}, missed in {miss}"
-            if cycle.answer == line or (cycle.number in redirects and cycle.number > miss):
+            if cycle.answer in [(line, tag) for tag in tags] or (cycle.number in redirects and cycle.number > miss):
                 # Nothing is known of the cycle after the last one that was recorded.
                 for following in run.cycles[cycle.number + 1:cycle.number + 2]:
                     _check_awake(run, following, warp)

@@ -46,8 +46,8 @@ class _Memory:
         #: When it is due, number, request, and the answer of a fetch.
         self._pending: list[tuple[int, int, Any, dict[str, int] | None]] = []
         self.requests: list[Request] = []
-        self.answered: int | None = None
-        self._arrived: int | None = None
+        self.answered: tuple[int, int] | None = None
+        self._arrived: tuple[int, int] | None = None
 
     def take(self, cycle: int, payload: Any) -> None:
         request = Request(cycle, len(self.requests), payload.line * LINE, bool(payload.write))
@@ -58,7 +58,7 @@ class _Memory:
         self._pending.append((cycle + latency, request.number, payload, fetched))
 
     def answer(self, cycle: int) -> dict[str, int] | None:
-        """The response of ``cycle``; ``answered``: the line of the last cycle's if the instruction cache asked for it.
+        """The response of ``cycle``; ``answered``: line and tag of the last cycle's if a fetch asked for it.
 
         It takes up an answer in the cycle after.
         """
@@ -70,7 +70,7 @@ class _Memory:
         _, _, payload, fetched = due
         if fetched is None:
             return self._access(payload)
-        self._arrived = payload.line * LINE
+        self._arrived = payload.line * LINE, payload.tag
         return fetched
 
     def _access(self, payload: Any) -> dict[str, int]:
@@ -144,10 +144,9 @@ class _Harness:
                 break
         self._finish(ctx)
 
-    def _record(self, ctx: Any, number: int, answer: int | None) -> Cycle:
+    def _record(self, ctx: Any, number: int, answer: tuple[int, int] | None) -> Cycle:
         sm, config = self._sm, self._config
         p = self._probe(ctx.get(sm.probe.as_value()))
-        hang = ctx.get(sm.hang.as_value())
         pcs = ctx.get(sm.fetch_pcs.as_value())
         lanes = range(config.threads)
         return Cycle(
@@ -171,7 +170,7 @@ class _Harness:
             store=(p("store.warp"), p("store.pc"),
                    {i: (p(f"store.address.{i}"), p(f"store.data.{i}")) for i in lanes if p("store.mask") >> i & 1})
             if p("store.valid") else None,
-            reasons=tuple(hang >> (4 * w) & 15 for w in range(config.warps)),
+            reasons=tuple(p(f"front.reason.{w}") for w in range(config.warps)),
             pcs=tuple(pcs >> (32 * w) & 0xFFFF_FFFF for w in range(config.warps)),
             busy=bool(ctx.get(sm.busy)),
             fault=bool(ctx.get(sm.fault_valid)),

@@ -66,8 +66,8 @@ class Cycle:
     pcs: tuple[int, ...]
     busy: bool
     fault: bool
-    #: The line that the instruction cache takes up in this cycle: memory's answer of the last one.
-    answer: int | None
+    #: Line and tag of the answer that fetch takes up in this cycle: memory's answer of the last one.
+    answer: tuple[int, int] | None
 
 
 @dataclass

@@ -19,7 +19,8 @@ BAD = [
     ("fetch_latency", 2, "must be 3"), ("fetch_latency", 4, "must be 3"),
     ("line_bytes", 32, "must be 64"),
     ("icache_ways", 0, "power of two"), ("icache_ways", 3, "power of two"),
-    ("icache_bytes", 256, "at least two sets"), ("icache_bytes", 3 * 4096, "power of two"),
+    ("icache_bytes", 256, "0 or a power of two of at least two sets"), ("icache_bytes", -64, "0 or a power of two"),
+    ("icache_bytes", 3 * 4096, "power of two"),
     ("icache_mshrs", 0, "between 1 and 16"), ("icache_mshrs", 17, "between 1 and 16"),
     ("local_bytes", 8, "at least one word per lane"), ("local_bytes", 3000, "power of two"),
     ("lsu_tags", 1, "power of two between 2 and 64"), ("lsu_tags", 128, "power of two between 2 and 64"),
@@ -48,7 +49,8 @@ BAD = [
 #: Values at the edge of what is allowed.
 GOOD = [
     ("warps", 1), ("warps", 64), ("warps", 5), ("threads", 1), ("threads", 32), ("policies", ("gtlo",)),
-    ("icache_ways", 1), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16), ("local_bytes", 16),
+    ("icache_ways", 1), ("icache_bytes", 0), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16),
+    ("local_bytes", 16),
     ("lsu_tags", 2), ("lsu_tags", 64), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1),
     ("dcache_mshrs", 1), ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("latency_mul", 2),
     ("latency_mul", 8), ("latency_div", 34), ("latency_div", 40), ("latency_fcvt", 5), ("latency_fcvt", 8),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hdl.layouts.probe import StallReason
@@ -10,6 +12,9 @@ from sim import asm
 from sim.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import USER, finish, run_program, spawn
+
+#: A line a warp in place of the I-cache: the loop of the patched instruction lies in one line.
+NO_CACHE = replace(TINY, icache_bytes=0)
 
 
 @pytest.mark.parametrize("latency", [1, 30])
@@ -64,16 +69,17 @@ def _patched(fence: int) -> Program:
     return p
 
 
-@pytest.mark.parametrize("latency", [1, 20])
-def test_fence_i_makes_a_store_visible_to_fetch(latency):
-    run = run_program(TINY, _patched(asm.fence_i()), latency=latency)
+@pytest.mark.parametrize(("config", "latency"), [(TINY, 1), (TINY, 20), (NO_CACHE, 20)])
+def test_fence_i_makes_a_store_visible_to_fetch(config, latency):
+    run = run_program(config, _patched(asm.fence_i()), latency=latency)
     check_front_end(run)
     assert [value for _, value in run.writes(7)] == [{0: 1}, {0: 2}]
 
 
-def test_without_fence_i_the_old_instruction_stays():
+@pytest.mark.parametrize("config", [TINY, NO_CACHE], ids=["TINY", "no_cache"])
+def test_without_fence_i_the_old_instruction_stays(config):
     """So the test above shows fence.i and not an accident."""
-    run = run_program(TINY, _patched(asm.fence()), latency=1)
+    run = run_program(config, _patched(asm.fence()), latency=1)
     assert [value for _, value in run.writes(7)] == [{0: 1}, {0: 1}]
 
 

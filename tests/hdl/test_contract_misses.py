@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +13,9 @@ from sim import asm
 from sim.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import START, Run, finish, run_program, spawn
+
+#: Every warp keeps the line that it fetched last, and nothing is shared.
+LINES = {name: replace(config, icache_bytes=0) for name, config in (("TINY", TINY), ("BASE", BASE))}
 
 
 def _straight(words: int) -> Program:
@@ -45,10 +50,12 @@ def _nops(run: Run, warp: int) -> int:
     return sum(pc is None for _, pc in run.selections(warp))
 
 
-@pytest.mark.parametrize("latency", [1, 2, 7, 30])
-def test_a_line_costs_one_nop(latency):
+@pytest.mark.parametrize(("config", "latency"), [
+    *((TINY, latency) for latency in (1, 2, 7, 30)), (LINES["TINY"], 1), (LINES["TINY"], 7),
+])
+def test_a_line_costs_one_nop(config, latency):
     """Four lines, four misses, d + 4 NOPs, each in front of the first instruction of its line."""
-    run = run_program(TINY, _straight(58), latency=latency)
+    run = run_program(config, _straight(58), latency=latency)
     check_front_end(run)
     assert len(run.misses(0)) == 4
     assert [run.nops_before(START + 64 * line) for line in range(4)] == [5, 1, 1, 1]
@@ -70,10 +77,10 @@ def test_hit_latency():
     assert run.cycles[first - 4].pcs[0] == START
 
 
-@pytest.mark.parametrize("latency", [1, 5, 12])
-def test_suspended_from_the_lookup_to_the_refill(latency):
+@pytest.mark.parametrize(("config", "latency"), [(TINY, 1), (TINY, 5), (TINY, 12), (LINES["TINY"], 5)])
+def test_suspended_from_the_lookup_to_the_refill(config, latency):
     """Selected in t, the miss is signalled in t+1 and the warp out already; the cycle after the refill it is back."""
-    run = run_program(TINY, _straight(40), latency=latency)
+    run = run_program(config, _straight(40), latency=latency)
     check_front_end(run)
     assert len(run.misses(0)) == 3
     for miss in run.misses(0):
@@ -160,7 +167,45 @@ def test_miss_whose_refill_comes_in_its_very_cycle():
     assert met, "no latency made a miss meet the refill of its own line"
 
 
-@pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
+@pytest.mark.parametrize("policy", ["lrr", "gtlo"])
+def test_without_a_cache_each_warp_requests_each_line(policy):
+    """Four warps run through the same lines: as many requests for each as warps, and a miss for each request."""
+    run = run_program(LINES["BASE"], _everywhere(4, 40), latency=20, policy=policy)
+    check_front_end(run)
+    lines = Counter(request.line for request in run.requests)
+    common = [START + 64 * n for n in range(6) if lines[START + 64 * n] > 1]
+    assert len(common) >= 3 and {lines[line] for line in common} == {4}
+    assert len(run.misses()) == len(run.requests)
+
+
+@pytest.mark.parametrize("config", LINES.values(), ids=LINES)
+def test_without_a_cache_only_the_last_line_is_kept(config):
+    """Five rounds of a loop: within one line it misses once, over two lines twice a round.
+
+    One that ends with its line misses in every round: the fetch behind the branch has taken the line's place.
+    """
+    for words, misses in ((4, 1), (20, 2 * 5), (16, 5)):
+        p = Program()
+        p.li(5, 5)
+        p.jal(0, "again")
+        _to_next_line(p)
+        p.label("again")
+        p.add(*[asm.nop()] * (words - 2), asm.addi(5, 5, -1))
+        p.branch(asm.bne, 5, 0, "again")
+        while p.here % 64 != 8:
+            p.add(asm.nop())
+        p.jal(0, "end")
+        _to_next_line(p)
+        p.label("end")
+        finish(p)
+        run = run_program(config, p, latency=9)
+        check_front_end(run)
+        again = p.address("again")
+        inside = [miss for miss in run.misses(0) if again <= run.cycles[miss + 1].pcs[0] <= again + 4 * (words - 1)]
+        assert len(inside) == misses
+
+
+@pytest.mark.parametrize("config", [TINY, BASE, *LINES.values()], ids=["TINY", "BASE", "TINY_lines", "BASE_lines"])
 def test_random_latencies(config):
     """Every response after 1 to 25 cycles, in any order; the checks are those of every run."""
     for seed in range(3):

@@ -34,9 +34,16 @@ def test_one_case(metronome, asked):
     done = metronome("prove", "--property", "P4", "--warps", 2, "--prediction", "btfn", "--json", "-")
     assert done.status == 0
     assert json.loads(done.out) == {"proofs": [{
-        "property": "P4", "scheme": "swas", "policy": "lrr", "prediction": "btfn", "warps": 2, "method": "induction",
-        "depth": 1, "seconds": 1.25, "result": "pass", "cached": False,
+        "property": "P4", "scheme": "swas", "policy": "lrr", "prediction": "btfn", "warps": 2, "icache": True,
+        "method": "induction", "depth": 1, "seconds": 1.25, "result": "pass", "cached": False,
     }]}
+
+
+def test_without_an_icache(metronome, asked):
+    done = metronome("prove", "--property", "P7", "--no-icache", "--warps", 2, "--prediction", "btfn")
+    assert done.status == 0
+    assert [case.icache for case in asked] == [False]
+    assert "no I-cache" in done.out
 
 
 def test_all_of_them(metronome, asked):
@@ -81,6 +88,7 @@ def test_broken_designs(metronome, monkeypatch):
         (("--warps", "2,,4"), "--warps: an empty name"),
         (("--property", "P6", "--policy", "gto"), "nothing to prove with the other options: P6 is a property of"),
         (("--property", "P1", "--scheme", "baseline"), "nothing to prove"),
+        (("--quick", "--no-icache"), "--quick is a choice of its own"),
         (("--quick", "--warps", "2"), "--quick is a choice of its own"),
         (("--broken", "--warps", "2"), "--broken: each broken design has a configuration of its own"),
         (("--json", "/nowhere/x.json"), "--json: cannot write"),

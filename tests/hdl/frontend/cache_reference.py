@@ -1,4 +1,4 @@
-"""A set-associative cache in plain Python: true LRU by a list in order of use, nothing of the hardware's structure."""
+"""A set-associative cache in plain Python, true LRU by a list in order of use, and what there is without a cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hdl.config import SmConfig
 
-__all__ = ["Line", "ReferenceCache"]
+__all__ = ["Line", "ReferenceCache", "ReferenceLines"]
 
 
 @dataclass(frozen=True)
@@ -60,3 +60,24 @@ class ReferenceCache:
 
     def holds(self, line: int) -> bool:
         return self.look_up(line * 64) is not None
+
+
+class ReferenceLines:
+    """What :class:`hdl.frontend.line_store.LineStore` holds at the beginning of a cycle: a line a warp, or none."""
+
+    def __init__(self) -> None:
+        self.lines: dict[int, Line] = {}
+
+    def fill(self, line: Line, warp: int) -> None:
+        self.lines[warp] = line
+
+    def clear(self) -> None:
+        self.lines.clear()
+
+    def look_up(self, pc: int, warp: int) -> tuple[int, Line] | None:
+        """The warp and its line, if ``pc`` is in it."""
+        line = self.lines.get(warp)
+        return None if line is None or line.number != pc // 64 else (warp, line)
+
+    def holds(self, line: int, warp: int) -> bool:
+        return self.look_up(line * 64, warp) is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from cache_reference import Line, ReferenceCache
+from cache_reference import Line, ReferenceCache, ReferenceLines
 
 from hdl.config import SmConfig
 from tests.hdl.policies.policy_reference import ReferenceScheduler
@@ -57,6 +57,8 @@ class Inputs:
     start: int = 0
     invalidate: bool = False
     answer: int | None = None
+    #: Without an I-cache: whose request it was; the line is for this warp alone.
+    answered: int | None = None
     stale: bool = False
 
     @property
@@ -99,7 +101,7 @@ class SwasReference:
         self.flight: list[Fetch] = []
         self.suspended: dict[int, int] = {}
         self.unresolved: set[int] = set()
-        self.cache = ReferenceCache(config)
+        self.cache = ReferenceCache(config) if config.icache_bytes else ReferenceLines()
         self.scheduler = ReferenceScheduler(config.warps)
         self.seen: Counter[str] = Counter()
 
@@ -137,9 +139,9 @@ class SwasReference:
             self.pc[missing.warp] = missing.pc
             self.suspended[missing.warp] = missing.pc // 64
             self.seen["miss"] += 1
-            self.seen["refill in the cycle of the miss"] += missing.pc // 64 == inputs.answer
+            self.seen["refill in the cycle of the miss"] += self._serves(inputs, missing.warp, missing.pc // 64)
             self.seen["redirect in the cycle of the miss"] += missing.warp == inputs.redirected
-        for w in [w for w, line in self.suspended.items() if line == inputs.answer]:
+        for w in [w for w, line in self.suspended.items() if self._serves(inputs, w, line)]:
             del self.suspended[w]
         self._resolve(inputs)
         self.cycle += 1
@@ -148,7 +150,23 @@ class SwasReference:
             if len(self.buffer[w]) + in_flight != DEPTH:
                 raise AssertionError(f"reference, cycle {self.cycle}: warp {w} does not hold {DEPTH} entries")
 
+    def _serves(self, inputs: Inputs, warp: int, line: int) -> bool:
+        """The answer of this cycle is the line that the warp waits for."""
+        own = isinstance(self.cache, ReferenceLines)
+        self.seen["another warp's answer"] += own and line == inputs.answer and warp != inputs.answered
+        return line == inputs.answer and (not own or warp == inputs.answered)
+
+    def _update_lines(self, inputs: Inputs, outputs: Outputs) -> None:
+        if outputs.refill is not None:
+            self.seen["another line of the warp"] += inputs.answered in self.cache.lines
+            self.cache.fill(memory_line(outputs.refill), inputs.answered)
+        if inputs.invalidate:
+            self.cache.clear()
+
     def _update_cache(self, inputs: Inputs, outputs: Outputs) -> None:
+        if isinstance(self.cache, ReferenceLines):
+            self._update_lines(inputs, outputs)
+            return
         victim = None if outputs.refill is None else self.cache.choose_victim(outputs.refill)
         used = next((fetch for fetch in self.flight if fetch.cycle == self.cycle - 2), None)
         if used is not None and used.found is not None:
@@ -167,7 +185,8 @@ class SwasReference:
             return
         self.buffer[w].popleft()
         pc = self.pc[w]
-        self.flight.append(Fetch(w, pc, self.cycle, self.cache.look_up(pc)))
+        whose = (w,) if isinstance(self.cache, ReferenceLines) else ()
+        self.flight.append(Fetch(w, pc, self.cycle, self.cache.look_up(pc, *whose)))
         self.pc[w] = (pc + 4) % (1 << 32)
         self.seen["nop" if outputs.popped is None else "instruction"] += 1
         if outputs.popped is not None and is_control(outputs.popped):

@@ -19,10 +19,12 @@ CONFIGS = [
     replace(BASE, warps=6, icache_mshrs=1),
     replace(BASE, warps=16, icache_mshrs=3),
 ]
+#: Without an I-cache: a register a warp, and nothing is shared.
+OWN = [replace(BASE, warps=warps, icache_bytes=0) for warps in (1, 4, 7)]
 
 
 def label(config: SmConfig) -> str:
-    return f"{config.warps}_warps_{config.icache_mshrs}_registers"
+    return f"{config.warps}_warps_{config.icache_mshrs if config.icache_bytes else 'own'}_registers"
 
 
 class MissModel:
@@ -34,10 +36,14 @@ class MissModel:
         self.waits: dict[int, int] = {}            # warp -> the line it is suspended for
         self.outstanding: dict[int, list] = {}     # tag -> [line, made before an invalidation]
         self.arrived: tuple[int, dict] | None = None   # tag and payload of the last cycle's answer
-        self.missed: set[int] = set()              # lines that were missed and not answered since
+        self.missed: set[tuple] = set()            # lines that were missed and not answered since, by :meth:`key`
         self.offered: tuple[int, int] | None = None
         self.accepted: list[tuple[int, int]] = []  # (cycle, line)
         self.seen: Counter[str] = Counter()
+
+    def key(self, warp: int, line: int) -> tuple:
+        """A miss, as far as misses are told apart: by line, and without an I-cache by warp, whose number is the tag."""
+        return (line,) if self.config.icache_bytes else (line, warp)
 
     @property
     def unanswered(self) -> list[int]:
@@ -76,7 +82,8 @@ class MissModel:
         await ctx.tick()
         self.cycle += 1
 
-    def _check_refill(self, ctx, what: str, arrived: tuple[int, dict] | None, invalidate: bool) -> int | None:
+    def _check_refill(self, ctx, what: str, arrived: tuple[int, dict] | None, invalidate: bool) -> tuple | None:
+        """The misses that the answer is to."""
         dut = self.dut
         assert ctx.get(dut.mem.response.ready) == 1, f"{what}: an answer is not accepted"
         if arrived is None:
@@ -84,14 +91,16 @@ class MissModel:
             return None
         answer, payload = arrived
         line, stale, _ = self.outstanding.pop(answer)
-        self.missed.discard(line)
+        self.missed.discard(self.key(answer, line))
         stored = not stale and not invalidate
         assert ctx.get(dut.refill_valid) == stored, f"{what}: the answer for {line} is {'not ' * (not stored)}stored"
         self.seen["stale answer"] += not stored
         if stored:
             got = ctx.get(dut.refill_line), ctx.get(dut.refill_data), ctx.get(dut.refill_error)
             assert got == (line, payload["data"], payload["error"]), f"{what}: refill of {line}"
-        return line
+            if not self.config.icache_bytes:
+                assert ctx.get(dut.refill_warp) == answer, f"{what}: the refill goes to another warp than {answer}"
+        return self.key(answer, line)
 
     def _check_request(self, ctx, what: str, ready: bool, miss: tuple[int, int] | None) -> None:
         request = self.dut.mem.request
@@ -106,29 +115,33 @@ class MissModel:
             return
         line, tag = offer
         assert tag not in self.outstanding, f"{what}: tag {tag} is used twice"
-        assert line in self.missed, f"{what}: line {line} is requested, but no warp missed it"
-        assert line not in [other for other, _, _ in self.outstanding.values()], f"{what}: line {line} asked for twice"
+        assert self.key(tag, line) in self.missed, f"{what}: line {line} is requested, but no warp missed it"
+        twice = line in [other for other, _, _ in self.outstanding.values()]
+        assert not (twice and self.config.icache_bytes), f"{what}: line {line} asked for twice"
+        self.seen["asked for by two"] += twice
         self.outstanding[tag] = [line, False, self.cycle]
         self.accepted.append((self.cycle, line))
 
-    def _follow(self, miss: tuple[int, int] | None, release: tuple[int, ...], answered: int | None) -> None:
+    def _follow(self, miss: tuple[int, int] | None, release: tuple[int, ...], answered: tuple | None) -> None:
         for w in release:
             self.seen["squashed"] += w in self.waits
             self.waits.pop(w, None)
         if miss is not None:
-            self.seen["shared"] += miss[1] in self.missed
-            self.seen["miss in the refill's cycle"] += miss[1] == answered
-            if miss[1] != answered:
-                self.missed.add(miss[1])
+            self.seen["shared"] += self.key(*miss) in self.missed
+            self.seen["miss in the refill's cycle"] += self.key(*miss) == answered
+            self.seen["own register busy"] += any(
+                its[1] == miss[0] and its[0] != miss[1] for its in self.missed if len(its) > 1)
+            if self.key(*miss) != answered:
+                self.missed.add(self.key(*miss))
             self.waits[miss[0]] = miss[1]
-        woken = [w for w, line in self.waits.items() if line == answered]
+        woken = [w for w, line in self.waits.items() if self.key(w, line) == answered]
         for w in woken:
             del self.waits[w]
         self.seen["woken together"] += len(woken) > 1
-        self.seen["all registers taken"] += len(set(self.waits.values())) > self.config.icache_mshrs
+        self.seen["all registers taken"] += len(set(self.waits.values())) > self.config.fetch_requests
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", [*CONFIGS, *OWN], ids=label)
 @pytest.mark.parametrize("pace", ["dense", "sparse"])
 def test_random(config, pace):
     """Misses as a front end makes them: only of warps that are not suspended, never of one squashed in that cycle."""
@@ -145,13 +158,15 @@ def test_random(config, pace):
             waited_for = model.unanswered
             if waited_for and maybe(rng, 0.5 if pace == "dense" else 0.15):
                 answer = rng.choice(waited_for)
-            release = tuple(w for w in range(config.warps) if maybe(rng, 0.02))
+            release = tuple(w for w in range(config.warps) if maybe(rng, 0.02 if config.icache_bytes else 0.08))
             candidates = [w for w in range(config.warps) if w not in model.waits and w not in release]
             miss = None
             if candidates and not drain and maybe(rng, often):
                 line = rng.randrange(6)
                 if model.arrived is not None and maybe(rng, 0.3):
                     line = model.outstanding[model.arrived[0]][0]
+                    if not config.icache_bytes and model.arrived[0] in candidates:
+                        candidates = [model.arrived[0]]
                 miss = rng.choice(candidates), line
             await model.step(ctx, miss=miss, release=release, invalidate=maybe(rng, 0.02),
                              ready=maybe(rng, 0.7), answer=answer)
@@ -159,7 +174,10 @@ def test_random(config, pace):
 
     simulate(dut, testbench)
     wanted = ["squashed", "shared", "miss in the refill's cycle", "stale answer", "woken together"]
-    if config.icache_mshrs < 4:
+    if not config.icache_bytes:
+        wanted = ["squashed", "shared", "stale answer", "own register busy",
+                  "miss in the refill's cycle", *(["asked for by two"] if config.warps > 1 else [])]
+    elif config.icache_mshrs < 4:
         wanted.append("all registers taken")
     for event in wanted:
         assert model.seen[event] >= 3, f"seed {seed}: {event} happened {model.seen[event]} times: {model.seen}"
@@ -218,3 +236,33 @@ def test_squash_ends_the_suspension_and_keeps_the_request():
     model = directed(CONFIGS[0], [{"miss": (2, 5)}, {"release": (2,), "ready": False}, {}, {"miss": (1, 5)}, {}])
     assert [line for _, line in model.accepted] == [5]
     assert model.waits == {1: 5}
+
+
+def test_without_a_cache_each_warp_asks_for_itself():
+    """One line for two warps is two requests; each answer wakes its own warp."""
+    model = directed(OWN[1], [{"miss": (0, 7)}, {"miss": (2, 7)}, {}, {}, {"answer": 2}, {}, {}])
+    assert model.accepted == [(2, 7), (3, 7)]
+    assert model.waits == {0: 7}
+
+
+def test_without_a_cache_no_warp_keeps_another_from_memory():
+    """Memory takes a request in every fourth cycle; who is answered misses again at once, the lowest first."""
+    config = OWN[1]
+    dut = MissUnit(config)
+    model = MissModel(dut, config, random.Random(0), "fair")
+    order = []
+
+    async def testbench(ctx):
+        for cycle in range(400):
+            free = [w for w in range(config.warps) if w not in model.waits]
+            before = len(model.accepted)
+            tags = set(model.outstanding)
+            await model.step(ctx, miss=(free[0], 20 + cycle % 9) if free else None, ready=cycle % 4 == 0,
+                             answer=model.unanswered[0] if model.unanswered else None)
+            if len(model.accepted) > before:
+                order.extend(set(model.outstanding) - tags)
+
+    simulate(dut, testbench)
+    assert len(order) >= 90
+    for start in range(4, len(order) - config.warps):
+        assert set(order[start : start + config.warps]) == set(range(config.warps)), order[start - 4 : start + 8]

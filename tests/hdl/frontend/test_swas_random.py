@@ -17,6 +17,8 @@ CONFIGS = [
     replace(BASE, icache_bytes=512, icache_ways=2, icache_mshrs=2),
     replace(BASE, warps=2, icache_bytes=128, icache_ways=1, icache_mshrs=1),
     replace(BASE, warps=8, icache_bytes=512, icache_ways=4, icache_mshrs=3, policies=("gtlo",)),
+    replace(BASE, warps=2, icache_bytes=0),
+    replace(BASE, warps=6, icache_bytes=0),
 ]
 RATES = {
     "ready": 0.8, "answer": 0.15, "accept": 0.7, "redirect": 0.5, "release": 0.2, "hold": 0.1, "end": 0.1,
@@ -32,7 +34,7 @@ WORLDS = {
 
 
 def label(config: SmConfig) -> str:
-    return f"{config.warps}_warps"
+    return f"{config.warps}_warps" + ("" if config.icache_bytes else "_without_icache")
 
 
 @pytest.mark.parametrize("rates", WORLDS)
@@ -53,7 +55,9 @@ def test_random(config, rates):
     events = ["miss", "redirect", "nop", "squashed suspension"]
     if rates == "mixed":
         events.append("redirect in the cycle of the miss")
-    if config.warps > 2:
+    if not config.icache_bytes:
+        events += ["another line of the warp", *["line requested by two", "another warp's answer"][:config.warps - 2]]
+    elif config.warps > 2:
         events.append("refill in the cycle of the miss")
     for event in events:
         assert seen[event] > 0, f"seed {seed}: {event} happened {seen[event]} times: {seen}"

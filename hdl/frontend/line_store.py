@@ -1,0 +1,73 @@
+"""Instruction fetch without a cache: one line a warp."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..lib.onehot import one_hot
+
+__all__ = ["LineStore"]
+
+
+class LineStore(wiring.Component):
+    """The line that each warp fetched last, in place of :class:`hdl.frontend.icache_store.ICacheStore`.
+
+    Ports and cycles are those of the cache: ``hit`` in t+1, ``instruction`` and ``error`` in t+3, a refill in c counts
+    for lookups presented in c. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes to
+    ``refill_warp`` alone and replaces the line that it holds. Nothing else but ``invalidate`` takes a line away, so a
+    warp whose line has come can fetch from it whatever the other warps do. Reset: empty.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._warps = config.warps
+        self._offset_bits = (config.line_bytes - 1).bit_length()
+        super().__init__({
+            "lookup_valid": In(1),
+            "lookup_warp": In(config.warp_bits),
+            "lookup_pc": In(32),
+            "hit": Out(1),
+            "instruction": Out(32),
+            "error": Out(1),
+            "refill_valid": In(1),
+            "refill_warp": In(config.warp_bits),
+            "refill_line": In(32 - self._offset_bits),
+            "refill_data": In(config.line_bytes * 8),
+            "refill_error": In(1),
+            "invalidate": In(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        line_bits = 8 << self._offset_bits
+        valid = Signal(self._warps)
+        warp, pc = Signal.like(self.lookup_warp), Signal(32)
+        word = Signal(self._offset_bits - 2)
+        m.submodules.tags = tags = Memory(shape=32 - self._offset_bits, depth=self._warps, init=[])
+        m.submodules.lines = lines = Memory(shape=line_bits + 1, depth=self._warps, init=[])
+        tag, line = tags.read_port(domain="comb"), lines.read_port()
+        for write, value in (
+            (tags.write_port(), self.refill_line),
+            (lines.write_port(), Cat(self.refill_data, self.refill_error)),
+        ):
+            m.d.comb += [write.addr.eq(self.refill_warp), write.data.eq(value), write.en.eq(self.refill_valid)]
+        with m.If(self.invalidate):
+            m.d.sync += valid.eq(0)
+        with m.Elif(self.refill_valid):
+            m.d.sync += valid.eq(valid | one_hot(self.refill_warp, self._warps))
+        # As in the cache, tags are read behind the register of the lookup, the line in t+1, and the word in t+2.
+        with m.If(self.lookup_valid):
+            m.d.sync += [warp.eq(self.lookup_warp), pc.eq(self.lookup_pc)]
+        m.d.comb += [
+            tag.addr.eq(warp),
+            line.addr.eq(warp),
+            line.en.eq(1),
+            self.hit.eq(valid.bit_select(warp, 1) & (tag.data == pc[self._offset_bits:])),
+        ]
+        m.d.sync += [
+            word.eq(pc[2:self._offset_bits]),
+            self.instruction.eq(line.data[:line_bits].word_select(word, 32)),
+            self.error.eq(line.data[line_bits]),
+        ]
+        return m

@@ -1,0 +1,79 @@
+"""The SM without an I-cache, with and without a data cache, on the RTL in lock step."""
+
+import itertools
+import random
+from dataclasses import replace
+
+import pytest
+
+from hdl.config import Coordination, SmConfig
+from sim import asm
+from sim.asm import Program
+from sim.kernel import prepare
+from sim.runner import RunRequest, run_many
+from tests.sim.iss.iss_programs import RandomProgram
+from tests.system.rtl_programs import RawProgram, problems
+from tests.system.scheme_builds import MATRIX_KERNELS, NAMES, SCHEMES, SIZES
+
+SEED = 20261123
+MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 2), ("random", 200, 3)]
+PROGRAMS = 20
+
+
+def config_of(preset: str, scheme: Coordination, dcache_bytes: int) -> SmConfig:
+    policies, fetch_policies = SCHEMES[scheme]
+    return replace(SIZES[preset][0], coordination=scheme, policies=policies, fetch_policies=fetch_policies,
+                   icache_bytes=0, dcache_bytes=dcache_bytes)
+
+
+def builds():
+    """One quick build: nothing is cached, and one scheduler serves fetch and issue."""
+    for preset, scheme, dcache_bytes in itertools.product(("TINY", "BASE"), Coordination, (0, 16 * 1024)):
+        quick = (preset, scheme, dcache_bytes) == ("TINY", Coordination.SWAS, 0)
+        group = pytest.mark.xdist_group(f"{preset} {scheme} without I-cache, {dcache_bytes}")
+        yield pytest.param(preset, scheme, dcache_bytes, marks=[group, *([] if quick else [pytest.mark.long])])
+
+
+def patched(rounds: int) -> RawProgram:
+    """Overwrites an instruction in the very line that it runs in, again and again, with fence.i before it."""
+    p = Program()
+    p.la(5, "here")
+    p.la(6, "words")
+    p.li(28, rounds)
+    p.label("again")
+    p.add(asm.lw(7, 0, 6), asm.sw(7, 0, 5), asm.fence_i())
+    p.label("here")
+    p.add(asm.addi(8, 8, 1), asm.addi(6, 6, 4), asm.addi(28, 28, -1))
+    p.branch(asm.bne, 28, 0, "again")
+    p.li(5, 0x10000)
+    p.add(asm.sw(8, 0, 5), asm.tmc(0))
+    p.label("words")
+    p.add(*[asm.addi(8, 8, 1 << n) for n in range(rounds)])
+    return RawProgram(p.assemble())
+
+
+@pytest.mark.parametrize(("preset", "scheme", "dcache_bytes"), list(builds()))
+def test_kernels_and_random_programs(preset, scheme, dcache_bytes):
+    config = config_of(preset, scheme, dcache_bytes)
+    _, size, side, _ = SIZES[preset]
+    pairs = list(itertools.product(config.fetch_policies or (None,), config.policies))
+    jobs = []
+    for number, (name, (memory, latency, seed)) in enumerate(itertools.product(NAMES, MEMORIES)):
+        launch = prepare(name, "int32", side if name in MATRIX_KERNELS else size, seed, config)
+        fetch, issue = pairs[number % len(pairs)]
+        jobs.append((launch, RunRequest(launch=launch, policy=issue, fetch_policy=fetch, memory=memory,
+                                        latency=latency, seed=seed, check=True, max_cycles=4_000_000)))
+    programs = [RandomProgram(random.Random(f"{SEED}/{n}"), config).program.assemble() for n in range(PROGRAMS)]
+    for number, launch in enumerate([patched(8), *map(RawProgram, programs)]):
+        fetch, issue = pairs[number % len(pairs)]
+        jobs.append((None, RunRequest(launch=launch, policy=issue, fetch_policy=fetch, memory="random", latency=40,
+                                      seed=number, check=True, max_cycles=800_000)))
+    results = run_many(config, [request for _, request in jobs])
+    for number, ((launch, request), result) in enumerate(zip(jobs, results, strict=True)):
+        what = f"seed {SEED}, job {number}: {request.fetch_policy}-{request.policy}, {request.memory}"
+        assert not problems(result), f"{what}: {problems(result)}"
+        if launch is not None:
+            assert not launch.check(result.memory), what
+            counted = result.counters
+            assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values()), what
+            assert counted["icache_misses"] > 0, what
