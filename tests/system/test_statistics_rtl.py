@@ -143,7 +143,7 @@ def check_memory(config, result, what):
         return
     statistics = result.memory_statistics
     alone = (lookup["hit"] == 0) & (lookup["merge"] == 0) & (lookup["forward"] == 0)
-    asked = int((accesses & ~stores & alone).sum() + events["front"]["woken"].sum())
+    asked = int((accesses & ~stores & alone).sum() + (events["front"]["woken"] != 0).sum())
     # The SM ends without waiting for the fetches that it does not need any more.
     fetches = config.icache_mshrs if config.icache_bytes else config.warps
     assert asked <= statistics["reads"] <= asked + fetches, what
