@@ -136,6 +136,8 @@ class SmConfig:
     #: Parts of loads (an instruction's lanes in one line) that may wait for memory.
     lsu_tags: int = 16
     memory_map: MemoryMap = MemoryMap()
+    #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
+    interleave_stacks: bool = True
 
     core_id: int = 0
     cores: int = 1
@@ -203,6 +205,8 @@ class SmConfig:
         _require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
         _require(self.cores >= 1, "cores", "at least 1", self.cores)
         _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
+        if self.interleaved_stacks:
+            self._require_stacks()
 
     def _require_types(self) -> None:
         """Each field is of the type of its default: what only looks alike (2.0, True, "swas") is compared wrongly."""
@@ -211,6 +215,27 @@ class SmConfig:
             _require(type(value) is kind, field.name, _kind_of(kind), value)
             if kind is tuple:
                 _require(all(isinstance(name, str) for name in value), field.name, _kind_of(kind), value)
+
+    def _require_stacks(self) -> None:
+        """The map lets the stacks be interleaved: whole lines, all of them in cached memory and apart from the rest."""
+        places, stacks = self.memory_map, self.interleaved_stacks
+        each, row = places.stack_bytes_per_hart, max(self.line_bytes, 4 * self.threads)
+        _require(
+            _is_power_of_two(each) and each >= self.line_bytes,
+            "memory_map.stack_bytes_per_hart", "a power of two of at least a line with interleave_stacks", each,
+        )
+        _require(
+            stacks.stop % row == 0, "memory_map.stack_top", f"a multiple of {row} with interleave_stacks", stacks.stop
+        )
+        _require(
+            places.user <= stacks.start and stacks.stop <= places.end, "memory_map.stack_top",
+            f"such that {len(stacks)} bytes below it lie in [user, end) with interleave_stacks", stacks.stop,
+        )
+        for name, first, size in (("start", places.start, 1), ("local", places.local, self.local_bytes)):
+            _require(
+                first + size <= stacks.start or stacks.stop <= first,
+                f"memory_map.{name}", "outside the stacks with interleave_stacks", first,
+            )
 
     # Derived sizes.
 
@@ -243,6 +268,13 @@ class SmConfig:
     def harts(self) -> int:
         """Threads of the SM."""
         return self.warps * self.threads
+
+    @property
+    def interleaved_stacks(self) -> range:
+        """The addresses that are permuted: the stacks of all cores' harts; none when nothing is interleaved."""
+        top = self.memory_map.stack_top
+        size = self.memory_map.stack_bytes_per_hart * self.harts * self.cores
+        return range(top - size, top) if self.interleave_stacks and self.threads > 1 else range(0)
 
     @property
     def stack_pointer_bits(self) -> int:

@@ -30,9 +30,8 @@ class Sm(wiring.Component):
     ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position, ``fetch_policy`` among
     ``config.fetch_policies``; each exists only when there are several and must not change while ``busy``. ``mem``:
     requests out, responses in any order; see :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of
-    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang``, ``hang_pc`` and ``passed_over``: each warp's stall reason, the
-    pc it issued last, and whether it is starved. ``probe``, ``assertions`` and these three are there only where the
-    config asks for them.
+    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang_pc`` and ``passed_over``: the pc that each warp issued last,
+    and whether it is starved. ``probe``, ``assertions`` and these two are there only where the config asks for them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -58,7 +57,6 @@ class Sm(wiring.Component):
             members["assertions"] = Out(len(ASSERTIONS))
         if config.probe:
             members["probe"] = Out(probe_layout(config))
-            members["hang"] = Out(data.ArrayLayout(4, config.warps))
             members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))
             members["passed_over"] = Out(passed_over_layout(config))
         super().__init__(members)
@@ -193,7 +191,6 @@ class Sm(wiring.Component):
         if self.config.probe:
             m.d.comb += [
                 self.probe.eq(observer.probe),
-                self.hang.eq(observer.hang),
                 self.hang_pc.eq(observer.hang_pc),
                 self.passed_over.eq(observer.passed_over),
             ]

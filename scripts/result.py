@@ -14,6 +14,7 @@ from rich.table import Table
 from hdl.config import Coordination, SmConfig
 
 from .errors import Exit
+from .region_table import region_rows, warp_table
 from .run_options import DRAMS
 
 if TYPE_CHECKING:
@@ -85,6 +86,17 @@ class Outcome:
             "error_rate": _ratio(counters["errors"], counters["cycles"]),
         }
 
+    @property
+    def dcache_misses(self) -> int | None:
+        """Lines that loads have requested from memory; None without a data cache, or without statistics."""
+        region = self.result.region
+        return region.loads.misses if region is not None and self.config.dcache_bytes else None
+
+    def region(self) -> dict[str, Any]:
+        """The statistics of the region that the simulation keeps; None each in a build without a probe."""
+        region = self.result.region
+        return dict.fromkeys(("lines", "coalescing", "load_latency", "warps")) if region is None else region.as_json()
+
     def fault(self) -> dict[str, Any] | None:
         """Why the machine stopped, or None."""
         fault = self.result.fault
@@ -137,12 +149,12 @@ class Outcome:
             "nops": counters["nops"],
             **self.oracles(),
             "icache_misses": counters["icache_misses"],
-            # There is no data cache in this version.
-            "dcache_misses": None,
+            "dcache_misses": self.dcache_misses,
             "taken_branches": counters["taken_branches"],
             "loads": counters["loads"],
             "load_wait_cycles": counters["load_wait_cycles"],
             "stalls": self.stalls(),
+            **self.region(),
             "memory_statistics": result.memory_statistics,
             "python_share": result.python_seconds / result.sim_seconds if result.sim_seconds else None,
             "sim_seconds": result.sim_seconds,
@@ -205,6 +217,10 @@ def _table(outcome: Outcome) -> Table:
         table.add_row("thread-instructions per cycle", f"{counters['committed_threads'] / cycles:.3f}")
         table.add_row("I-cache misses", str(counters["icache_misses"]))
         table.add_row("taken branches", str(counters["taken_branches"]))
+        if outcome.result.region is not None:
+            table.add_section()
+            for row in region_rows(outcome.result.region):
+                table.add_row(*row)
     if outcome.result.memory_statistics is not None:
         table.add_section()
         for name, value in outcome.result.memory_statistics.items():
@@ -217,10 +233,12 @@ def _table(outcome: Outcome) -> Table:
     return table
 
 
-def print_outcome(outcome: Outcome, *, table: bool, name: str | None = None) -> None:
-    """The table on standard output if wanted, what went wrong on standard error; of several runs each has a name."""
+def print_outcome(outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None) -> None:
+    """The tables on standard output if wanted, what went wrong on standard error; of several runs each has a name."""
     if table:
         Console().print(_table(outcome))
+        if per_warp and outcome.result.region is not None and outcome.cycles is not None:
+            Console().print(warp_table(outcome.result.region))
         sys.stdout.flush()
     for line in _complaints(outcome):
         print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

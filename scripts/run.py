@@ -105,6 +105,7 @@ def run(
         list[str] | None,
         typer.Option(metavar="SYMBOL|ADDR:BYTES=FILE", help="Write a piece of memory after the run. Repeatable."),
     ] = None,
+    per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
@@ -130,7 +131,7 @@ def run(
     with show_progress() as progress:
         result = backend.run(config, request, progress, _print_console)
     outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
-    return _finish(outcome, dumps, json_file is not None, target)
+    return _finish(outcome, dumps, json_file is not None, target, per_warp)
 
 
 def _print_console(line: str) -> None:
@@ -139,11 +140,11 @@ def _print_console(line: str) -> None:
     sys.stderr.flush()
 
 
-def _finish(outcome: Outcome, dumps: list[Dump], as_json: bool, target: Path | None) -> int:
+def _finish(outcome: Outcome, dumps: list[Dump], as_json: bool, target: Path | None, per_warp: bool) -> int:
     """Write what was asked for, whatever the outcome: a dump is most wanted after a fault."""
     for dump in dumps:
         dump.write(outcome.result.memory)
     if as_json:
         write_json(target, outcome.as_json())
-    print_outcome(outcome, table=not as_json or target is not None)
+    print_outcome(outcome, table=not as_json or target is not None, per_warp=per_warp)
     return outcome.exit_status

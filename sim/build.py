@@ -37,7 +37,7 @@ __all__ = [
 Progress = Callable[[str], None]
 
 _ROOT = Path(__file__).resolve().parent.parent
-_TB_SOURCES = (_ROOT / "tb" / "top.sv", _ROOT / "tb" / "mailbox.cpp")
+_TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "top.sv"))
 _PREFIX = "Vtop"
 #: The Debian package of each program that the build calls.
 _TOOLS = {"make": "make", "g++": "g++", "perl": "perl"}
@@ -157,7 +157,7 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
         str(script), *_VERILATOR_FLAGS, *(["--trace-vcd", "--trace-structs"] if waves else []),
         "-Mdir", "obj", f"-I{folder}", "-o", "../metronome_top",
         "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator -Wl,--export-dynamic",
-        str(main), str(_TB_SOURCES[1]), str(_TB_SOURCES[0]), "metronome_sm.v",
+        str(main), *map(str, _TB_SOURCES), "metronome_sm.v",
     ], folder, env)
     progress("compile")
     make(folder, _PREFIX, folder.parent / f"runtime-{digest(versions(), waves)}")

@@ -14,7 +14,7 @@ from hdl.config import Coordination, Prediction, SmConfig
 from .policies import POLICIES, PolicyInputs
 from .runner_types import RunResult
 
-__all__ = ["CyclePicks", "oracle_differences", "oracle_picks"]
+__all__ = ["CyclePicks", "FrontEndReplay", "front_rows", "oracle_differences", "oracle_picks"]
 
 #: Opcodes: the branches and jalr, jal, the SIMT instructions (funct3 0 to 5); opcode and funct3 of fence.i (isa.md).
 _BRANCHES, _JAL, _SIMT, _FENCE_I = (0x63, 0x67), 0x6F, 0x0B, 0x100F
@@ -57,7 +57,7 @@ class _Warp:
         self.excuse = _NEVER
 
 
-class _FrontEnd:
+class FrontEndReplay:
     """The front end as the events of the probe tell it: fetches, lookups that miss, answers, redirects, selections.
 
     Buffers, flight, NOPs, suspension, unresolved control flow and excuses follow from the events alone. Flags of the
@@ -173,7 +173,7 @@ class _FrontEnd:
                 warp.unresolved = False
 
 
-def _rows(events: np.ndarray) -> Iterator[dict[str, int]]:
+def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
     """The ``front`` part of each cycle as plain numbers, and ``issued``: the instruction selected in this cycle."""
     front = events["front"]
     names = [name for name in front.dtype.names or () if front[name].ndim == 1]
@@ -220,11 +220,11 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
         For events that no front end could have (also a selection that is not the recomputed one, where it pops an
         empty buffer).
     """
-    front_end = _FrontEnd(config)
+    front_end = FrontEndReplay(config)
     scheduler: Any = POLICIES[policy](warps=config.warps)
     state = scheduler.reset()
     lanes = _lanes(config, events) if "lanes" in scheduler.reads else None
-    for cycle, row in enumerate(_rows(events)):
+    for cycle, row in enumerate(front_rows(events)):
         eligible, *widened = front_end.sets(cycle, row)
         inputs = PolicyInputs(
             eligible=eligible, active=row["active"], waiting=row["waiting"], activated=row["activate"],

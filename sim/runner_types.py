@@ -16,6 +16,7 @@ from .kernel import Launch
 from .memory.dram.device import Command
 from .memory.models import MemoryOptions
 from .memory.store import PAGE_BYTES, SparseMemory
+from .statistics import RegionStatistics
 
 __all__ = [
     "Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "pack_memory",
@@ -100,7 +101,8 @@ class RunResult:
     ``mismatch`` (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
     ``busy``. ``counters`` are those of :func:`hdl.layouts.probe.counters_layout` (``stalls`` by :class:`StallReason`
     name in lower case). ``events`` is what :func:`sim.runner_records.decode_records`
-    returns. ``cycles_per_second`` leaves building and the start of the process out. ``memory_statistics`` is what the
+    returns. ``region``: the statistics of the measured region that the simulation keeps, None in a build without a
+    probe. ``cycles_per_second`` leaves building and the start of the process out. ``memory_statistics`` is what the
     memory model has counted (docs/memory.md), None if it does not count; ``memory_commands`` the commands that it gave,
     if they were asked for. ``python_seconds`` is the part of ``sim_seconds`` that is not the simulated SM: the memory
     model, lock step, and the switching between the simulator and Python.
@@ -120,6 +122,7 @@ class RunResult:
     checked: bool = False
     memory_statistics: dict[str, int | float] | None = None
     memory_commands: list[Command] | None = None
+    region: RegionStatistics | None = None
     sim_seconds: float = 0.0
     python_seconds: float = 0.0
     build_seconds: float = 0.0

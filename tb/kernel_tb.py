@@ -24,9 +24,11 @@ from sim.lockstep import LockStep, Mismatch
 from sim.memory.dram.device import Command
 from sim.memory.model import Console
 from sim.memory.models import create_model
+from sim.memory.stacks import interleave, restore
 from sim.runner_records import decode_records, decode_words, status_layout
 from sim.runner_types import Job, WarpState, pack_memory, unpack_memory
 from tb.mailbox import Mailbox
+from tb.statistics import read_statistics
 
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
@@ -112,6 +114,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     memory = unpack_memory(job.config, job.pages)
     if checker is not None:
         checker.launch(memory.copy(), job.start_pc, job.arg)
+    interleave(job.config, memory)
     commands: list[Command] | None = [] if job.memory_options.commands else None
     model = create_model(
         job.memory, memory, console, latency=job.latency, seed=job.seed, options=job.memory_options,
@@ -130,6 +133,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         observer.take(box)
     seconds = time.perf_counter() - started
     console.flush()
+    restore(job.config, memory)
     fields = {"status": "mismatch", "total_cycles": box.cycle}
     if box.finished:
         layout = status_layout(job.config)
@@ -143,7 +147,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
-        "memory_commands": commands,
+        "memory_commands": commands, "region": read_statistics(job.config),
     }
 
 

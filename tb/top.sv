@@ -21,6 +21,15 @@ module metronome_top;
   import "DPI-C" function void mailbox_record(input longint cycle, input bit [PROBE_BITS-1:0] record);
   import "DPI-C" function void mailbox_finish(input bit [STATUS_BITS-1:0] status, input int words);
   import "DPI-C" function bit mailbox_end_cycle(input longint cycle);
+  import "DPI-C" function void statistics_launch(input int number_of_warps);
+  import "DPI-C" function void statistics_warps(
+      input longint active, input bit [PROBE_FRONT_REASON_BITS-1:0] reasons, input int selected, input bit nop);
+  import "DPI-C" function void statistics_access(
+      input bit store, input bit first, input bit uncached, input bit hit, input bit merge, input bit forward);
+  import "DPI-C" function void statistics_wait(input int reason);
+  import "DPI-C" function void statistics_load(input longint cycle, input int warp, input int rd);
+  import "DPI-C" function void statistics_write(
+      input longint cycle, input bit region, input int warp, input int rd);
 
   localparam int RESET_CYCLES = 3;
 
@@ -44,7 +53,6 @@ module metronome_top;
   bit resp_taken = 0;
   wire busy, fault_valid;
   wire [STATUS_FAULT_BITS-1:0] fault;
-  wire [STATUS_HANG_BITS-1:0] hang;
   wire [STATUS_HANG_PC_BITS-1:0] hang_pc;
   wire [STATUS_PASSED_OVER_BITS-1:0] passed_over;
   wire [STATUS_COUNTERS_BITS-1:0] counters;
@@ -53,7 +61,6 @@ module metronome_top;
 
 `ifndef METRONOME_PROBE
   assign probe = '0;
-  assign hang = '0;
   assign hang_pc = '0;
   assign passed_over = '0;
 `endif
@@ -70,7 +77,7 @@ module metronome_top;
       .fetch_policy(fetch_policy[FETCH_POLICY_BITS-1:0]),
 `endif
 `ifdef METRONOME_PROBE
-      .probe, .hang, .hang_pc, .passed_over,
+      .probe, .hang_pc, .passed_over,
 `endif
 `ifdef METRONOME_ASSERTIONS
       .assertions,
@@ -89,6 +96,7 @@ module metronome_top;
     if (stopped) running = 0;
     if (resp_taken) resp_valid = 0;
     if (!running && mailbox_launch(start_pc, arg, policy, fetch_policy, max_cycles, record_level)) begin
+      statistics_launch(PROBE_FRONT_ACTIVE_BITS);
       rst = 1;
       running = 1;
       cycle = -RESET_CYCLES;
@@ -114,6 +122,35 @@ module metronome_top;
   wire over = ended || |assertions || cycle >= max_cycles;
   wire event_in_cycle = probe[PROBE_ISSUE_VALID_LSB] || probe[PROBE_WB_VALID_LSB] || probe[PROBE_STORE_VALID_LSB];
 
+  // The fields of a load (RV32I, RV32F) as the probe shows it in stage X.
+  wire [31:0] issued = probe[PROBE_ISSUE_INSTRUCTION_LSB+:32];
+  wire float_load = issued[6:0] == 7'h07;
+  wire writing_load = probe[PROBE_ISSUE_VALID_LSB] && (float_load || (issued[6:0] == 7'h03 && issued[11:7] != 0));
+
+  function automatic void observe_cycle();
+    bit region = probe[PROBE_FRONT_REGION_LSB];
+    bit [2:0] lookup_wait = probe[PROBE_LOOKUP_WAIT_LSB+:PROBE_LOOKUP_WAIT_BITS];
+    if (region) begin
+      statistics_warps(
+          probe[PROBE_FRONT_HALT_LSB] ? 0 : 64'(probe[PROBE_FRONT_ACTIVE_LSB+:PROBE_FRONT_ACTIVE_BITS]),
+          probe[PROBE_FRONT_REASON_LSB+:PROBE_FRONT_REASON_BITS],
+          probe[PROBE_FRONT_SELECT_LSB] ? 32'(probe[PROBE_FRONT_SELECT_WARP_LSB+:PROBE_FRONT_SELECT_WARP_BITS]) : -1,
+          probe[PROBE_FRONT_SELECT_NOP_LSB]);
+      if (probe[PROBE_LOOKUP_ACCESS_LSB])
+        statistics_access(
+            probe[PROBE_LOOKUP_STORE_LSB], probe[PROBE_LOOKUP_FIRST_LSB], probe[PROBE_LOOKUP_UNCACHED_LSB],
+            probe[PROBE_LOOKUP_HIT_LSB], probe[PROBE_LOOKUP_MERGE_LSB], probe[PROBE_LOOKUP_FORWARD_LSB]);
+      if (lookup_wait != 0) statistics_wait(32'(lookup_wait));
+    end
+    if (writing_load)
+      statistics_load(
+          cycle, 32'(probe[PROBE_ISSUE_WARP_LSB+:PROBE_ISSUE_WARP_BITS]), 32'({float_load, issued[11:7]}));
+    if (probe[PROBE_WB_VALID_LSB] && probe[PROBE_WB_VALUE_LAST_LSB])
+      statistics_write(
+          cycle, region, 32'(probe[PROBE_WB_VALUE_WARP_LSB+:PROBE_WB_VALUE_WARP_BITS]),
+          32'(probe[PROBE_WB_VALUE_RD_LSB+:PROBE_WB_VALUE_RD_BITS]));
+  endfunction
+
   always @(posedge clk) begin
     bit [STATUS_BITS-1:0] status;
     resp_taken = resp_valid && resp_ready;
@@ -123,6 +160,8 @@ module metronome_top;
         mailbox_request(
             cycle, 32'(req[REQ_LINE_LSB+:REQ_LINE_BITS]), 32'(req[REQ_TAG_LSB+:REQ_TAG_BITS]), req[REQ_WRITE_LSB],
             req[REQ_BYTE_MASK_LSB+:REQ_BYTE_MASK_BITS], req[REQ_DATA_LSB+:REQ_DATA_BITS]);
+      // The SM's counters are registers, which the last cycle does not reach any more: these do not count it either.
+      if (!stopped) observe_cycle();
       if (record_level == 2 || (record_level == 1 && event_in_cycle)) mailbox_record(cycle, probe);
       if (stopped) begin
         status = '0;
@@ -130,7 +169,7 @@ module metronome_top;
         status[STATUS_FAULT_VALID_LSB] = fault_valid;
         status[STATUS_FAULT_LSB+:STATUS_FAULT_BITS] = fault;
         status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_FRONT_ACTIVE_LSB+:PROBE_FRONT_ACTIVE_BITS];
-        status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = hang;
+        status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = probe[PROBE_FRONT_REASON_LSB+:PROBE_FRONT_REASON_BITS];
         status[STATUS_HANG_PC_LSB+:STATUS_HANG_PC_BITS] = hang_pc;
         status[STATUS_PASSED_OVER_LSB+:STATUS_PASSED_OVER_BITS] = passed_over;
         status[STATUS_COUNTERS_LSB+:STATUS_COUNTERS_BITS] = counters;

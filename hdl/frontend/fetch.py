@@ -10,6 +10,7 @@ from ..config import SmConfig
 from ..layouts.decoded import BufferEntry
 from ..lib.onehot import one_hot
 from ..memory.port import icache_tag_bits, memory_port_signature
+from ..memory.stacks import in_stacks
 from .buffers import slot_bits
 from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
@@ -97,7 +98,8 @@ class FetchPipeline(wiring.Component):
         ]
         m.d.comb += [
             decoder.instruction.eq(store.instruction),
-            decoder.fetch_error.eq(store.error),
+            # Instructions are fetched as they lie in memory: in interleaved stacks those of a program are scattered.
+            decoder.fetch_error.eq(store.error | in_stacks(m, self._config, last.pc, "fetch")),
             self.done.eq(last.valid),
             self.done_squashed.eq(last.squashed),
             self.done_warp.eq(last.warp),

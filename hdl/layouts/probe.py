@@ -92,6 +92,8 @@ ASSERTIONS: tuple[str, ...] = (
 def lookup_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the LSU's lookup stage.
 
+    Lines are those of memory, where stacks are interleaved (:mod:`hdl.memory.stacks`).
+
     ``access``: a line access of ``warp`` is decided now, and is a ``store`` or a load; ``first``: the first of its
     instruction (so accesses / firsts is the number of lines an instruction takes); ``hit``: the line is in the cache;
     ``merge``: a load that shares an earlier one's request, or a store that shares an entry of the write buffer;
@@ -112,10 +114,11 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
     ``front`` describes this cycle's selection, and what comes with it: the ``fetch``; ``missed``: the lookup of
     ``miss_warp`` misses, and ``miss``: it is not squashed in this cycle; ``refill``: a line comes into the cache,
     ``woken``: who of these warps waits for it goes on; ``turn``: the fetch of this warp is redirected by a jump in
-    decode; ``head_ready``: the scoreboard's judgement of every head, be it a NOP or none; ``oracles``: what osched1 and
-    osched2 pick (one-hot or 0); ``region``: the counters run; ``halt``: a fault has stopped the SM. ``issue`` is the
-    non-NOP instruction now in stage X, two cycles after its selection, in issue order. ``wb`` is the register write of
-    this cycle. ``store`` is a store as the LSU takes it up, in LSU order; ``lookup`` what its lookup stage does.
+    decode; ``head_ready``: the scoreboard's judgement of every head, be it a NOP or none; ``oracles``: what osched1
+    and osched2 pick (one-hot or 0); ``reason``: each warp's own :class:`StallReason`, NONE if it is eligible or not
+    active; ``region``: the counters run; ``halt``: a fault has stopped the SM. ``issue`` is the non-NOP instruction
+    now in stage X, two cycles after its selection, in issue order. ``wb`` is the register write of this cycle.
+    ``store`` is a store as the LSU takes it up, in LSU order; ``lookup`` what its lookup stage does.
     """
     warp = config.warp_bits
     lanes = data.ArrayLayout(32, config.threads)
@@ -128,7 +131,7 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
             "resolve": 1, "resolve_warp": warp, "redirect": 1, "turn": config.warps,
             "eligible": config.warps, "active": config.warps, "activate": config.warps,
             "waiting": config.warps, "head_ready": config.warps, "oracles": data.ArrayLayout(config.warps, ORACLES),
-            "stall": 4, "region": 1, "halt": 1,
+            "stall": 4, "reason": data.ArrayLayout(4, config.warps), "region": 1, "halt": 1,
         }),
         "issue": data.StructLayout({
             "valid": 1, "warp": warp, "pc": 32, "instruction": 32, "mask": config.threads,

@@ -10,6 +10,7 @@ from ..config import SmConfig
 from ..isa.ops import LsuOp
 from .assembler import LineAssembler, StoreLanes
 from .records import LINE_BITS, OFFSET_BITS, entry_layout, line_access_layout
+from .stacks import to_program
 
 __all__ = ["Coalescer"]
 
@@ -30,8 +31,8 @@ class Coalescer(wiring.Component):
     ``line``: stream of line accesses, stable until taken. ``words``, ``enable``: the head's store data, each lane's
     in its place in the word.
     ``local_valid``/``local_ready``: an access to local memory is offered / done. ``misaligned``: the head is dropped
-    now because of a misaligned lane, at ``fault_address`` (lowest lane). ``first``: the head is at the head for its
-    first cycle. ``store``: the head is a store.
+    now because of a misaligned lane, at ``fault_address`` (the program's, of the lowest lane). ``first``: the head is
+    at the head for its first cycle. ``store``: the head is a store.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -52,8 +53,9 @@ class Coalescer(wiring.Component):
         done, started = Signal(threads), Signal()
         remaining, far = Signal(threads), Signal(threads)
         aligned = Signal()
-        line, lanes = Signal(LINE_BITS), Signal(threads)
+        line, lanes, misaligned = Signal(LINE_BITS), Signal(threads), Signal(32)
         m.d.comb += [
+            self.fault_address.eq(to_program(m, self.config, misaligned, "fault_address")),
             remaining.eq(head.mask & ~done),
             far.eq(remaining & ~head.local),
             aligned.eq(self.head_valid & (head.misaligned == 0)),
@@ -73,7 +75,7 @@ class Coalescer(wiring.Component):
             with m.If(far[lane]):
                 m.d.comb += line.eq(head.address[lane][OFFSET_BITS:])
             with m.If(head.misaligned[lane]):
-                m.d.comb += self.fault_address.eq(head.address[lane])
+                m.d.comb += misaligned.eq(head.address[lane])
         self._assemble(m, lanes)
 
         served = Signal(threads)

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..layouts.execute import lsu_request_layout
 from .records import entry_layout
+from .stacks import to_bus
 
 __all__ = ["Entrance"]
 
@@ -61,7 +62,10 @@ class Entrance(wiring.Component):
         local, misaligned = [], []
         for lane in range(config.threads):
             address = Signal(32, name=f"address{lane}")
-            m.d.comb += [address.eq(request.base[lane] + request.offset), entry.address[lane].eq(address)]
+            m.d.comb += [
+                address.eq(request.base[lane] + request.offset),
+                entry.address[lane].eq(to_bus(m, config, address, f"bus_address{lane}")),
+            ]
             local.append(address[local_bits:] == config.memory_map.local >> local_bits)
             misaligned.append(((size != 0) & address[0]) | (size[1] & address[1]))
         m.d.comb += [

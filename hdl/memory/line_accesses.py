@@ -144,7 +144,7 @@ class LineAccesses(wiring.Component):
         self, m: Module, lookup: LookupStage, misses: LoadMisses, buffer: WriteBuffer, fill: FillStage
     ) -> None:
         held = lookup.held
-        address = lowest_address(m, held.part)
+        address = lowest_address(m, self.config, held.part)
         m.d.comb += [
             buffer.line.eq(held.part.line),
             buffer.uncached.eq(lookup.uncached),

@@ -16,6 +16,7 @@ from .port import lsu_tag_bits, memory_port_signature
 from .records import OFFSET_BITS, bank_bits, entry_layout
 from .response import ResponseStage
 from .scratchpad import Scratchpad
+from .stacks import to_program
 from .stores import StoreTracker
 
 __all__ = ["HIT_LATENCY", "LOCAL_LATENCY", "MISS_OVERHEAD", "QUEUE_DEPTH", "Lsu"]
@@ -224,6 +225,9 @@ class Lsu(wiring.Component):
         record = Signal(entry_layout(self.config))
         with m.If(coalescer.first & coalescer.store):
             m.d.sync += record.eq(head)
+            for lane in range(self.config.threads):
+                address = to_program(m, self.config, head.address[lane], f"store_address{lane}")
+                m.d.sync += record.address[lane].eq(address)
         event = self.store_event
         m.d.comb += [event[name].eq(record[name]) for name in ("warp", "pc", "mask", "address", "data")]
         m.d.comb += [event.valid.eq(self._stored), event.size.eq(record.op[:2])]

@@ -31,6 +31,8 @@ def bank_bits(config: SmConfig) -> int:
 def entry_layout(config: SmConfig) -> data.StructLayout:
     """A load or store in the queue. ``local`` and ``misaligned`` are lane masks, part of ``mask``.
 
+    From here on addresses are those in memory (:func:`hdl.memory.stacks.to_bus`); reports turn them back.
+
     The lanes come first, so that each is a whole word of the simulator.
     """
     lanes = data.ArrayLayout(32, config.threads)
@@ -86,7 +88,7 @@ def access_layout(config: SmConfig) -> data.StructLayout:
 
 
 def store_layout(config: SmConfig) -> data.StructLayout:
-    """Whom a fault of a line in the write buffer is laid to. ``address``: the store's lowest lane's."""
+    """Whom a fault of a line in the write buffer is laid to. ``address``: the program's, of the store's lowest lane."""
     return data.StructLayout({"warp": config.warp_bits, "pc": 32, "address": 32})
 
 

@@ -12,6 +12,7 @@ from ..lib.lru import lru_bits, lru_touch
 from ..lib.onehot import select
 from .lanes import pick
 from .records import OFFSET_BITS, local_part_layout, part_layout
+from .stacks import to_program
 
 __all__ = ["ResponseStage", "extract", "lowest_address"]
 
@@ -27,13 +28,13 @@ def extract(word: Value, byte: Value, op: Value) -> Value:
     )
 
 
-def lowest_address(m: Module, part: data.View) -> Value:
-    """The address of the lowest lane of a part (:func:`part_layout`)."""
+def lowest_address(m: Module, config: SmConfig, part: data.View) -> Value:
+    """The program's address of the lowest lane of a part (:func:`part_layout`)."""
     offset = Signal(OFFSET_BITS)
     for lane in reversed(range(len(part.mask))):
         with m.If(part.mask[lane]):
             m.d.comb += offset.eq(part.offset[lane])
-    return Cat(offset, part.line)
+    return to_program(m, config, Cat(offset, part.line), "lowest_address")
 
 
 class ResponseStage(wiring.Component):
@@ -175,5 +176,5 @@ class ResponseStage(wiring.Component):
             self.fault.cause.eq(FaultCause.LOAD_ACCESS),
             self.fault.warp.eq(part.warp),
             self.fault.pc.eq(part.pc),
-            self.fault.address.eq(lowest_address(m, part)),
+            self.fault.address.eq(lowest_address(m, self.config, part)),
         ]

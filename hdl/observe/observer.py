@@ -29,9 +29,9 @@ __all__ = ["Observer"]
 class Observer(wiring.Component):
     """Counters, stall attribution, assertions and the probe, from the signals that its inputs are named after.
 
-    ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang`` is each
-    warp's current stall reason, ``hang_pc`` the pc of the instruction that it issued last (where it started, before
-    the first); ``passed_over``: whom the schedulers starve.
+    ``counters`` are registers; ``assertions`` are sticky; ``probe`` describes the current cycle; ``hang_pc`` is the pc
+    of the instruction that each warp issued last (where it started, before the first); ``passed_over``: whom the
+    schedulers starve.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -63,7 +63,6 @@ class Observer(wiring.Component):
             "counters": Out(counters_layout()),
             "assertions": Out(len(ASSERTIONS)),
             "probe": Out(probe),
-            "hang": Out(data.ArrayLayout(4, warps)),
             "hang_pc": Out(data.ArrayLayout(32, warps)),
             "passed_over": Out(passed_over_layout(config)),
         })
@@ -77,7 +76,6 @@ class Observer(wiring.Component):
             stalls.fetch_waits.eq(self.fetch_waits), stalls.starved.eq(self.starved),
             stalls.unresolved.eq(self.unresolved), stalls.waiting.eq(self.waiting), stalls.head_nop.eq(self.head_nop),
             stalls.head_reason.eq(self.reason), stalls.halt.eq(self.halt), stalls.selected.eq(self.select_valid),
-            self.hang.eq(stalls.reason),
         ]
         self._count(m, stalls)
         if config.assertions:
@@ -134,6 +132,7 @@ class Observer(wiring.Component):
             front.resolve.eq(self.resolution.valid), front.resolve_warp.eq(self.resolution.warp),
             front.redirect.eq(self.resolution.redirect), front.turn.eq(self.turn), front.eligible.eq(self.eligible),
             front.active.eq(self.active), front.activate.eq(self.activation.warps), front.stall.eq(stalls.stall),
+            front.reason.eq(stalls.reason),
             issue.valid.eq(self.operands.valid), issue.warp.eq(self.operands.warp),
             issue.pc.eq(self.operands.entry.pc), issue.instruction.eq(self.operands.entry.instruction),
             issue.mask.eq(self.operands.mask),

@@ -141,7 +141,7 @@ typedef void (*thread_function)(const void *argument);
  * Returns 0, or -1 when a block has more threads than the machine (nothing ran).
  * Call it from main, that is warp 0, lane 0. The threads of a block run on one group of warps and may use
  * __syncthreads() and local_memory(). The function should be a leaf that lives in the 15 caller-saved registers:
- * a stack access costs one memory line per lane.
+ * what it keeps on the stack goes through memory.
  */
 int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t *block, thread_function function,
                   const void *argument);

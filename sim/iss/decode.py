@@ -284,10 +284,10 @@ def decode(word: int) -> Instruction:
     return found
 
 
-def fetch(memory: SparseMemory, pc: int, warp: int) -> Instruction:
-    """The instruction at ``pc``; ``warp`` is who takes the fault where there is none."""
+def fetch(memory: SparseMemory, pc: int, warp: int, stacks: range) -> Instruction:
+    """The instruction at ``pc``; ``warp`` is who takes the fault where there is none, or one of ``stacks``."""
     if pc & 3:
         raise FaultError(FaultCause.FETCH_MISALIGNED, warp, pc)
-    if not memory.contains(pc, 4):
+    if not memory.contains(pc, 4) or pc in stacks:
         raise FaultError(FaultCause.FETCH_ACCESS, warp, pc)
     return decode(memory.read_word(pc))

@@ -45,7 +45,7 @@ class Iss(State):
         pc, view, mask = self.pc[warp], self._views[warp], self.mask_bits[warp]
         word = 0
         try:
-            instruction = fetch(self.memory, pc, warp)
+            instruction = fetch(self.memory, pc, warp, self.no_code)
             word = instruction.word
             following = instruction.execute(self, view, pc)
         except FaultError as error:

@@ -35,6 +35,7 @@ class State:
     - ``pc``, ``active``, ``waiting``: lists by warp; ``waiting`` holds what a warp waits for.
     - ``stack``: the divergence stacks; ``fcsr``: uint32 (warps,); ``mscratch``, ``mregion``: one for the core.
     - ``local.data``: local memory, uint8; ``memory``: everything else, shared with the caller.
+    - ``no_code``: the addresses that no instruction can be fetched from although they are memory.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
     """
 
@@ -42,6 +43,7 @@ class State:
         warps, threads = config.warps, config.threads
         self.config = config
         self.memory = memory
+        self.no_code = config.interleaved_stacks
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
         # By register first, so that one register of all warps is contiguous; DISCARD takes the writes to x0.
         self._registers = np.zeros((DISCARD + 1, warps, threads), np.uint32)

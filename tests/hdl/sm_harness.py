@@ -147,7 +147,6 @@ class _Harness:
     def _record(self, ctx: Any, number: int, answer: tuple[int, int] | None) -> Cycle:
         sm, config = self._sm, self._config
         p = self._probe(ctx.get(sm.probe.as_value()))
-        hang = ctx.get(sm.hang.as_value())
         pcs = ctx.get(sm.fetch_pcs.as_value())
         lanes = range(config.threads)
         return Cycle(
@@ -171,7 +170,7 @@ class _Harness:
             store=(p("store.warp"), p("store.pc"),
                    {i: (p(f"store.address.{i}"), p(f"store.data.{i}")) for i in lanes if p("store.mask") >> i & 1})
             if p("store.valid") else None,
-            reasons=tuple(hang >> (4 * w) & 15 for w in range(config.warps)),
+            reasons=tuple(p(f"front.reason.{w}") for w in range(config.warps)),
             pcs=tuple(pcs >> (32 * w) & 0xFFFF_FFFF for w in range(config.warps)),
             busy=bool(ctx.get(sm.busy)),
             fault=bool(ctx.get(sm.fault_valid)),

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from hdl.config import FaultCause, MemoryMap
-from hdl.layouts.probe import StallReason
+from hdl.layouts.probe import LookupWait, StallReason
 from scripts.cli import main
 from scripts.errors import UsageError
 from sim.elf import ElfImage
 from sim.kernel import KernelError, KernelInfo, Launch
 from sim.memory.store import SparseMemory
 from sim.runner_types import Fault, RunResult
+from sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 
 RESULT_ADDRESS = 0x0001_1000
 RESULT_BYTES = bytes(range(64))
@@ -35,6 +36,27 @@ def counters(**values):
     } | values
 
 
+def region():
+    """Statistics of the same 500 cycles: two warps, 18 loads and 2 stores of global memory."""
+    waits = {reason: 0 for reason in LookupWait if reason} | {LookupWait.MSHR: 17}
+    stalls = dict.fromkeys(REASONS, 0)
+    return RegionStatistics(
+        loads=LineAccesses(
+            instructions=18, accesses=27, uncached=2, hits=13, merges=5, forwards=3, misses=4,
+        ),
+        stores=LineAccesses(instructions=2, accesses=4, uncached=0, hits=1, merges=3),
+        waits=waits,
+        load_latency=LoadLatency(total=123, maximum=33, histogram=(0, 0, 12, 0, 5, 1)),
+        warps=tuple(
+            WarpCycles(
+                instructions=instructions, nops=20, not_selected=30, inactive=400 - instructions,
+                stalls=stalls | {REASONS[0]: 50},
+            )
+            for instructions in (250, 150)
+        ),
+    )
+
+
 class FakeBackend:
     """Answers with ``result`` and ``launch``; ``runs`` lists the (config, request) of every run."""
 
@@ -47,8 +69,8 @@ class FakeBackend:
         memory = SparseMemory()
         memory.write(RESULT_ADDRESS, RESULT_BYTES)
         self.result = RunResult(
-            status="ended", exit_code=0, total_cycles=700, memory=memory, counters=counters(), sim_seconds=0.5,
-            build_seconds=20.0, elaborate_seconds=4.0,
+            status="ended", exit_code=0, total_cycles=700, memory=memory, counters=counters(), region=region(),
+            sim_seconds=0.5, build_seconds=20.0, elaborate_seconds=4.0,
         )
 
     def update(self, **values):

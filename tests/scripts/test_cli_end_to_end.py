@@ -32,6 +32,26 @@ int main(void)
 """
 
 
+#: Every hart of TINY writes eight words near the bottom of its stack.
+STACKS = """\
+#include "metronome.h"
+
+static void thread(const void *nothing)
+{
+    (void)nothing;
+    volatile uint32_t *const place = (uint32_t *)(0xffff0000 - 8192 * (simt_hart_id() + 1) + 64);
+    for (uint32_t k = 0; k < 8; k++)
+        place[k] = simt_hart_id() * 100 + k;
+}
+
+int main(void)
+{
+    const uint32_t harts = 4;
+    return spawn_threads(1, &harts, 0, thread, 0);
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory):
     """A program that is no kernel of ours: it swaps two words, may fault, and ends with a given exit code."""
@@ -85,6 +105,23 @@ def test_a_dump_is_the_kernels_result(run, tmp_path):
     source, target = (struct.unpack("<8i", (tmp_path / name).read_bytes()) for name in ("source", "target"))
     assert sorted(source) == list(target)
     assert len(set(source)) > 1
+
+
+def test_a_dump_of_a_stack_is_what_the_program_sees(run, tmp_path):
+    """Although memory holds the words of a warp's stacks interleaved."""
+    source = tmp_path / "stacks.c"
+    source.write_text(STACKS)
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    hart = 2
+    start = 0xFFFF_0000 - 8192 * (hart + 1) + 64
+    status, _, err = run("--elf", build_elf([source], name="stacks"), "--dump", f"{start:#x}:32={out}",
+                         "--dump", f"{0xFFFF_0000 - 4 * 8192:#x}:{3 * 8192}={whole}", "--check")
+    assert (status, err) == (0, "")
+    assert struct.unpack("<8I", out.read_bytes()) == tuple(hart * 100 + k for k in range(8))
+    stacks = whole.read_bytes()
+    for hart, place in ((3, 0), (2, 8192), (1, 2 * 8192)):
+        words = struct.unpack("<10I", stacks[place + 60 : place + 100])
+        assert words == (0, *(hart * 100 + k for k in range(8)), 0)
 
 
 def test_a_foreign_elf_gets_its_arguments(run, elf, argument, tmp_path):

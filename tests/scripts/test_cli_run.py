@@ -10,6 +10,7 @@ from hdl.layouts.probe import StallReason
 from hdl.presets import BASE, MID, PAPER
 from sim.memory.models import MemoryOptions
 from sim.runner_types import WarpState
+from sim.statistics import REASONS, WarpCycles
 
 #: design.md section 8, "JSON of a run".
 RUN_FIELDS = {
@@ -91,10 +92,64 @@ def test_the_json_is_the_one_of_the_design(metronome):
     assert value["ipc"] == pytest.approx(1500 / 500)
     assert set(value["stalls"]) == {reason.name.lower() for reason in StallReason if reason}
     assert (value["discrepancies"], value["errors"], value["error_rate"]) == (70, 25, pytest.approx(25 / 500))
-    assert value["dcache_misses"] is None
+    assert value["dcache_misses"] == 4
     assert value["cycles_per_second"] == pytest.approx(1400)
     expected = {"preset": "BASE", "mode": "swas", "issue": "lrr", "memory": "fixed", "seed": 4, "warps": 4}
     assert {name: value["config"][name] for name in expected} == expected
+
+
+def test_the_json_has_the_statistics_of_the_region(metronome, backend):
+    value = json.loads(metronome("run", "psort", "--json", "-").out)
+    assert value["lines"]["loads"] == {
+        "instructions": 18, "accesses": 27, "uncached": 2, "hits": 13, "merges": 5, "forwards": 3, "misses": 4,
+    }
+    assert value["lines"]["stores"] == {"instructions": 2, "accesses": 4, "uncached": 0, "hits": 1, "merges": 3}
+    assert value["lines"]["waits"] == {
+        "mshr": 17, "parts": 0, "order": 0, "buffer": 0, "fill": 0, "writeback": 0,
+    }
+    assert value["coalescing"] == {"lines_per_load": 1.5, "lines_per_store": 2.0}
+    assert value["load_latency"] == {
+        "count": 18, "mean": pytest.approx(123 / 18), "max": 33, "histogram": {"4": 12, "16": 5, "32": 1},
+    }
+    assert [warp["warp"] for warp in value["warps"]] == [0, 1]
+    for warp in value["warps"]:
+        parts = ("instructions", "nops", "not_selected", "inactive")
+        assert sum(warp[name] for name in parts) + sum(warp["stalls"].values()) == value["cycles"]
+    assert value["warps"][1]["stalls"]["load"] == 50
+    backend.update(region=None)
+    value = json.loads(metronome("run", "psort", "--json", "-").out)
+    names = ("dcache_misses", "lines", "coalescing", "load_latency", "warps")
+    assert [value[name] for name in names] == [None] * 5
+    assert metronome("run", "psort", "--per-warp").status == 0
+
+
+def test_the_table_shows_the_lines_and_the_latency(metronome, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = metronome("run", "psort").out
+    assert {"1.50", "2.00", "13", "48.1", "33", "6.8,", "17"} <= set(out.split())
+    assert "every warp" not in out
+    out = metronome("run", "psort", "--per-warp").out
+    assert max(map(len, out.splitlines())) <= 80
+    rows = [line.split() for line in out.split("every warp")[1].splitlines()]
+    assert ["warp", "instr", "nop", "load", "ready", "off"] in rows
+    assert ["0", "50.0", "4.0", "10.0", "6.0", "30.0"] in rows
+    assert ["1", "30.0", "4.0", "10.0", "6.0", "50.0"] in rows
+
+
+def test_every_column_of_the_warps_fits(metronome, backend, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    busy = WarpCycles(
+        instructions=10, nops=20, not_selected=30, inactive=40,
+        stalls={reason: 50 + number for number, reason in enumerate(REASONS)},
+    )
+    still = WarpCycles(instructions=0, nops=0, not_selected=0, inactive=busy.total, stalls=dict.fromkeys(REASONS, 0))
+    backend.update(region=dataclasses.replace(backend.result.region, warps=(busy,) * 31 + (still,)))
+    out = metronome("run", "psort", "--per-warp").out
+    assert max(map(len, out.splitlines())) <= 80
+    rows = [line.split() for line in out.split("every warp")[1].splitlines()]
+    shares = [10, 20, *range(50, 59), 30, 40]
+    assert ["30", *(f"{100 * share / busy.total:.1f}" for share in shares)] in rows
+    assert ["31", *["0.0"] * 12, "100"] in rows
 
 
 @pytest.mark.parametrize("mode", ["swas", "baseline", "vortex"])

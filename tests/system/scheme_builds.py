@@ -1,4 +1,4 @@
-"""The builds that the tests of all front ends share: preset, scheme and prediction, with every policy at hand."""
+"""The builds that the tests of all front ends share: preset, scheme, prediction, caches; every policy at hand."""
 
 import itertools
 from dataclasses import replace
@@ -20,25 +20,40 @@ SCHEMES = {
 #: Preset, problem size, side of a matrix, random programs.
 SIZES = {"TINY": (TINY, 11, 3, 30), "BASE": (BASE, 37, 6, 30), "MID": (MID, 133, 9, 20)}
 MATRIX_KERNELS = ("sgemm", "transpose")
-MEMORIES = [("fixed", 20, 1), ("random", 60, 2)]
+#: Model, latency, seed: every memory model.
+MEMORIES = [("fixed", 20, 1), ("dram", 1, 1), ("random", 60, 2), ("tdm", 1, 1)]
+#: What each kind of caches is in the configuration.
+CACHES = {"cached": {}, "no data cache": {"dcache_bytes": 0}}
 NAMES = [kernel.name for kernel in kernels()]
 
-#: What `make test` runs of BASE; the rest, and MID, are long.
-QUICK = {(Coordination.VORTEX, Prediction.NOT_TAKEN), (Coordination.BASELINE, Prediction.BTFN)}
+#: What `make test` runs: on TINY each scheme with and without caches; of BASE two builds. The rest, and MID, are long.
+QUICK_CACHES = {Prediction.NOT_TAKEN: "cached", Prediction.BTFN: "no data cache"}
+QUICK_BASE = {
+    (Coordination.VORTEX, Prediction.NOT_TAKEN, "cached"), (Coordination.BASELINE, Prediction.BTFN, "cached"),
+}
+
+
+def group_of(preset, scheme, prediction, caches="cached"):
+    """The tests of one build are one group, so that two processes do not wait for each other's."""
+    return f"{preset} {scheme} {prediction}" + ("" if caches == "cached" else f" {caches}")
 
 
 def builds():
-    """One parameter a build; each is a group, so that two processes do not wait for each other's."""
-    for preset, scheme, prediction in itertools.product(SIZES, SCHEMES, Prediction):
-        quick = preset == "TINY" or (preset == "BASE" and (scheme, prediction) in QUICK)
-        marks = [pytest.mark.xdist_group(f"{preset} {scheme} {prediction}"), *([] if quick else [pytest.mark.long])]
-        yield pytest.param(preset, scheme, prediction, marks=marks)
+    """One parameter a build."""
+    for build in itertools.product(SIZES, SCHEMES, Prediction, CACHES):
+        preset, scheme, prediction, caches = build
+        quick = QUICK_CACHES[prediction] == caches if preset == "TINY" else (
+            preset == "BASE" and (scheme, prediction, caches) in QUICK_BASE
+        )
+        marks = [pytest.mark.xdist_group(group_of(*build)), *([] if quick else [pytest.mark.long])]
+        yield pytest.param(*build, marks=marks)
 
 
-def build_of(preset, scheme, prediction):
+def build_of(preset, scheme, prediction, caches="cached"):
     """The configuration of a build, and its pairs of fetch and issue policy."""
     policies, fetch_policies = SCHEMES[scheme]
     config = replace(
         SIZES[preset][0], coordination=scheme, policies=policies, fetch_policies=fetch_policies, prediction=prediction,
+        **CACHES[caches],
     )
     return config, list(itertools.product(fetch_policies or (None,), policies))

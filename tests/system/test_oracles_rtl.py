@@ -67,9 +67,9 @@ def differences(config, request, result):
     return oracle_differences(config, request.policy, result)
 
 
-@pytest.mark.parametrize(("preset", "scheme", "prediction"), list(builds()))
-def test_every_cycle(preset, scheme, prediction):
-    config, pairs = build_of(preset, scheme, prediction)
+@pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds()))
+def test_every_cycle(preset, scheme, prediction, caches):
+    config, pairs = build_of(preset, scheme, prediction, caches)
     requests = list(requests_for(config, pairs, SIZES[preset][1]))
     errors = stale = 0
     for number, (request, result) in enumerate(zip(requests, run_many(config, requests), strict=True)):

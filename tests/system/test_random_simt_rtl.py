@@ -28,9 +28,10 @@ def requests_for(config, count, seed):
 
 #: Hardly any cache, miss registers and write buffer: everything has to wait for everything.
 TIGHT = replace(BASE, dcache_bytes=256, dcache_ways=2, dcache_mshrs=2, store_buffer=2, lsu_tags=2)
+#: Without what can be left out of the memory system.
+BARE = replace(TINY, dcache_bytes=0, interleave_stacks=False)
 COUNTS = {
-    "TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50),
-    "tight": (TIGHT, 80), "no data cache": (replace(TINY, dcache_bytes=0), 80),
+    "TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50), "tight": (TIGHT, 80), "bare": (BARE, 80),
 }
 LONG_COUNTS = {"TINY": (TINY, 500), "BASE": (BASE, 500), "MID": (MID, 200), "PAPER": (PAPER, 40)}
 

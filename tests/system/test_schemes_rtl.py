@@ -1,19 +1,32 @@
-"""Every front end on the RTL in lock step: all pairs of policies, both predictions, both memories."""
+"""Every front end on the RTL in lock step: pairs of policies, predictions, memory models, with and without caches."""
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
-from hdl.config import Coordination
+from hdl.config import Coordination, Prediction
+from hdl.presets import PAPER
 from sim.kernel import prepare
 from sim.runner import RunRequest, run_many
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram, problems
-from tests.system.scheme_builds import MATRIX_KERNELS, MEMORIES, NAMES, SIZES, build_of, builds
+from tests.system.scheme_builds import (
+    CACHES,
+    MATRIX_KERNELS,
+    MEMORIES,
+    NAMES,
+    SCHEMES,
+    SIZES,
+    build_of,
+    builds,
+    group_of,
+)
 
 SEED = 20261122
 TYPES = ("int32", "float32")
+MAIN_KERNELS = ("vecadd", "sgemm", "psort", "diverge")
 
 
 def check_counters(what, config, counted):
@@ -26,14 +39,16 @@ def check_counters(what, config, counted):
         assert (counted["discrepancies"], counted["errors"]) == (0, 0), what
 
 
-@pytest.mark.parametrize(("preset", "scheme", "prediction"), list(builds()))
-def test_kernels_and_random_programs(preset, scheme, prediction):
+@pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds()))
+def test_kernels_and_random_programs(preset, scheme, prediction, caches):
     _, size, side, programs = SIZES[preset]
-    config, pairs = build_of(preset, scheme, prediction)
+    config, pairs = build_of(preset, scheme, prediction, caches)
     jobs = []
-    for name, (number, (fetch, issue)), (memory, latency, seed) in itertools.product(NAMES, enumerate(pairs), MEMORIES):
-        # Each kernel with each pair, once with integers and once with floats.
-        launch = prepare(name, TYPES[(number + seed) % 2], side if name in MATRIX_KERNELS else size, seed, config)
+    for (place, name), (number, (fetch, issue)), turn in itertools.product(enumerate(NAMES), enumerate(pairs), (0, 1)):
+        # Each kernel with each pair, once with integers and once with floats, on half of the models: two pairs that
+        # follow each other have them all.
+        memory, latency, seed = MEMORIES[(place + number + 2 * turn) % len(MEMORIES)]
+        launch = prepare(name, TYPES[turn], side if name in MATRIX_KERNELS else size, seed, config)
         jobs.append((launch, RunRequest(
             launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=True,
             max_cycles=2_000_000,
@@ -53,3 +68,31 @@ def test_kernels_and_random_programs(preset, scheme, prediction):
         if launch is not None:
             assert not launch.check(result.memory), what
             check_counters(what, config, result.counters)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("scheme", "caches"), [
+    pytest.param(scheme, caches, marks=pytest.mark.xdist_group(group_of("PAPER", scheme, Prediction.NOT_TAKEN, caches)))
+    for scheme, caches in itertools.product(SCHEMES, CACHES)
+])
+def test_main_kernels_at_the_papers_size(scheme, caches):
+    """Every memory model; policies, and integers and floats, in turn."""
+    policies, fetch_policies = SCHEMES[scheme]
+    config = replace(
+        PAPER, coordination=scheme, policies=policies[:3], fetch_policies=fetch_policies[:1], **CACHES[caches]
+    )
+    jobs = []
+    for number, (name, (memory, latency, seed)) in enumerate(itertools.product(MAIN_KERNELS, MEMORIES)):
+        # The next kernel begins with the other type.
+        dtype = TYPES[(number + number // len(MEMORIES)) % 2]
+        launch = prepare(name, dtype, 32 if name in MATRIX_KERNELS else 1024, seed, config)
+        jobs.append((launch, RunRequest(
+            launch=launch, policy=config.policies[number % 3], fetch_policy=next(iter(config.fetch_policies), None),
+            memory=memory, latency=latency, seed=seed, check=True,
+        )))
+    results = run_many(config, [request for _, request in jobs])
+    for number, ((launch, request), result) in enumerate(zip(jobs, results, strict=True)):
+        what = f"job {number}: {request.policy}, {request.memory}"
+        assert not problems(result), f"{what}: {problems(result)}"
+        assert not launch.check(result.memory), what
+        check_counters(what, config, result.counters)

@@ -40,8 +40,7 @@ class StubSm(wiring.Component):
         if config.probe:
             ports |= {
                 "probe": Out(probe_layout(config)),
-                "hang": Out(data.ArrayLayout(4, config.warps)), "hang_pc": Out(data.ArrayLayout(32, config.warps)),
-                "passed_over": Out(passed_over_layout(config)),
+                "hang_pc": Out(data.ArrayLayout(32, config.warps)), "passed_over": Out(passed_over_layout(config)),
             }
         if config.assertions:
             ports["assertions"] = Out(len(ASSERTIONS))
@@ -133,8 +132,9 @@ class StubSm(wiring.Component):
                 with m.Case(ASSERTS):
                     m.d.sync += self.assertions.eq(0b10)
             if hasattr(self, "probe"):
+                front = self.probe.front
                 with m.Case(HANGS):
-                    m.d.comb += [self.probe.front.active.eq(0b10), self.hang[1].eq(StallReason.BARRIER)]
+                    m.d.comb += [front.active.eq(0b10), front.reason[1].eq(StallReason.BARRIER)]
                     m.d.comb += [self.hang_pc[1].eq(self.start_pc), self.passed_over.issue.eq(0b10)]
 
 

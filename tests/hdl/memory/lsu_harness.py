@@ -13,6 +13,7 @@ from memory_check import MemoryCheck
 from hdl.config import FaultCause, SmConfig
 from hdl.isa.ops import LsuOp
 from hdl.memory.lsu import Lsu
+from sim.memory.stacks import to_bus
 
 MASK32 = 0xFFFF_FFFF
 LINE = 64
@@ -68,7 +69,10 @@ class LineAccess:
 
 @dataclass
 class Reference:
-    """The program executed one access after the other, lane by lane in ascending order."""
+    """The program executed one access after the other, lane by lane in ascending order.
+
+    ``memory``, ``refused`` and ``lines`` have the addresses of memory, where stacks are interleaved.
+    """
 
     config: SmConfig
     local: dict[int, int] = field(default_factory=dict)
@@ -96,6 +100,7 @@ class Reference:
     def _lane(self, index: int, access: Access, lane: int, bad: Callable[[int], bool]) -> None:
         address = access.address[lane]
         space = self.local if self.is_local(address) else self.memory
+        address = to_bus(self.config, address)
         if space is self.memory and bad(address // LINE):
             space = self.refused
         places = range(address, address + access.size)
@@ -110,13 +115,14 @@ class Reference:
         lines: dict[int, list[int]] = {}
         for lane in access.lanes:
             if not self.is_local(access.address[lane]):
-                lines.setdefault(access.address[lane] // LINE, []).append(lane)
+                lines.setdefault(to_bus(self.config, access.address[lane]) // LINE, []).append(lane)
         for line, lanes in lines.items():
             written: dict[int, int] = {}
             if access.store:
                 for lane in lanes:
+                    first = to_bus(self.config, access.address[lane]) % LINE
                     for byte in range(access.size):
-                        written[access.address[lane] % LINE + byte] = access.data[lane] >> 8 * byte & 255
+                        written[first + byte] = access.data[lane] >> 8 * byte & 255
             self.lines.append(LineAccess(line, access.store, tuple(sorted(written.items())), index, tuple(lanes)))
 
 

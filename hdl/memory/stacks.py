@@ -1,0 +1,72 @@
+"""Interleaved stacks: where the words of the stacks lie in memory (docs/memory.md, "Stacks")."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+
+from ..config import SmConfig
+
+__all__ = ["in_stacks", "to_bus", "to_program"]
+
+
+def _block_bits(config: SmConfig) -> tuple[int, int]:
+    """Bits of a lane number, and of a word's number in one stack."""
+    return config.threads.bit_length() - 1, config.memory_map.stack_bytes_per_hart.bit_length() - 3
+
+
+def _add(value: Value, constant: int) -> Value:
+    """``value`` + ``constant`` in 32 bits, without an adder for the constant's low zeros."""
+    constant %= 1 << 32
+    low = (constant & -constant).bit_length() - 1
+    return Cat(value[:low], (value[low:] + (constant >> low))[: 32 - low]) if constant else value
+
+
+def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[Signal, Value]:
+    """``address`` relative to the top of the stacks, and whether it is in them.
+
+    Relative to the top a warp's stacks are an aligned block: its bits are lane, word, byte.
+    """
+    relative = Signal(32, name=f"{name}_relative")
+    m.d.comb += relative.eq(_add(address, -config.memory_map.stack_top))
+    stacks = len(config.interleaved_stacks) // config.memory_map.stack_bytes_per_hart
+    bits = config.memory_map.stack_bytes_per_hart.bit_length() - 1
+    zeros = (stacks & -stacks).bit_length() - 1
+    number = relative[bits + zeros :]
+    lowest = (1 << len(number)) - (stacks >> zeros)
+    return relative, number.all() if stacks >> zeros == 1 else number >= lowest
+
+
+def in_stacks(m: Module, config: SmConfig, address: Value, name: str) -> Value:
+    """Whether a byte address is one of ``config.interleaved_stacks``."""
+    return _below_top(m, config, address, name)[1] if config.interleaved_stacks else Const(0, 1)
+
+
+def _permuted(m: Module, config: SmConfig, address: Value, name: str, first: int, second: int) -> Value:
+    """``address`` with the ``first`` and the ``second`` bits above the byte exchanged, where it is in the stacks."""
+    relative, inside = _below_top(m, config, address, name)
+    low, high, rest = relative[2 : 2 + first], relative[2 + first : 2 + first + second], relative[2 + first + second :]
+    result = Signal(32, name=name)
+    m.d.comb += result.eq(
+        Mux(inside, _add(Cat(relative[:2], high, low, rest), config.memory_map.stack_top), address)
+    )
+    return result
+
+
+def to_bus(m: Module, config: SmConfig, address: Value, name: str) -> Value:
+    """The address in memory of a program's byte address. Combinational; a bijection that keeps the two low bits.
+
+    In the block of stacks of a warp, lane and word change places: the words that the lanes have at one offset of
+    their stacks are adjacent. ``name`` is that of the signal.
+    """
+    if not config.interleaved_stacks:
+        return address
+    lanes, words = _block_bits(config)
+    return _permuted(m, config, address, name, words, lanes)
+
+
+def to_program(m: Module, config: SmConfig, address: Value, name: str) -> Value:
+    """The inverse of :func:`to_bus`."""
+    if not config.interleaved_stacks:
+        return address
+    lanes, words = _block_bits(config)
+    return _permuted(m, config, address, name, lanes, words)

@@ -1,0 +1,69 @@
+"""Interleaved stacks as memory sees them: the bijection of hdl.memory.stacks in Python, for addresses and contents.
+
+Programs, the golden model, results and dumps know the program's addresses only; what stands behind the SM's memory port
+has the permuted ones (docs/memory.md, "Stacks").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hdl.config import SmConfig
+
+from .store import PAGE_BYTES, SparseMemory
+
+__all__ = ["interleave", "restore", "to_bus", "to_program"]
+
+
+def _exchanged(config: SmConfig, address: int, first: int, second: int) -> int:
+    """The word at row r, column c of a table of ``first`` columns moves to row c, column r of one of ``second``."""
+    stacks = config.interleaved_stacks
+    if address not in stacks:
+        return address
+    block = 4 * first * second
+    start = stacks.start + (address - stacks.start) // block * block
+    word, byte = divmod(address - start, 4)
+    row, column = divmod(word, first)
+    return start + 4 * (column * second + row) + byte
+
+
+def to_bus(config: SmConfig, address: int) -> int:
+    """The address in memory of the byte that a program has at ``address``."""
+    return _exchanged(config, address, config.memory_map.stack_bytes_per_hart // 4, config.threads)
+
+
+def to_program(config: SmConfig, address: int) -> int:
+    """The inverse of :func:`to_bus`."""
+    return _exchanged(config, address, config.threads, config.memory_map.stack_bytes_per_hart // 4)
+
+
+def _blocks(config: SmConfig, memory: SparseMemory) -> Iterator[range]:
+    """The warps' stacks of which something has been written."""
+    stacks = config.interleaved_stacks
+    size = config.threads * config.memory_map.stack_bytes_per_hart
+    done = stacks.start
+    for page in memory.pages():
+        end = min(page + PAGE_BYTES, stacks.stop)
+        first = stacks.start + (page - stacks.start) // size * size
+        for block in range(max(first, done), end, size):
+            done = block + size
+            yield range(block, done)
+
+
+def _transpose(config: SmConfig, memory: SparseMemory, columns: int) -> None:
+    """In every block, exchange rows and columns of its words, which are a table of ``columns`` columns."""
+    for block in list(_blocks(config, memory)):
+        words = np.frombuffer(memory.read(block.start, len(block)), np.uint32)
+        memory.write(block.start, words.reshape(-1, columns).T.tobytes())
+
+
+def interleave(config: SmConfig, memory: SparseMemory) -> None:
+    """Turn what a program has in memory into what the SM's memory port sees, in place; free without stacks in use."""
+    _transpose(config, memory, config.memory_map.stack_bytes_per_hart // 4)
+
+
+def restore(config: SmConfig, memory: SparseMemory) -> None:
+    """The inverse of :func:`interleave`."""
+    _transpose(config, memory, config.threads)

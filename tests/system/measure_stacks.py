@@ -1,0 +1,91 @@
+"""What interleaved stacks are worth: vecadd with 1024 elements on PAPER, whose threads use their stacks.
+
+``python -m tests.system.measure_stacks`` prints the table of docs/memory.md. It builds PAPER twice, which takes some
+minutes the first time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hdl.presets import PAPER
+from riscv_kernels.vecadd import host
+from sim.elf import load_elf
+from sim.kernel import Launch
+from sim.runner import RunRequest, RunResult, run_many
+from sim.toolchain import REPOSITORY, build_elf
+
+SIZE, SEED = 1024, 1
+PLAIN = replace(PAPER, interleave_stacks=False)
+MEMORIES = ("fixed", "dram")
+#: What vecadd is compiled from, and how.
+PROGRAMS = {
+    "array and indices on the stack": ("tests/riscv_kernels/programs/vecadd_stack.c", ("-DCONTEXT",)),
+    "array on the stack": ("tests/riscv_kernels/programs/vecadd_stack.c", ()),
+    "compiled with -O0": ("riscv_kernels/vecadd/kernel.c", ("-O0",)),
+    "as it is, no stacks": ("riscv_kernels/vecadd/kernel.c", ()),
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Cycles of the measured region and of the whole run, with stacks interleaved and without."""
+
+    program: str
+    memory: str
+    interleaved: tuple[int, int]
+    plain: tuple[int, int]
+
+    @property
+    def ratios(self) -> tuple[float, float]:
+        """Of the region and of the whole run: how many times as long it takes without."""
+        region, whole = (off / on for on, off in zip(self.interleaved, self.plain, strict=True))
+        return region, whole
+
+
+def launch_of(program: str) -> Launch:
+    """The program and its inputs."""
+    source, flags = PROGRAMS[program]
+    problem = host.make("int32", SIZE, SEED, PAPER)
+    elf = build_elf(
+        [REPOSITORY / source], name="vecadd", defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}, flags=flags
+    )
+    return Launch(
+        name=program, image=load_elf(elf, PAPER.memory_map), memory_map=PAPER.memory_map, arguments=problem.arguments,
+        buffers=problem.buffers, check=lambda memory: problem.check(memory.read),
+    )
+
+
+def _cycles(launch: Launch, result: RunResult) -> tuple[int, int]:
+    """Region and total; AssertionError for a run that went wrong."""
+    wrong = result.mismatches or result.assertions or launch.check(result.memory)
+    assert result.status == "ended" and result.exit_code == 0 and not wrong, f"{launch.name}: {result.status}, {wrong}"
+    return result.counters["cycles"], result.total_cycles
+
+
+def measure(
+    programs: tuple[str, ...] = tuple(PROGRAMS), memories: tuple[str, ...] = MEMORIES
+) -> list[Measure]:
+    """Run every program with every memory on both machines."""
+    cases = [(launch_of(program), memory) for program in programs for memory in memories]
+    requests = [RunRequest(launch=launch, policy="lrr", memory=memory) for launch, memory in cases]
+    both = zip(cases, run_many(PAPER, requests), run_many(PLAIN, requests), strict=True)
+    return [
+        Measure(launch.name, memory, _cycles(launch, on), _cycles(launch, off)) for (launch, memory), on, off in both
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    print("| program | memory | region: interleaved | plain | times | whole run: interleaved | plain | times |")
+    print("|---|---|---|---|---|---|---|---|")
+    for found in measure():
+        columns = [
+            f"{on} | {off} | {ratio:.1f}"
+            for on, off, ratio in zip(found.interleaved, found.plain, found.ratios, strict=True)
+        ]
+        print(f"| {found.program} | `{found.memory}` | {' | '.join(columns)} |")
+
+
+if __name__ == "__main__":
+    main()
