@@ -157,8 +157,8 @@ def _sizes(text: str | None) -> list[int] | None:
 
 #: The columns fit a terminal of 80 characters.
 _ROW: dict[str, Callable[[Proof], str]] = {
-    "property": lambda proof: proof.case.property,
-    "scheme": lambda proof: proof.case.scheme + ("" if proof.case.icache else ", no I-cache"),
+    "property": lambda proof: proof.case.property + ("" if proof.case.icache else " lines"),
+    "scheme": lambda proof: proof.case.scheme,
     "policy": lambda proof: proof.case.policy,
     "prediction": lambda proof: proof.case.prediction,
     "W": lambda proof: str(proof.case.warps),
@@ -179,6 +179,8 @@ def _print(proofs: list[Proof]) -> None:
     console.print(table)
     passed = sum(proof.result == "pass" for proof in proofs)
     console.print(f"{passed} of {len(proofs)} proved", highlight=False)
+    if not all(proof.case.icache for proof in proofs):
+        console.print("lines: without an I-cache, one line a warp in its place.", highlight=False)
     if any(proof.cached for proof in proofs):
         console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
     for proof in proofs:

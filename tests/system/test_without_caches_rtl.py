@@ -10,14 +10,19 @@ from hdl.config import Coordination, SmConfig
 from sim import asm
 from sim.asm import Program
 from sim.kernel import prepare
+from sim.oracles import oracle_differences
 from sim.runner import RunRequest, run_many
 from tests.sim.iss.iss_programs import RandomProgram
-from tests.system.rtl_programs import RawProgram, problems
+from tests.system.rtl_programs import ARGUMENTS, RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, NAMES, SCHEMES, SIZES
 
 SEED = 20261123
-MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 2), ("random", 200, 3)]
+MEMORIES = [("fixed", 20, 1), ("random", 60, 2), ("fixed", 1, 1), ("random", 200, 3)]
 PROGRAMS = 20
+#: Of the program that patches itself.
+ROUNDS = 8
+#: Nothing is cached, and one scheduler serves fetch and issue.
+QUICK = ("TINY", Coordination.SWAS, 0)
 
 
 def config_of(preset: str, scheme: Coordination, dcache_bytes: int) -> SmConfig:
@@ -27,28 +32,28 @@ def config_of(preset: str, scheme: Coordination, dcache_bytes: int) -> SmConfig:
 
 
 def builds():
-    """One quick build: nothing is cached, and one scheduler serves fetch and issue."""
+    """One parameter a build; all but one are long."""
     for preset, scheme, dcache_bytes in itertools.product(("TINY", "BASE"), Coordination, (0, 16 * 1024)):
-        quick = (preset, scheme, dcache_bytes) == ("TINY", Coordination.SWAS, 0)
+        quick = (preset, scheme, dcache_bytes) == QUICK
         group = pytest.mark.xdist_group(f"{preset} {scheme} without I-cache, {dcache_bytes}")
         yield pytest.param(preset, scheme, dcache_bytes, marks=[group, *([] if quick else [pytest.mark.long])])
 
 
-def patched(rounds: int) -> RawProgram:
+def patched() -> RawProgram:
     """Overwrites an instruction in the very line that it runs in, again and again, with fence.i before it."""
     p = Program()
     p.la(5, "here")
     p.la(6, "words")
-    p.li(28, rounds)
+    p.li(28, ROUNDS)
     p.label("again")
     p.add(asm.lw(7, 0, 6), asm.sw(7, 0, 5), asm.fence_i())
     p.label("here")
     p.add(asm.addi(8, 8, 1), asm.addi(6, 6, 4), asm.addi(28, 28, -1))
     p.branch(asm.bne, 28, 0, "again")
-    p.li(5, 0x10000)
+    p.li(5, ARGUMENTS)
     p.add(asm.sw(8, 0, 5), asm.tmc(0))
     p.label("words")
-    p.add(*[asm.addi(8, 8, 1 << n) for n in range(rounds)])
+    p.add(*[asm.addi(8, 8, 1 << n) for n in range(ROUNDS)])
     return RawProgram(p.assemble())
 
 
@@ -58,22 +63,30 @@ def test_kernels_and_random_programs(preset, scheme, dcache_bytes):
     _, size, side, _ = SIZES[preset]
     pairs = list(itertools.product(config.fetch_policies or (None,), config.policies))
     jobs = []
-    for number, (name, (memory, latency, seed)) in enumerate(itertools.product(NAMES, MEMORIES)):
+    # The quick build runs in `make test`, which has little time: half the memories.
+    memories = MEMORIES[:2] if (preset, scheme, dcache_bytes) == QUICK else MEMORIES
+    for number, (name, (memory, latency, seed)) in enumerate(itertools.product(NAMES, memories)):
         launch = prepare(name, "int32", side if name in MATRIX_KERNELS else size, seed, config)
         fetch, issue = pairs[number % len(pairs)]
         jobs.append((launch, RunRequest(launch=launch, policy=issue, fetch_policy=fetch, memory=memory,
-                                        latency=latency, seed=seed, check=True, max_cycles=4_000_000)))
+                                        latency=latency, seed=seed, check=True, trace=name == "psum",
+                                        max_cycles=4_000_000)))
     programs = [RandomProgram(random.Random(f"{SEED}/{n}"), config).program.assemble() for n in range(PROGRAMS)]
-    for number, launch in enumerate([patched(8), *map(RawProgram, programs)]):
+    for number, launch in enumerate([patched(), *map(RawProgram, programs)]):
         fetch, issue = pairs[number % len(pairs)]
         jobs.append((None, RunRequest(launch=launch, policy=issue, fetch_policy=fetch, memory="random", latency=40,
-                                      seed=number, check=True, max_cycles=800_000)))
+                                      seed=number, check=True, trace=number == 0, max_cycles=800_000)))
     results = run_many(config, [request for _, request in jobs])
     for number, ((launch, request), result) in enumerate(zip(jobs, results, strict=True)):
         what = f"seed {SEED}, job {number}: {request.fetch_policy}-{request.policy}, {request.memory}"
         assert not problems(result), f"{what}: {problems(result)}"
+        if request.trace:
+            assert not oracle_differences(config, request.policy, result), what
         if launch is not None:
             assert not launch.check(result.memory), what
             counted = result.counters
             assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values()), what
             assert counted["icache_misses"] > 0, what
+        if number == len(results) - PROGRAMS - 1:
+            # The sum of all the increments that were written over each other.
+            assert int.from_bytes(result.memory.read(ARGUMENTS, 4), "little") == (1 << ROUNDS) - 1, what
