@@ -132,7 +132,7 @@ class SmConfig:
     #: Lines that the data cache may have requested and not received; loads of one line share one.
     dcache_mshrs: int = 16
     #: Lines with stores that memory has not completed.
-    store_buffer: int = 16
+    store_buffer: int = 32
     #: Parts of loads (an instruction's lanes in one line) that may wait for memory.
     lsu_tags: int = 16
     memory_map: MemoryMap = MemoryMap()

@@ -94,8 +94,8 @@ CASES = {
         (USER, (64, 256), [4 * (number % 16) for number in range(64)], load), 0.9 / 4, 0.12,
     ),
     "stores, four warps to a line": ((USER, (4, 16), NEAR, store), 0.9, 0.49),
-    # A line of its own for each: as many as the write buffer holds in the time that memory takes.
-    "stores, a line each": ((2 * USER, (4, 64), [0, -2048] * 32, store), None, None),
+    # As many as the write buffer holds in the time that memory takes.
+    "stores, a line each": ((2 * USER, (4, 64), [0, -2048] * 32, store), 0.9, None),
     "local loads without a conflict": ((LOCAL, (4, 16), NEAR, load), 0.9, 0.26),
     "local stores without a conflict": ((LOCAL, (4, 16), NEAR, store), 0.9, None),
 }
