@@ -85,7 +85,7 @@ def memory_latency(memory: str, latency: int | None) -> int:
     if latency is None:
         return USUAL_LATENCY
     if memory in DRAMS:
-        raise UsageError(f"--latency is for --memory fixed and random, not for {memory}: see --timing")
+        raise UsageError(f"--latency is for --memory fixed and random, not for {memory}, whose timing is its own")
     within("--latency", latency, 1, MAX_LATENCY)
     return latency
 

@@ -70,9 +70,13 @@ class WriteBuffer(wiring.Component):
         chosen, done, same, joined, made = (Signal(count, name=name) for name in (
             "chosen", "done", "same", "joined", "made"))
         lines = [Signal(LINE_BITS, name=f"line{number}") for number in range(count)]
-        free, newest = lowest_one(~valid), Signal(count)
+        free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
+        may_go = Signal(count)
         equal = Cat(lines[number] == self.line for number in range(count))
+        # Signals, not expressions: what is used bit by bit would be written out again for each of its bits.
         m.d.comb += [
+            free.eq(lowest_one(~valid)),
+            target.eq(Mux(self.joins, joined, free)),
             same.eq(valid & (equal | (uncached & self.uncached.replicate(count)))),
             newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
             joined.eq(same & ~sent & ~chosen & ~self.uncached.replicate(count)),
@@ -88,10 +92,10 @@ class WriteBuffer(wiring.Component):
             with m.If(made[number]):
                 m.d.sync += [lines[number].eq(self.line), uncached[number].eq(self.uncached)]
         held_back, filling = self._order(m, made=made, same=same, done=done)
-        self._send(m, may_go=valid & ~sent & ~held_back, chosen=chosen, lines=lines)
+        m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(Mux(self.overlay, filling, newest))]
+        self._send(m, may_go=may_go, chosen=chosen, lines=lines)
         self._warps(m, valid=valid, made=made, joined=joined)
-        self._bytes(m, target=Mux(self.joins, joined, free), chosen=chosen,
-                    peeked=Mux(self.overlay, filling, newest), newest=newest)
+        self._bytes(m, target=target, chosen=chosen, peeked=peeked, newest=newest)
         return m
 
     def _order(self, m: Module, *, made: Signal, same: Signal, done: Signal) -> tuple[Value, Value]:
@@ -111,7 +115,7 @@ class WriteBuffer(wiring.Component):
             filling.append(pick(list(loads), self.answered))
         return Cat(held_back), Cat(filling)
 
-    def _send(self, m: Module, *, may_go: Value, chosen: Signal, lines: list[Signal]) -> None:
+    def _send(self, m: Module, *, may_go: Signal, chosen: Signal, lines: list[Signal]) -> None:
         """Choose the next entry, in turn, when the one before has gone; it is at ``request`` one cycle later."""
         request = self.request
         last, later = Signal.like(chosen), Signal.like(chosen)
@@ -146,7 +150,7 @@ class WriteBuffer(wiring.Component):
             self.pending.eq(or_all(waiting)), self.completed_store.eq(pick(stores, self.completed_number)),
         ]
 
-    def _bytes(self, m: Module, *, target: Value, chosen: Signal, peeked: Value, newest: Signal) -> None:
+    def _bytes(self, m: Module, *, target: Signal, chosen: Signal, peeked: Signal, newest: Signal) -> None:
         """The memories: bytes of data, and which of them are set."""
         config, payload = self.config, self.request.payload
         m.submodules.data = lines = Memory(

@@ -183,12 +183,15 @@ class Model:
         follows, target = Signal(name="expect_follows"), Signal(32, name="expect_target")
         if self.config.prediction is Prediction.BTFN:
             word, sign = self.store.instruction, self.store.instruction[31]
+            # What is fetched from interleaved stacks is a fault, as a line with an error is.
+            stacks = self.config.interleaved_stacks
+            in_stacks = (pc >= stacks.start) & (pc < stacks.stop)
             jal = word[:7] == 0b1101111
             branch = (word[:7] == 0b1100011) & (word[13:15] != 1)
             forward = Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12))
             backward = Cat(Const(0, 1), word[8:12], word[25:31], word[7], sign.replicate(20))
             self.m.d.comb += [
-                follows.eq(~self.store.error & (jal | branch & sign)),
+                follows.eq(~self.store.error & ~in_stacks & (jal | branch & sign)),
                 target.eq(pc + Mux(jal, forward, backward)),
             ]
         return follows, target
