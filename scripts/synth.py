@@ -38,7 +38,7 @@ def synth(
         str | None, typer.Option(metavar="NAME", help="The one fetch policy: baseline (lrr) and vortex (fixed).")
     ] = None,
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
-    freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 100.0,
+    freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
     json_file: JsonOption = None,
 ) -> int:

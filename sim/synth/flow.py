@@ -52,9 +52,12 @@ class SynthesisError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to place and route: the clock rate to strive for in MHz, the speed grade, nextpnr's seed."""
+    """How to place and route: the clock rate to strive for in MHz, the speed grade, nextpnr's seed.
 
-    freq: float = 100.0
+    Far above what a design can reach, the router fights for every wire and may not come to an end.
+    """
+
+    freq: float = 60.0
     speed: int = 6
     seed: int = 1
 
