@@ -88,7 +88,7 @@ class FetchPipeline(wiring.Component):
         m.submodules.misses = misses = MissUnit(self._config)
         m.submodules.decoder = decoder = Decoder(prediction=self._config.prediction)
         squash = Signal(self._config.warps, name="any_squash")
-        lookup, last = self._stages(m, store, squash)
+        lookup, last, scattered = self._stages(m, store, squash)
         self._lookup(m, lookup, store, misses, squash)
         follows = last.valid & ~last.squashed & decoder.decoded.predicted
         m.d.comb += [
@@ -99,7 +99,7 @@ class FetchPipeline(wiring.Component):
         m.d.comb += [
             decoder.instruction.eq(store.instruction),
             # Instructions are fetched as they lie in memory: in interleaved stacks those of a program are scattered.
-            decoder.fetch_error.eq(store.error | in_stacks(m, self._config, last.pc, "fetch")),
+            decoder.fetch_error.eq(store.error | scattered),
             self.done.eq(last.valid),
             self.done_squashed.eq(last.squashed),
             self.done_warp.eq(last.warp),
@@ -110,8 +110,11 @@ class FetchPipeline(wiring.Component):
         ]
         return m
 
-    def _stages(self, m: Module, store: ICacheStore | LineStore, squash: Signal) -> tuple[data.View, data.View]:
-        """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3)."""
+    def _stages(self, m: Module, store: ICacheStore | LineStore, squash: Signal) -> tuple[data.View, data.View, Signal]:
+        """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3).
+
+        With them a register that says whether the pc in decode lies in interleaved stacks.
+        """
         config = self._config
         layout = stage_layout(config)
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
@@ -136,7 +139,9 @@ class FetchPipeline(wiring.Component):
                 self.in_flight[w].eq(sum(mine, Const(0, 1))),
                 self.kept_in_flight[w].eq(sum(kept, Const(0, 1))),
             ]
-        return stages[0], stages[-1]
+        scattered = Signal()
+        m.d.sync += scattered.eq(in_stacks(m, config, stages[-2].pc, "fetch"))
+        return stages[0], stages[-1], scattered
 
     def _lookup(self, m: Module, lookup: data.View, store: ICacheStore | LineStore, misses: MissUnit,
                 squash: Signal) -> None:

@@ -102,6 +102,8 @@ def flight(model: Model) -> None:
         kept = stage.valid & ~stage.squashed
         model.lemma(f"stage {number} holds the fetch of {number} cycles ago, unless it has become a NOP",
                     Mux(kept, one_hot(stage.warp, model.config.warps), 0) == live)
+    model.lemma("it is known in decode whether the fetch was from interleaved stacks",
+                model.inside.signal("fetch", "scattered") == model.in_stacks(model.stages()[-1].pc))
     fetch = model.inside.component("fetch")
     model.lemma("the scheduler is told whose fetch is looked up", fetch.lookup == model.live[0])
     model.lemma("a warp's register holds the pc of its fetch until that has been looked up",

@@ -178,14 +178,17 @@ class Model:
             self.live[2].eq(self.live[1] & ~squashed),
         ]
 
+    def in_stacks(self, pc: Value) -> Value:
+        """Whether what is fetched from ``pc`` is a fault because interleaved stacks lie there."""
+        stacks = self.config.interleaved_stacks
+        return (pc >= stacks.start) & (pc < stacks.stop)
+
     def _predict(self, pc: Value) -> tuple[Signal, Signal]:
         """Whether the word in decode is a ``jal`` or a backward branch that is followed, and its target."""
         follows, target = Signal(name="expect_follows"), Signal(32, name="expect_target")
         if self.config.prediction is Prediction.BTFN:
             word, sign = self.store.instruction, self.store.instruction[31]
-            # What is fetched from interleaved stacks is a fault, as a line with an error is.
-            stacks = self.config.interleaved_stacks
-            in_stacks = (pc >= stacks.start) & (pc < stacks.stop)
+            in_stacks = self.in_stacks(pc)
             jal = word[:7] == 0b1101111
             branch = (word[:7] == 0b1100011) & (word[13:15] != 1)
             forward = Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12))
