@@ -9,7 +9,24 @@ from ..config import SmConfig
 from ..lib.onehot import encode
 from ..memory.tags import CacheTags
 
-__all__ = ["ICacheStore"]
+__all__ = ["ICacheStore", "store_ports"]
+
+
+def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
+    """The ports of whatever the fetch pipeline looks its instructions up in."""
+    offset_bits = (config.line_bytes - 1).bit_length()
+    return {
+        "lookup_valid": In(1),
+        "lookup_pc": In(32),
+        "hit": Out(1),
+        "instruction": Out(32),
+        "error": Out(1),
+        "refill_valid": In(1),
+        "refill_line": In(32 - offset_bits),
+        "refill_data": In(config.line_bytes * 8),
+        "refill_error": In(1),
+        "invalidate": In(1),
+    }
 
 
 class ICacheStore(wiring.Component):
@@ -33,18 +50,7 @@ class ICacheStore(wiring.Component):
         self._offset_bits = (config.line_bytes - 1).bit_length()
         self._set_bits = (self._sets - 1).bit_length()
         self._tag_bits = 32 - self._offset_bits - self._set_bits
-        super().__init__({
-            "lookup_valid": In(1),
-            "lookup_pc": In(32),
-            "hit": Out(1),
-            "instruction": Out(32),
-            "error": Out(1),
-            "refill_valid": In(1),
-            "refill_line": In(32 - self._offset_bits),
-            "refill_data": In(config.line_bytes * 8),
-            "refill_error": In(1),
-            "invalidate": In(1),
-        })
+        super().__init__(store_ports(config))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -3,10 +3,11 @@
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from ..config import SmConfig
 from ..lib.onehot import one_hot
+from .icache_store import store_ports
 
 __all__ = ["LineStore"]
 
@@ -24,18 +25,9 @@ class LineStore(wiring.Component):
         self._warps = config.warps
         self._offset_bits = (config.line_bytes - 1).bit_length()
         super().__init__({
-            "lookup_valid": In(1),
+            **store_ports(config),
             "lookup_warp": In(config.warp_bits),
-            "lookup_pc": In(32),
-            "hit": Out(1),
-            "instruction": Out(32),
-            "error": Out(1),
-            "refill_valid": In(1),
             "refill_warp": In(config.warp_bits),
-            "refill_line": In(32 - self._offset_bits),
-            "refill_data": In(config.line_bytes * 8),
-            "refill_error": In(1),
-            "invalidate": In(1),
         })
 
     def elaborate(self, platform: object) -> Module:
