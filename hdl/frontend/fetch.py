@@ -30,8 +30,9 @@ def stage_layout(config: SmConfig) -> data.StructLayout:
 class FetchPipeline(wiring.Component):
     """From a fetch request in cycle t to a decoded instruction in t+3.
 
-    - ``request`` in t with warp number, pc and ``slot`` (carried along); ``request_if_hit`` and ``request_if_missed``:
-      the warp (one-hot or 0) for either value of this cycle's ``lookup_missed``, which comes late.
+    - ``request`` in t with warp number and ``slot`` (carried along); ``request_if_hit`` and ``request_if_missed``: the
+      warp (one-hot or 0), ``request_pc_if_hit`` and ``request_pc_if_missed``: its pc, for either value of this cycle's
+      ``lookup_missed``, which comes late.
     - t+1: ``lookup`` (one-hot, a register; 0 for a squashed fetch), and late in the cycle ``lookup_missed``, which
       means nothing if ``lookup`` is 0; ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is
       ``suspended`` until its line is there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in
@@ -55,7 +56,8 @@ class FetchPipeline(wiring.Component):
             "request_if_hit": In(config.warps),
             "request_if_missed": In(config.warps),
             "request_warp": In(config.warp_bits),
-            "request_pc": In(32),
+            "request_pc_if_hit": In(32),
+            "request_pc_if_missed": In(32),
             "request_slot": In(slot_bits(config)),
             "squash": In(config.warps),
             "invalidate": In(1),
@@ -118,15 +120,22 @@ class FetchPipeline(wiring.Component):
         config = self._config
         layout = stage_layout(config)
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
+        requested = Signal(layout, name="fetch_0")
         # The lookup's outcome only chooses between what is worked out for both.
         requests = (self.request_if_missed, self.request_if_hit)
         m.d.sync += [
-            stages[0].valid.eq(self.request),
-            stages[0].squashed.eq(Mux(self.lookup_missed, *((request & squash).any() for request in requests))),
+            requested.valid.eq(self.request),
+            requested.squashed.eq(Mux(self.lookup_missed, *((request & squash).any() for request in requests))),
             self.lookup.eq(Mux(self.lookup_missed, *(request & ~squash for request in requests))),
-            stages[0].warp.eq(self.request_warp),
-            stages[0].slot.eq(self.request_slot),
-            stages[0].pc.eq(self.request_pc),
+            requested.warp.eq(self.request_warp),
+            requested.slot.eq(self.request_slot),
+        ]
+        looked_up = [self._looked_up(m, copy) for copy in range(len(store.lookup_pc))]
+        m.d.comb += [
+            stages[0].eq(requested),
+            stages[0].pc.eq(looked_up[0]),
+            store.lookup_valid.eq(requested.valid),
+            *(port.eq(pc) for port, pc in zip(store.lookup_pc, looked_up, strict=True)),
         ]
         for number, (stage, following) in enumerate(pairwise(stages)):
             squashed = Array(squash)[stage.warp]
@@ -143,11 +152,29 @@ class FetchPipeline(wiring.Component):
         m.d.sync += scattered.eq(in_stacks(m, config, stages[-2].pc, "fetch"))
         return stages[0], stages[-1], scattered
 
+    def _looked_up(self, m: Module, copy: int) -> Signal:
+        """The pc that was requested in the last cycle; ``copy``: with registers of its own.
+
+        The outcome of the lookup before it decides which one that was. It comes at the end of the longest path of all
+        (docs/fpga.md), so in that cycle it goes into one register only, and chooses in the next.
+        """
+        # Copies hold something else at reset, when no lookup is under way: synthesis would make equal registers one.
+        pcs = {
+            outcome: Signal(32, name=f"pc_if_{outcome}_{copy}", init=-copy % (1 << 32)) for outcome in ("hit", "missed")
+        }
+        missed = Signal(name=f"missed_{copy}", init=copy)
+        looked_up = Signal(32, name=f"looked_up_{copy}")
+        m.d.sync += [
+            pcs["hit"].eq(self.request_pc_if_hit),
+            pcs["missed"].eq(self.request_pc_if_missed),
+            missed.eq(self.lookup_missed),
+        ]
+        m.d.comb += looked_up.eq(Mux(missed, pcs["missed"], pcs["hit"]))
+        return looked_up
+
     def _lookup(self, m: Module, lookup: data.View, store: ICacheStore | LineStore, misses: MissUnit,
                 squash: Signal) -> None:
         m.d.comb += [
-            store.lookup_valid.eq(self.request),
-            store.lookup_pc.eq(self.request_pc),
             self.lookup_missed.eq(~store.hit),
             self.missed.eq(Mux(self.lookup_missed, self.lookup, 0)),
             # A miss squashed in its own cycle still blocks selection in that cycle, but requests nothing.
@@ -171,5 +198,5 @@ class FetchPipeline(wiring.Component):
             self.refill_line.eq(misses.refill_line),
         ]
         if isinstance(store, LineStore):
-            m.d.comb += [store.lookup_warp.eq(self.request_warp), store.refill_warp.eq(misses.refill_warp)]
+            m.d.comb += [store.lookup_warp.eq(lookup.warp), store.refill_warp.eq(misses.refill_warp)]
         connect(m, flipped(self.mem), misses.mem)

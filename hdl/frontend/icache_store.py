@@ -13,11 +13,14 @@ __all__ = ["ICacheStore", "store_ports"]
 
 
 def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
-    """The ports of whatever the fetch pipeline looks its instructions up in."""
+    """The ports of whatever the fetch pipeline looks its instructions up in.
+
+    ``lookup_pc`` comes twice, both the same, from registers of their own: many memories hang on it.
+    """
     offset_bits = (config.line_bytes - 1).bit_length()
     return {
         "lookup_valid": In(1),
-        "lookup_pc": In(32),
+        "lookup_pc": In(data.ArrayLayout(32, 2)),
         "hit": Out(1),
         "instruction": Out(32),
         "error": Out(1),
@@ -32,16 +35,15 @@ def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
 class ICacheStore(wiring.Component):
     """A set-associative, LRU instruction store with fixed latencies and a lookup in every cycle.
 
-    Lookup, for a pc presented in cycle t with ``lookup_valid``: ``hit`` in t+1 (meaningful only then), the word in
+    Lookup of ``lookup_pc`` in cycle t+1 of a fetch, with ``lookup_valid``: ``hit`` in the same cycle, the word in
     ``instruction`` and ``error`` (its line came with an error) in t+3. ``error`` and the word mean nothing after a
-    miss. Refill: ``refill_valid`` in cycle c writes the whole line; a lookup presented in c already hits it. The
+    miss. Refill: ``refill_valid`` in cycle c writes the whole line; a lookup in c+1 hits it. The
     victim is the least recently used way of the set (one that holds nothing has not been used since it was emptied); a
     hit counts as a use for refills in its t+3 or later. A hit whose line is overwritten in its own t+1 still delivers
-    the old word. ``invalidate`` in cycle c empties the store for lookups presented in c or later. Reset: empty.
+    the old word. ``invalidate`` in cycle c empties the store for lookups in c+1 or later. Reset: empty.
 
-    t: the pc goes into a register. t+1: tags and valid bits are read and compared, the way that hits addresses the
-    line. t+2: the word is chosen; the hit is recorded as a use. t+3: the word is in a register. Tags and valid bits
-    are read after the register, so that a refill in t needs no way around them.
+    t+1: tags and valid bits are read and compared, the way that hits addresses the line. t+2: the word is chosen; the
+    hit is recorded as a use. t+3: the word is in a register.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -56,22 +58,20 @@ class ICacheStore(wiring.Component):
         m = Module()
         address = data.StructLayout({"offset": self._offset_bits, "set": self._set_bits, "tag": self._tag_bits})
         refill = Signal(address)
-        looked_up = Signal(address)
-        looking = Signal()
+        looked_up = [data.View(address, pc) for pc in self.lookup_pc]
         m.d.comb += refill.eq(self.refill_line << self._offset_bits)
-        m.d.sync += [looked_up.eq(self.lookup_pc), looking.eq(self.lookup_valid)]
         m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=self._tag_bits)
         m.d.comb += [
-            tags.set.eq(looked_up.set),
-            tags.tag.eq(looked_up.tag),
-            tags.use.eq(looking),
+            *(port.eq(looked_up[way % 2].set) for way, port in enumerate(tags.set)),
+            tags.tag.eq(looked_up[0].tag),
+            tags.use.eq(self.lookup_valid),
             tags.fill.eq(self.refill_valid),
             tags.fill_set.eq(refill.set),
             tags.fill_tag.eq(refill.tag),
             tags.invalidate.eq(self.invalidate),
             self.hit.eq(tags.hit_ways.any()),
         ]
-        self._read_word(m, looked_up=looked_up, hit_ways=tags.hit_ways, refill=refill, victim=tags.victim)
+        self._read_word(m, looked_up=looked_up[0], hit_ways=tags.hit_ways, refill=refill, victim=tags.victim)
         return m
 
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,

@@ -16,7 +16,7 @@ class LineStore(wiring.Component):
     """The line that each warp fetched last, in place of :class:`hdl.frontend.icache_store.ICacheStore`.
 
     Ports and cycles are those of the cache: ``hit`` in t+1, ``instruction`` and ``error`` in t+3, a refill in c counts
-    for lookups presented in c. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes to
+    for lookups in c+1. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes to
     ``refill_warp`` alone and replaces the line that it holds. Nothing else but ``invalidate`` takes a line away, so a
     warp whose line has come can fetch from it whatever the other warps do. Reset: empty.
     """
@@ -34,7 +34,7 @@ class LineStore(wiring.Component):
         m = Module()
         line_bits = 8 << self._offset_bits
         valid = Signal(self._warps)
-        warp, pc = Signal.like(self.lookup_warp), Signal(32)
+        pc = self.lookup_pc[0]
         word = Signal(self._offset_bits - 2)
         m.submodules.tags = tags = Memory(shape=32 - self._offset_bits, depth=self._warps, init=[])
         m.submodules.lines = lines = Memory(shape=line_bits + 1, depth=self._warps, init=[])
@@ -48,14 +48,12 @@ class LineStore(wiring.Component):
             m.d.sync += valid.eq(0)
         with m.Elif(self.refill_valid):
             m.d.sync += valid.eq(valid | one_hot(self.refill_warp, self._warps))
-        # As in the cache, tags are read behind the register of the lookup, the line in t+1, and the word in t+2.
-        with m.If(self.lookup_valid):
-            m.d.sync += [warp.eq(self.lookup_warp), pc.eq(self.lookup_pc)]
+        # As in the cache, tag and line are read in t+1, the word in t+2.
         m.d.comb += [
-            tag.addr.eq(warp),
-            line.addr.eq(warp),
+            tag.addr.eq(self.lookup_warp),
+            line.addr.eq(self.lookup_warp),
             line.en.eq(1),
-            self.hit.eq(valid.bit_select(warp, 1) & (tag.data == pc[self._offset_bits:])),
+            self.hit.eq(valid.bit_select(self.lookup_warp, 1) & (tag.data == pc[self._offset_bits:])),
         ]
         m.d.sync += [
             word.eq(pc[2:self._offset_bits]),

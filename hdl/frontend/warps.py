@@ -14,9 +14,9 @@ __all__ = ["WarpTable"]
 class WarpTable(wiring.Component):
     """Fetch pc and pending control flow of every warp.
 
-    ``pc[w]`` is where warp w fetches next. ``fetch_pc`` is that of the warp selected to fetch: of the one in
-    ``fetched_if_missed`` (one-hot or 0) if ``lookup_missed``, which comes late in the cycle, else in
-    ``fetched_if_hit``. The fetch that is looked up now (``lookup``, one-hot or 0, at ``lookup_pc``) was made a cycle
+    ``pc[w]`` is where warp w fetches next. ``fetch_pc_if_hit`` and ``fetch_pc_if_missed``: that of the warp selected to
+    fetch (``fetched_if_hit``, ``fetched_if_missed``: one-hot or 0), for either value of ``lookup_missed``, which comes
+    late in the cycle. The fetch that is looked up now (``lookup``, one-hot or 0, at ``lookup_pc``) was made a cycle
     ago. Only its hit moves its warp's register on by 4: until then ``pc`` adds the 4, and a miss has nothing to
     restore. Priority for the register: activation, resolution, ``turn`` (a jump followed at decode), hit (design.md
     section 3). ``lines[w]``: the line that a warp waits for after a miss.
@@ -34,7 +34,8 @@ class WarpTable(wiring.Component):
             "lookup": In(config.warps),
             "lookup_pc": In(32),
             "lookup_missed": In(1),
-            "fetch_pc": Out(32),
+            "fetch_pc_if_hit": Out(32),
+            "fetch_pc_if_missed": Out(32),
             "issued": In(config.warps),
             "turn": In(config.warps),
             "turn_target": In(32),
@@ -53,13 +54,11 @@ class WarpTable(wiring.Component):
         registers = [Signal(30, name=f"pc_{w}") for w in warps]
         pcs = [Signal(30, name=f"next_pc_{w}") for w in warps]
         following = Signal(30)
-        words = [Signal(30, name="word_if_hit"), Signal(30, name="word_if_missed")]
         m.d.comb += [
             following.eq(self.lookup_pc[2:] + 1),
-            words[0].eq(select(self.fetched_if_hit, pcs)),
+            self.fetch_pc_if_hit.eq(select(self.fetched_if_hit, pcs) << 2),
             # The warp whose fetch has missed is not among these.
-            words[1].eq(select(self.fetched_if_missed, registers)),
-            self.fetch_pc.eq(Mux(self.lookup_missed, words[1], words[0]) << 2),
+            self.fetch_pc_if_missed.eq(select(self.fetched_if_missed, registers) << 2),
         ]
         for w, pc in enumerate(registers):
             resolved = Signal(name=f"resolved_{w}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import xor
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -52,8 +52,10 @@ class DataCache(wiring.Component):
         m = Module()
         bits = (self._sets - 1).bit_length()
         m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=LINE_BITS - bits)
+        looked_up = Signal(bits, name="set")
         m.d.comb += [
-            tags.set.eq(set_of(self.line, bits)),
+            looked_up.eq(set_of(self.line, bits)),
+            *(port.eq(looked_up) for port in tags.set),
             tags.tag.eq(self.line[bits:]),
             tags.use.eq(self.use),
             tags.fill.eq(self.fill),
@@ -65,7 +67,7 @@ class DataCache(wiring.Component):
             shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways, init=[]
         )
         writer, reader = lines.write_port(granularity=1), lines.read_port()
-        found = Cat(tags.set, encode(tags.hit_ways))
+        found = Cat(looked_up, encode(tags.hit_ways))
         whole = (1 << self._line_bytes) - 1
         m.d.comb += [
             reader.addr.eq(found),

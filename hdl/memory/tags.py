@@ -21,11 +21,12 @@ _BANK = 16
 class CacheTags(wiring.Component):
     """Which way of which set holds which tag, and which way goes next.
 
-    ``hit_ways`` (combinational, one-hot or 0): the way of ``set`` that holds ``tag``. With ``use`` a hit counts as a
-    use of its way, for victims chosen two cycles later or later. ``victim`` (combinational, one-hot): the least
-    recently used way of ``fill_set``; one that holds nothing has not been used since it was emptied. With ``fill`` it
-    holds ``fill_tag`` from the next cycle on, which is a use. ``invalidate`` empties everything, a fill of its own
-    cycle included, from the next cycle on. Reset: empty.
+    ``hit_ways`` (combinational, one-hot or 0): the way of ``set`` that holds ``tag``. Each way has a ``set`` of its
+    own, all of one value: where the path is tight, several registers drive them. With ``use`` a hit counts as a use of
+    its way, for victims chosen two cycles later or later. ``victim`` (combinational, one-hot): the least recently used
+    way of ``fill_set``; one that holds nothing has not been used since it was emptied. With ``fill`` it holds
+    ``fill_tag`` from the next cycle on, which is a use. ``invalidate`` empties everything, a fill of its own cycle
+    included, from the next cycle on. Reset: empty.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class CacheTags(wiring.Component):
         self._tag_bits = tag_bits
         set_bits = (sets - 1).bit_length()
         super().__init__({
-            "set": In(set_bits), "tag": In(tag_bits), "hit_ways": Out(ways), "use": In(1),
+            "set": In(data.ArrayLayout(set_bits, ways)), "tag": In(tag_bits), "hit_ways": Out(ways), "use": In(1),
             "fill": In(1), "fill_set": In(set_bits), "fill_tag": In(tag_bits), "victim": Out(ways),
             "invalidate": In(1),
         })
@@ -74,18 +75,18 @@ class CacheTags(wiring.Component):
         chosen, written = Signal(banks), Signal(banks)
         found = Signal(data.ArrayLayout(banks, self._ways))
         m.d.comb += [
-            chosen.eq(one_hot(self.set[bits:], banks)),
+            chosen.eq(one_hot(self.set[0][bits:], banks)),
             written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
         ]
         for way, bank in product(range(self._ways), range(banks)):
             m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")
-            holds = valid[way][bank * depth : (bank + 1) * depth].bit_select(self.set[:bits], 1)
+            holds = valid[way][bank * depth : (bank + 1) * depth].bit_select(self.set[way][:bits], 1)
             m.d.comb += [
                 write.addr.eq(self.fill_set[:bits]),
                 write.data.eq(self.fill_tag),
                 write.en.eq(written[bank] & self.victim[way]),
-                read.addr.eq(self.set[:bits]),
+                read.addr.eq(self.set[way][:bits]),
                 found[way][bank].eq(chosen[bank] & holds & (read.data == self.tag)),
             ]
         m.d.comb += self.hit_ways.eq(Cat(found[way].any() for way in range(self._ways)))
@@ -100,8 +101,8 @@ class CacheTags(wiring.Component):
         ways = self._ways
         bits = lru_bits(ways)
         used = Signal(ways)
-        used_set = Signal.like(self.set)
-        m.d.sync += [used.eq(Mux(self.use, self.hit_ways, 0)), used_set.eq(self.set)]
+        used_set = Signal.like(self.fill_set)
+        m.d.sync += [used.eq(Mux(self.use, self.hit_ways, 0)), used_set.eq(self.set[0])]
         sets = {"used": used_set, "filled": self.fill_set}
         writes, words = {}, {}
         for name in sets:

@@ -35,14 +35,20 @@ __all__ = ["UNITS", "UnitEntry", "make_unit"]
 
 #: Outputs that only hardware assertions read: without them a build has no such logic, so it is not measured either.
 _ASSERTION_PORTS = frozenset({"empty_pop", "miscounted", "occupancy", "clash", "overflow"})
+#: Outputs of the front end that only the probe reads.
+_PROBE_PORTS = frozenset({
+    "fetch", "fetch_valid", "fetch_warp", "fetch_eligible", "missed", "miss_warp", "miss_line", "refill", "woken",
+    "refill_line", "turn", "pc",
+})
 
 
 @dataclasses.dataclass(frozen=True)
 class UnitEntry:
-    """A unit by name: what it is, and the component of a configuration."""
+    """A unit by name: what it is, the component of a configuration, and those of its outputs that nothing reads."""
 
     about: str
     make: Callable[[SmConfig], wiring.Component]
+    unread: frozenset[str] = frozenset()
 
 
 class _Joined(wiring.Component):
@@ -95,8 +101,10 @@ def _select_loop(config: SmConfig) -> wiring.Component:
 
 
 UNITS: dict[str, UnitEntry] = {
-    "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end),
-    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
+    "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end,
+                          _PROBE_PORTS),
+    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop,
+                             frozenset(f"frontend__{port}" for port in _PROBE_PORTS)),
     "scheduler": UnitEntry("the warp policy", Scheduler),
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
@@ -126,4 +134,5 @@ def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[
     KeyError
         For a name that :data:`UNITS` does not have.
     """
-    return UNITS[name].make(config), _ASSERTION_PORTS
+    entry = UNITS[name]
+    return entry.make(config), _ASSERTION_PORTS | entry.unread

@@ -67,6 +67,8 @@ BROKEN = (
            "return pick_after(state.last, inputs.eligible)", "return pick_after(state.last >> 1, inputs.eligible)"),
     Broken("a hit moves the pc on by two instructions", "P4", _WARPS,
            "pc.eq(following)", "pc.eq(following + 1)"),
+    Broken("a lookup that missed is followed by the pc of the warp selected had it hit", "P4", f"{_FETCH}._looked_up",
+           'Mux(missed, pcs["missed"], pcs["hit"])', 'pcs["hit"]'),
     Broken("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
            "stage.squashed | squashed | missed", "stage.squashed | (squashed if number == 0 else 0) | missed"),
     Broken("a fetch that missed becomes no NOP", "P5", f"{_FETCH}._stages",

@@ -28,13 +28,14 @@ def together(model: Model) -> None:
     model.claim("a request is made when a warp pops", fetch.request == buffers.pop.any())
     model.claim("the design says when a warp is selected", model.dut.select_valid == buffers.pop.any())
     popped = model.of_mine(buffers.pop)
+    pc = Mux(fetch.lookup_missed, fetch.request_pc_if_missed, fetch.request_pc_if_hit)
     for name, number in (("selected", model.dut.select_warp), ("popped", buffers.pop_warp),
                          ("fetched", fetch.request_warp)):
         model.claim(f"the number of the {name} warp is its number", ~popped | (number == model.warp))
     model.claim("the fetch takes along the slot that is popped",
                 ~popped | (fetch.request_slot == model.head()) & (buffers.pop_slot == model.head()))
     model.claim("the fetch is made at the warp's pc",
-                ~popped | (fetch.request_pc == model.mine_of(model.fetch_pcs())))
+                ~popped | (pc == model.mine_of(model.fetch_pcs())))
 
 
 def never_dry(model: Model) -> None:

@@ -20,6 +20,7 @@ SCHEMES = {
 #: Preset, problem size, side of a matrix, random programs.
 SIZES = {"TINY": (TINY, 11, 3, 30), "BASE": (BASE, 37, 6, 30), "MID": (MID, 133, 9, 20)}
 MATRIX_KERNELS = ("sgemm", "transpose")
+TYPES = ("int32", "float32")
 #: Model, latency, seed: every memory model.
 MEMORIES = [("fixed", 20, 1), ("dram", 1, 1), ("random", 60, 2), ("tdm", 1, 1)]
 #: What each kind of caches is in the configuration.

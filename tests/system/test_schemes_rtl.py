@@ -19,14 +19,16 @@ from tests.system.scheme_builds import (
     NAMES,
     SCHEMES,
     SIZES,
+    TYPES,
     build_of,
     builds,
     group_of,
 )
 
 SEED = 20261122
-TYPES = ("int32", "float32")
 MAIN_KERNELS = ("vecadd", "sgemm", "psort", "diverge")
+#: At the paper's size, beside those of all builds (tests/system/test_without_caches_rtl.py has the other presets).
+PAPER_CACHES = {**CACHES, "no caches": {"dcache_bytes": 0, "icache_bytes": 0}}
 
 
 def check_counters(what, config, counted):
@@ -73,13 +75,13 @@ def test_kernels_and_random_programs(preset, scheme, prediction, caches):
 @pytest.mark.long
 @pytest.mark.parametrize(("scheme", "caches"), [
     pytest.param(scheme, caches, marks=pytest.mark.xdist_group(group_of("PAPER", scheme, Prediction.NOT_TAKEN, caches)))
-    for scheme, caches in itertools.product(SCHEMES, CACHES)
+    for scheme, caches in itertools.product(SCHEMES, PAPER_CACHES)
 ])
 def test_main_kernels_at_the_papers_size(scheme, caches):
     """Every memory model; policies, and integers and floats, in turn."""
     policies, fetch_policies = SCHEMES[scheme]
     config = replace(
-        PAPER, coordination=scheme, policies=policies[:3], fetch_policies=fetch_policies[:1], **CACHES[caches]
+        PAPER, coordination=scheme, policies=policies[:3], fetch_policies=fetch_policies[:1], **PAPER_CACHES[caches]
     )
     jobs = []
     for number, (name, (memory, latency, seed)) in enumerate(itertools.product(MAIN_KERNELS, MEMORIES)):

@@ -35,20 +35,24 @@ def random_line(rng: random.Random, config: SmConfig) -> int:
 
 
 class StoreModel:
-    """Drives the store for one cycle at a time and knows what its outputs must be."""
+    """Drives the store for one cycle at a time and knows what its outputs must be.
+
+    A fetch of cycle t is looked up in t+1, as the register before the store has it.
+    """
 
     def __init__(self, dut: ICacheStore, config: SmConfig, what: str) -> None:
         self.dut, self.what = dut, what
         self.cache = ReferenceCache(config)
         self.cycle = 0
+        self.requested: int | None = None
         self.found: dict[int, tuple[int, Line] | None] = {}
         self.pcs: dict[int, int] = {}
         self.seen: Counter[str] = Counter()
 
     async def step(self, ctx, *, pc: int | None = None, refill: Line | None = None, invalidate: bool = False) -> None:
         dut, cycle = self.dut, self.cycle
-        ctx.set(dut.lookup_valid, pc is not None)
-        ctx.set(dut.lookup_pc, 0 if pc is None else pc)
+        ctx.set(dut.lookup_valid, self.requested is not None)
+        ctx.set(dut.lookup_pc, [self.requested or 0] * 2)
         ctx.set(dut.refill_valid, refill is not None)
         if refill is not None:
             ctx.set(dut.refill_line, refill.number)
@@ -58,7 +62,7 @@ class StoreModel:
         self._check(ctx)
         self._follow(pc, refill, invalidate)
         await ctx.tick()
-        self.cycle = cycle + 1
+        self.cycle, self.requested = cycle + 1, pc
 
     def _check(self, ctx) -> None:
         looked_up = self.cycle - 1

@@ -22,12 +22,16 @@ def label(config: SmConfig) -> str:
 
 
 class StoreModel:
-    """Drives the store for one cycle at a time and knows what its outputs must be."""
+    """Drives the store for one cycle at a time and knows what its outputs must be.
+
+    A fetch of cycle t is looked up in t+1, as the register before the store has it.
+    """
 
     def __init__(self, dut: LineStore, what: str) -> None:
         self.dut, self.what = dut, what
         self.lines = ReferenceLines()
         self.cycle = 0
+        self.requested: tuple[int, int] | None = None
         self.lookups: dict[int, tuple[int, Line | None]] = {}   # cycle: pc, line that it finds
         self.seen: Counter[str] = Counter()
 
@@ -35,9 +39,10 @@ class StoreModel:
                    invalidate: bool = False) -> None:
         """``lookup``: warp and pc; ``refill``: warp and line."""
         dut = self.dut
-        ctx.set(dut.lookup_valid, lookup is not None)
-        ctx.set(dut.lookup_warp, lookup[0] if lookup else 0)
-        ctx.set(dut.lookup_pc, lookup[1] if lookup else 0)
+        warp, pc = self.requested or (0, 0)
+        ctx.set(dut.lookup_valid, self.requested is not None)
+        ctx.set(dut.lookup_warp, warp)
+        ctx.set(dut.lookup_pc, [pc] * 2)
         ctx.set(dut.refill_valid, refill is not None)
         if refill is not None:
             ctx.set(dut.refill_warp, refill[0])
@@ -48,7 +53,7 @@ class StoreModel:
         self._check(ctx)
         self._follow(lookup, refill, invalidate)
         await ctx.tick()
-        self.cycle += 1
+        self.cycle, self.requested = self.cycle + 1, lookup
 
     def _check(self, ctx) -> None:
         what = f"{self.what}, cycle {self.cycle}"

@@ -85,7 +85,8 @@ def test_random(warps):
             assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
             assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
             if events.selected:
-                assert ctx.get(dut.fetch_pc) == nexts[events.selected[0]], what
+                pc = dut.fetch_pc_if_missed if events.lookup_missed else dut.fetch_pc_if_hit
+                assert ctx.get(pc) == nexts[events.selected[0]], what
             await ctx.tick()
 
             unresolved -= {events.resolving, *bit_list(events.release)}
