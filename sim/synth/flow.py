@@ -27,7 +27,7 @@ from hdl.lib.collector import collector_paused
 from ..build import Progress, cache_folder, locked
 from . import report
 from .units import make_unit
-from .wrapper import INNER, Registered
+from .wrapper import INNER, RAMS, Registered
 
 __all__ = ["Options", "SynthesisError", "netlist", "place_and_route", "synthesize"]
 
@@ -36,10 +36,13 @@ _YOSYS_SCRIPT = (
     "read_rtlil top.il; hierarchy -check -top top; "
     # The unit keeps its edge, so that its area can be told from the wrapper's; within it everything is flattened.
     f"setattr -mod -set keep_hierarchy 1 {_TOP}.{INNER}; "
-    # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2. With
-    # so short wires the paths out of a block RAM (5.7 ns) look critical and all others are made deeper to save area.
+    # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2. It
+    # makes every path as deep as the longest one allows, to save area, and takes that out of a block RAM (5.7 ns) for
+    # the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does not see.
     # Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to route.
-    f"synth_ecp5 -top {_TOP} -nowidelut -run begin:map_luts; abc9 -maxlut 4 -W 1000; clean; "
+    f"synth_ecp5 -top {_TOP} -nowidelut -run begin:map_luts; "
+    f"cd {_TOP}.{INNER}; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
+    f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
     f"synth_ecp5 -top {_TOP} -nowidelut -run map_cells: -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .wrapper import CORE, INNER
+from .wrapper import CORE, INNER, RAMS
 
 __all__ = ["PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
 
@@ -58,7 +58,7 @@ class SynthResult:
 def signal_name(net: str) -> str:
     """The Amaranth name, with its hierarchy, of a net of the netlist: of the nearest signal where yosys made it up."""
     name = _BIT.sub("", _MADE_UP.sub("", _CLASH.sub("", net)))
-    return name.removeprefix(f"{INNER}.").removeprefix(f"{CORE}.") or net
+    return name.removeprefix(f"{INNER}.").removeprefix(f"{RAMS}.").removeprefix(f"{CORE}.") or net
 
 
 def area(statistics: dict[str, Any]) -> dict[str, int]:

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterator
 from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value
 from amaranth.lib import wiring
 
-__all__ = ["CORE", "INNER", "Registered"]
+__all__ = ["CORE", "INNER", "RAMS", "Registered"]
 
 #: The submodule whose edge synthesis keeps, and the unit in it: ports that nothing reads do not cross that edge.
 INNER = "unit"
 CORE = "core"
+#: The module of the unit's block RAMs, while the rest is mapped.
+RAMS = "rams"
 #: Bits that one level of the output tree folds into one: a LUT4 and its flip-flop.
 _FOLD = 4
 

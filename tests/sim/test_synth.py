@@ -121,6 +121,12 @@ def test_every_unit_elaborates(name):
     assert "scan_out" in text
 
 
+@pytest.mark.parametrize("name", UNITS)
+def test_what_nothing_reads_is_an_output_of_the_unit(name):
+    outputs = {port for port, member in make_unit(name, CONFIG)[0].signature.members.items() if member.flow is Out}
+    assert UNITS[name].unread <= outputs
+
+
 @pytest.mark.parametrize("mode", ["baseline", "vortex"])
 def test_the_front_end_is_that_of_the_scheme(mode):
     config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
@@ -164,6 +170,7 @@ def test_an_unknown_unit_is_a_key_error():
         ("unit.core.frontend.fetch$116.store.valid_0_TRELLIS_FF_Q_10_DI", "frontend.fetch.store.valid_0"),
         ("unit.core.frontend.fetch$116.store.orders[1]_TRELLIS_FF_Q_5", "frontend.fetch.store.orders"),
         ("unit.core.scheduler.state$3", "scheduler.state"),
+        ("unit.rams.core.store.lines.0.6", "store.lines.0.6"),
     ],
 )
 def test_signal_names(net, name):
