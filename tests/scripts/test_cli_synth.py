@@ -33,11 +33,12 @@ def test_the_json_has_the_fields_of_the_design(metronome, calls):
 
 
 def test_the_build_has_one_policy_and_no_probe(metronome, calls):
-    assert metronome("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--seed", 7).status == 0
+    assert metronome("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--seed", 7,
+                     "--minutes", 2).status == 0
     ((unit, config, options),) = calls
     assert (unit, config.policies) == ("alu", ("lrr",))
     assert (config.probe, config.assertions, config.oracles) == (False, False, False)
-    assert (config.warps, options.seed) == (2, 7)
+    assert (config.warps, options.seed, options.minutes) == (2, 7, 2)
 
 
 def test_the_table_goes_to_standard_output_unless_the_json_does(metronome, calls, tmp_path):
@@ -83,6 +84,7 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--unit", "alu", "--warps", "0"), "warps"),
         (("--unit", "alu", "--freq", "0"), "--freq"),
         (("--unit", "alu", "--freq", "nan"), "--freq"),
+        (("--unit", "alu", "--minutes", "0"), "--minutes"),
         (("--unit", "alu", "--seed", "0"), "--seed"),
         (("--unit", "alu", "--seed", str(2**31)), "--seed"),
         (("--unit", "alu", "--json", "missing/a"), "--json"),

@@ -154,6 +154,12 @@ def test_a_broken_netlist_is_one_clear_error(tmp_path, cache):
     assert not list(cache.glob("tmp-*"))
 
 
+def test_routing_that_does_not_end_is_ended(cache):
+    with pytest.raises(SynthesisError, match=r"nextpnr-ecp5 has not ended after 0\.0001 minutes: .* another --seed"):
+        synthesize("scheduler", CONFIG, Options(seed=3, minutes=1e-4))
+    assert not list(cache.glob("tmp-*"))
+
+
 def test_an_unknown_unit_is_a_key_error():
     with pytest.raises(KeyError):
         synthesize("nothing", CONFIG)
