@@ -33,10 +33,11 @@ class Broken:
     prediction: str = "not_taken"
     scheme: str = "swas"
     icache: bool = True
+    policy: str = "lrr"
 
     def case(self) -> Case:
         """The smallest configuration: two warps."""
-        return Case(self.property, self.scheme, prediction=self.prediction, warps=2, icache=self.icache)
+        return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache)
 
 
 _SWAS = "hdl.frontend.swas:SwasCoordination.elaborate"
@@ -51,6 +52,8 @@ BROKEN = (
     Broken("the fetch waits while NOPs are popped", "P1", _SWAS,
            "connect_fetch(m, self, scheduler)",
            "connect_fetch(m, self, scheduler); m.d.comb += self.fetch.eq(scheduler.select & ~self.nop)"),
+    Broken("a lookup that missed is followed by the pc of the warp selected had it hit", "P1", f"{_FETCH}._looked_up",
+           'Mux(missed, pcs["missed"], pcs["hit"])', 'pcs["hit"]', policy="gtlrr"),
     Broken("a NOP is popped without a fetch", "P1", f"{_FRONT}._fetch",
            "fetch.request.eq(scheme.fetch_valid)", "fetch.request.eq(scheme.fetch_valid & ~self.select_nop)"),
     Broken("buffers one entry short", "P2", _RING,
@@ -67,8 +70,6 @@ BROKEN = (
            "return pick_after(state.last, inputs.eligible)", "return pick_after(state.last >> 1, inputs.eligible)"),
     Broken("a hit moves the pc on by two instructions", "P4", _WARPS,
            "pc.eq(following)", "pc.eq(following + 1)"),
-    Broken("a lookup that missed is followed by the pc of the warp selected had it hit", "P4", f"{_FETCH}._looked_up",
-           'Mux(missed, pcs["missed"], pcs["hit"])', 'pcs["hit"]'),
     Broken("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
            "stage.squashed | squashed | missed", "stage.squashed | (squashed if number == 0 else 0) | missed"),
     Broken("a fetch that missed becomes no NOP", "P5", f"{_FETCH}._stages",

@@ -15,6 +15,8 @@ __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases", "schemes_of"]
 
 #: Of what does not depend on the policy, and the sizes, unless others are asked for.
 USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
+#: A policy whose pick depends on whether the lookup hits: lrr picks no warp twice running unless it is the only one.
+GREEDY_POLICY = "gtlrr"
 _PREDICTIONS = tuple(its.value for its in Prediction)
 
 
@@ -29,9 +31,11 @@ def schemes_of(name: str) -> tuple[str, ...]:
 def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
     if name == "P6":
         return [policy for policy in asked or ("lrr",) if policy == "lrr"]
-    if asked is None:
-        return tuple(POLICIES) if (name, scheme) == ("P3", Coordination.SWAS) else (USUAL_POLICY,)
-    return asked
+    if asked is not None:
+        return asked
+    if name == "P1":
+        return (USUAL_POLICY, GREEDY_POLICY)
+    return tuple(POLICIES) if (name, scheme) == ("P3", Coordination.SWAS) else (USUAL_POLICY,)
 
 
 def cases(
@@ -41,7 +45,8 @@ def cases(
 ) -> list[Case]:
     """Every combination that is meant of what is asked for; by default all properties at the usual sizes.
 
-    P3 is proved of every policy (of ``swas``), P6 is a property of ``lrr``; the others do not depend on the policy.
+    P3 is proved of every policy (of ``swas``), P6 is a property of ``lrr``; the others do not depend on the policy, but
+    P1 is also proved of one whose pick depends on the lookup.
     """
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
@@ -62,6 +67,7 @@ def quick_cases() -> list[Case]:
     return [
         *cases(policies=[USUAL_POLICY], warps=[2]),
         *cases(["P3"], swas, [name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),
+        *cases(["P1"], swas, [GREEDY_POLICY], warps=[2]),
         *cases(others, swas, predictions=["btfn"], warps=[4]),
         *cases(["P3"], swas, [USUAL_POLICY], predictions=["btfn"], warps=[4]),
         # Without an I-cache the miss unit differs, which is what P7 is about.

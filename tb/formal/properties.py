@@ -36,6 +36,9 @@ def together(model: Model) -> None:
                 ~popped | (fetch.request_slot == model.head()) & (buffers.pop_slot == model.head()))
     model.claim("the fetch is made at the warp's pc",
                 ~popped | (pc == model.mine_of(model.fetch_pcs())))
+    made, made_at = model.register(1, "expect_made"), model.register(32, "expect_made_at")
+    model.m.d.sync += [made.eq(popped), made_at.eq(pc)]
+    model.claim("and looked up there in the next cycle", ~made | (model.stages()[0].pc == made_at))
 
 
 def never_dry(model: Model) -> None:
