@@ -27,10 +27,13 @@ MEMORIES = [("fixed", 20, 1), ("dram", 1, 1), ("random", 60, 2), ("tdm", 1, 1)]
 CACHES = {"cached": {}, "no data cache": {"dcache_bytes": 0}}
 NAMES = [kernel.name for kernel in kernels()]
 
-#: What `make test` runs: on TINY each scheme with and without caches; of BASE two builds. The rest, and MID, are long.
-QUICK_CACHES = {Prediction.NOT_TAKEN: "cached", Prediction.BTFN: "no data cache"}
-QUICK_BASE = {
-    (Coordination.VORTEX, Prediction.NOT_TAKEN, "cached"), (Coordination.BASELINE, Prediction.BTFN, "cached"),
+#: What `make test` runs: a build costs it half a minute of a core. All others, and MID, are long.
+QUICK = {
+    ("TINY", Coordination.SWAS, Prediction.NOT_TAKEN, "cached"),
+    ("TINY", Coordination.SWAS, Prediction.BTFN, "no data cache"),
+    ("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN, "cached"),
+    ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN, "cached"),
+    ("BASE", Coordination.BASELINE, Prediction.BTFN, "cached"),
 }
 
 
@@ -42,11 +45,7 @@ def group_of(preset, scheme, prediction, caches="cached"):
 def builds():
     """One parameter a build."""
     for build in itertools.product(SIZES, SCHEMES, Prediction, CACHES):
-        preset, scheme, prediction, caches = build
-        quick = QUICK_CACHES[prediction] == caches if preset == "TINY" else (
-            preset == "BASE" and (scheme, prediction, caches) in QUICK_BASE
-        )
-        marks = [pytest.mark.xdist_group(group_of(*build)), *([] if quick else [pytest.mark.long])]
+        marks = [pytest.mark.xdist_group(group_of(*build)), *([] if build in QUICK else [pytest.mark.long])]
         yield pytest.param(*build, marks=marks)
 
 

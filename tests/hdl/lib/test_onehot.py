@@ -16,7 +16,7 @@ def values(width: int, rng: random.Random) -> list[int]:
                                                        for _ in range(150)] + [0, 1, 1 << (width - 1)]
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 17, 32, 64])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 17, 32, 33])
 def test_lowest_and_highest(width):
     m = Module()
     vector, low, high, upwards = Signal(width), Signal(width + 2), Signal(width + 2), Signal(width + 2)
