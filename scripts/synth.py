@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["synth"]
 
+_MAX_FREQ, _MAX_MINUTES = 10_000, 10_000
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
 
@@ -47,10 +47,9 @@ def synth(
     from sim.synth import UNITS, Options, SynthesisError, synthesize
 
     choose("--unit", unit, UNITS)
-    if not (math.isfinite(freq) and freq > 0):
-        raise UsageError(f"--freq must be a finite number above 0, not {freq:g}")
-    if not (math.isfinite(minutes) and minutes > 0):
-        raise UsageError(f"--minutes must be a finite number above 0, not {minutes:g}")
+    for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
+        if not 0 < value <= most:
+            raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
     within("--seed", seed, 1, _MAX_SEED)
     scheme = check_scheme(mode, fetch, policy, prediction, option="--policy")
     config = _one_policy(configure(preset, warps, threads), scheme)

@@ -11,11 +11,11 @@ __all__ = ["FaultLatch", "Sticky"]
 
 
 class FaultLatch(wiring.Component):
-    """Keeps the first fault until reset, the oldest of its warp.
+    """Keeps the first fault until reset; one of stage X gives way to an older one of its warp.
 
     A load or store tells its fault later than the instructions behind it: after a fault in stage X, one that the LSU
     tells of the same warp is older (what was behind the first fault is cancelled) and takes its place. Of two in one
-    cycle the LSU's counts, for the same reason.
+    cycle the LSU's counts, for the same reason. Of two that the LSU tells the first counts, which may be the younger.
     """
 
     def __init__(self, config: SmConfig) -> None:

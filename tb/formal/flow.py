@@ -85,7 +85,7 @@ class Proof:
     """The outcome. ``depth``: of the induction; ``seconds``: elaboration, synthesis and solver, when they ran.
 
     ``result``: "pass" (proved, unbounded), "fail" (there is a counterexample from reset) or "unknown" (the induction
-    step fails, and :data:`SEARCH` cycles from reset show no violation).
+    step fails, and a search of :data:`SEARCH` cycles from reset, or :data:`SEARCH_SECONDS`, shows no violation).
     """
 
     case: Case
