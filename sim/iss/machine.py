@@ -68,6 +68,13 @@ class Iss(State):
             commit.store = _store_record(view, mask, *instruction.store)
         return commit
 
+    def skip(self, warp: int) -> None:
+        """Pass over the next instruction of ``warp``, one that has faulted: its pc moves on by 4, nothing else changes.
+
+        For what an SM whose faults are not precise issues behind a load or store that faults.
+        """
+        self.pc[warp] = self.pc[warp] + 4 & 0xFFFF_FFFF
+
     def poke(self, warp: int, rd: int, mask: int, values: np.ndarray) -> None:
         """Write ``values`` (threads,) to the lanes in ``mask`` of register ``rd``; writes to x0 are dropped."""
         if rd == 0:

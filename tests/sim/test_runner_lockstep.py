@@ -31,7 +31,8 @@ def loaded(program):
 def machine_run(program, cycles=100_000):
     """What a correct SM would record of ``program``: (records, its memory), one instruction every fourth cycle.
 
-    Results come two cycles after their issue, loads lane by lane. ``cycles`` is the counter's value.
+    Results come two cycles after their issue, loads lane by lane. ``cycles`` is the counter's value. A fault stops
+    nothing, as where memory takes its time to answer.
     """
     memory = loaded(program)
     iss = Iss(TINY, memory)
@@ -46,7 +47,8 @@ def machine_run(program, cycles=100_000):
         for name, value in (("valid", 1), ("pc", commit.pc), ("instruction", commit.instr), ("mask", commit.mask)):
             issue[name][cycle] = value
         if commit.fault is not None:
-            break
+            iss.skip(0)
+            continue
         if commit.volatile:
             commit.values = np.full(2, cycles, np.uint32)
             iss.poke(0, commit.rd, commit.mask, commit.values)
@@ -203,6 +205,43 @@ def test_other_fault(fault):
     records, memory = machine_run(FAULTY)
     with pytest.raises(Mismatch, match="the end: expected Fault"):
         check(records, memory, FAULTY, fault, ended=fault is None)
+
+
+LATE = [asm.addi(A0, 0, 2), asm.lw(A1, 0, A0), asm.addi(A2, 0, 4), asm.sw(A2, 0, A2), asm.ebreak(), asm.lw(A3, 0, A0)]
+STORE_FAULT = Fault(FaultCause.STORE_ACCESS, 0, START + 12, 4)
+
+
+@pytest.mark.parametrize("fault", [FAULT, STORE_FAULT], ids=str)
+def test_either_of_two_late_faults(fault):
+    records, memory = machine_run(LATE)
+    check(records, memory, LATE, fault, ended=False)
+
+
+@pytest.mark.parametrize("fault", [
+    Fault(FaultCause.STORE_ACCESS, 0, START + 12, 8), Fault(FaultCause.BREAKPOINT, 0, START + 16, 0),
+    Fault(FaultCause.LOAD_MISALIGNED, 0, START + 20, 2),
+], ids=str)
+def test_no_other_than_the_late_ones(fault):
+    """Not one with another address, not a precise one behind them, nor anything behind that."""
+    records, memory = machine_run(LATE)
+    with pytest.raises(Mismatch, match=r"the end: expected Fault\(.*LOAD_MISALIGNED.*STORE_ACCESS") as caught:
+        check(records, memory, LATE, fault, ended=False)
+    assert "BREAKPOINT" not in str(caught.value).splitlines()[0].split("got")[0]
+
+
+def test_a_late_fault_that_was_not_issued():
+    """The SM stopped before it issued the store: then it cannot report its fault."""
+    records, memory = machine_run(LATE)
+    with pytest.raises(Mismatch, match="the end: expected Fault"):
+        check(records[: index_of(records, "issue", 3)], memory, LATE, STORE_FAULT, ended=False)
+
+
+def test_nothing_behind_a_precise_fault():
+    program = [asm.ebreak(), asm.lw(A1, 2, 0)]
+    records, memory = machine_run(program)
+    check(records, memory, program, Fault(FaultCause.BREAKPOINT, 0, START, 0), ended=False)
+    with pytest.raises(Mismatch, match="the end: expected Fault"):
+        check(records, memory, program, Fault(FaultCause.LOAD_MISALIGNED, 0, START + 4, 2), ended=False)
 
 
 def test_fault_where_the_model_has_none():
