@@ -178,7 +178,7 @@ def test_faults_name_the_programs_address(config):
 @pytest.mark.xdist_group("PAPER")
 def test_what_interleaving_is_worth():
     """vecadd of 1024 elements on PAPER whose threads live on their stacks: at least 5 times fewer cycles."""
-    for found in measure(("array and indices on the stack",), ("fixed",)):
+    for found in measure(("registers saved, array and indices",), ("fixed",)):
         print(f"{found.program}, {found.memory}: region {found.interleaved[0]} of {found.plain[0]} cycles, "
               f"run {found.interleaved[1]} of {found.plain[1]}")
         assert min(found.ratios) >= 5, f"{found}: {found.ratios}"

@@ -1,7 +1,8 @@
 /* vecadd whose threads live on their stacks: c[i] = a[i] + b[i] by way of a local array.
  *
  * With CONTEXT a thread's block and thread indices are on its stack too, as Vortex's run time keeps them in the thread's
- * own memory: the spawner writes them, the kernel reads them.
+ * own memory: the spawner writes them, the kernel reads them. With CALLBACK it is called by way of a function that saves
+ * and restores ra and all of s0 to s11 there, as the callback of Vortex's spawner does by the standard ABI.
  */
 #include "metronome.h"
 
@@ -38,7 +39,11 @@ __attribute__((noinline)) static void in_context(const arguments *args, volatile
 }
 #endif
 
+#ifdef CALLBACK
+__attribute__((used)) void thread(const void *block)
+#else
 static void thread(const void *block)
+#endif
 {
 #ifdef CONTEXT
     volatile context own;
@@ -54,11 +59,30 @@ static void thread(const void *block)
 #endif
 }
 
+#ifdef CALLBACK
+__attribute__((naked, noinline)) static void callback(const void *block)
+{
+    __asm__ volatile(
+        "addi sp, sp, -64\n"
+        "sw ra, 60(sp)\n sw s0, 56(sp)\n sw s1, 52(sp)\n sw s2, 48(sp)\n sw s3, 44(sp)\n sw s4, 40(sp)\n"
+        "sw s5, 36(sp)\n sw s6, 32(sp)\n sw s7, 28(sp)\n sw s8, 24(sp)\n sw s9, 20(sp)\n sw s10, 16(sp)\n"
+        "sw s11, 12(sp)\n"
+        "call thread\n"
+        "lw ra, 60(sp)\n lw s0, 56(sp)\n lw s1, 52(sp)\n lw s2, 48(sp)\n lw s3, 44(sp)\n lw s4, 40(sp)\n"
+        "lw s5, 36(sp)\n lw s6, 32(sp)\n lw s7, 28(sp)\n lw s8, 24(sp)\n lw s9, 20(sp)\n lw s10, 16(sp)\n"
+        "lw s11, 12(sp)\n"
+        "addi sp, sp, 64\n"
+        "ret");
+}
+#else
+#define callback thread
+#endif
+
 int main(void)
 {
     const arguments *const args = kernel_arguments();
     region_begin();
-    const int status = spawn_threads(1, &args->n, 0, thread, args);
+    const int status = spawn_threads(1, &args->n, 0, callback, args);
     region_end();
     return status;
 }
