@@ -16,10 +16,10 @@ __all__ = ["LockStep", "Mismatch"]
 
 _HISTORY = 10
 _ALL_BITS = 0xFFFF_FFFF
-#: What the LSU tells after the instructions behind have been issued.
-_LATE = frozenset((
-    FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS,
-))
+#: What the LSU tells when memory has answered, in any order, and what it tells as soon as it sees the instruction, in
+#: the order of issue: both after instructions behind have been issued.
+_ANSWERED = frozenset((FaultCause.LOAD_ACCESS, FaultCause.STORE_ACCESS))
+_SEEN = frozenset((FaultCause.LOAD_MISALIGNED, FaultCause.STORE_MISALIGNED))
 
 
 class Mismatch(Exception):
@@ -53,7 +53,7 @@ class LockStep:
         self._writes: dict[tuple[int, int], _Write] = {}
         self._stores: list[deque[Commit]] = [deque() for _ in range(self.config.warps)]
         self._history: list[deque[tuple[int, Commit]]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
-        # What the SM may report, a warp; of several the oldest is first.
+        # What the SM may report, a warp: those whose order is memory's, and the first whose order is that of issue.
         self._faults: dict[int, list[Fault]] = {}
         # Warps behind whose fault the golden model still goes along.
         self._late: set[int] = set()
@@ -89,8 +89,8 @@ class LockStep:
         """Compare the ends; ``memory`` is the SM's, ``ended`` false when the program was cut off.
 
         A program that is cut off has instructions in flight, and a fault stops others where they are: then only the
-        fault itself is compared. Faults of loads and stores are not precise (docs/isa.md): of several of one warp, all
-        issued before the SM stopped, it may report any, for memory answers in an order of its own.
+        fault itself is compared. Faults of loads and stores are not precise (docs/isa.md): of several of one warp that
+        were issued before the SM stopped it may report any that memory refuses, or the misaligned one behind them.
 
         Raises
         ------
@@ -172,13 +172,15 @@ class LockStep:
             self._fault(warp, commit.fault)
 
     def _fault(self, warp: int, fault: Fault) -> None:
-        """Note a fault of the golden model, unless it is a precise one behind another: the SM reports the older."""
-        if fault.cause in _LATE:
-            self._faults.setdefault(warp, []).append(fault)
+        """Note a fault of the golden model that the SM may report before the older ones of the warp."""
+        faults = self._faults.setdefault(warp, [])
+        late = fault.cause in _ANSWERED or fault.cause in _SEEN
+        if not faults or (late and faults[-1].cause in _ANSWERED):
+            faults.append(fault)
+        if late:
             self._late.add(warp)
             self._iss.skip(warp)
         else:
-            self._faults.setdefault(warp, [fault])
             self._late.discard(warp)
 
     def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:

@@ -177,8 +177,13 @@ def test_faults_name_the_programs_address(config):
 @pytest.mark.long
 @pytest.mark.xdist_group("PAPER")
 def test_what_interleaving_is_worth():
-    """vecadd of 1024 elements on PAPER whose threads live on their stacks: at least 5 times fewer cycles."""
-    for found in measure(("registers saved, array and indices",), ("fixed",)):
+    """vecadd of 1024 elements on PAPER whose threads live on their stacks: at least 5 times fewer cycles.
+
+    Of the lighter program in its region alone: a sixth of its run is main on one lane, with or without interleaving.
+    """
+    full, lighter = measure(("registers saved, array and indices", "array and indices"), ("fixed",))
+    for found in (full, lighter):
         print(f"{found.program}, {found.memory}: region {found.interleaved[0]} of {found.plain[0]} cycles, "
               f"run {found.interleaved[1]} of {found.plain[1]}")
-        assert min(found.ratios) >= 5, f"{found}: {found.ratios}"
+    assert min(full.ratios) >= 5, f"{full}: {full.ratios}"
+    assert lighter.ratios[0] >= 5, f"{lighter}: {lighter.ratios}"

@@ -39,11 +39,8 @@ __attribute__((noinline)) static void in_context(const arguments *args, volatile
 }
 #endif
 
-#ifdef CALLBACK
-__attribute__((used)) void thread(const void *block)
-#else
-static void thread(const void *block)
-#endif
+/* Used: of the callback the compiler sees no call. */
+__attribute__((used)) static void thread(const void *block)
 {
 #ifdef CONTEXT
     volatile context own;
