@@ -7,17 +7,22 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 # Test processes at a time.
 JOBS ?= 2
 
+# Which tests: folders or files below tests/, by default all. make check PART=hdl/memory
+PART ?=
+
 VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: help setup run test test-long lint clean distclean preflight
+.PHONY: help setup run check test test-long lint clean distclean preflight
 
 help:
 	@echo "make setup      install everything into $(VENV)"
 	@echo "make run        build the 4x4 SM, run psort on it in lock step with the golden model"
-	@echo "make test       the tests (a quarter of an hour on 2 cores)"
-	@echo "make test-long  the tests and the long ones"
+	@echo "make check      the quick tests: run them after every change"
+	@echo "make test       all but the long tests: run them before you share a change"
+	@echo "make test-long  all tests (hours): run them before a release"
+	@echo "                each with PART=hdl/memory: only the tests below tests/hdl/memory; JOBS=4: on 4 cores"
 	@echo "make lint       ruff and mypy"
 	@echo "make clean      remove build products;  make distclean  also $(VENV)"
 
@@ -25,6 +30,9 @@ preflight:
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "metronome: no Python 3.11 or newer found: install the Debian packages python3 and python3-venv," \
 			"or name one: make PYTHON=/path/to/python" >&2; exit 2; fi
+	@if ! command -v "$(PYTHON)" >/dev/null; then \
+		echo "metronome: there is no program $(PYTHON): name a Python of 3.11 or newer: make PYTHON=/path/to/python" >&2; \
+		exit 2; fi
 	@"$(PYTHON)" scripts/preflight.py
 
 setup: preflight $(READY)
@@ -39,13 +47,24 @@ $(READY): pyproject.toml | preflight
 run: setup
 	$(BIN)/metronome run psort --preset BASE --check
 
+# A test's marks decide which of the three run it: tests/conftest.py.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 10 --durations-min 1
+
+check: setup
+	$(PYTEST) -m "not slow and not long" $(PART:%=tests/%)
+
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(PYTEST) -m "not long" $(PART:%=tests/%)
 
 test-long: setup
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "long or not long"
+	$(PYTEST) -m "" $(PART:%=tests/%)
+
+# mypy looks for packages in folders: it does not see how the installation names them.
+NAMES := build/names/metronome
 
 lint: setup
+	@mkdir -p $(NAMES)
+	@for folder in hdl riscv_kernels scripts sim tb; do ln -sfn ../../../$$folder $(NAMES)/$$folder; done
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 

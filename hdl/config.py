@@ -9,7 +9,17 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, fields
 
-__all__ = ["Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
+__all__ = [
+    "LINE_BYTES", "LINE_NUMBER_BITS", "LINE_OFFSET_BITS", "Coordination", "FaultCause", "MemoryMap", "Prediction",
+    "SmConfig",
+]
+
+#: A line: what memory is asked for, and what the caches hold.
+LINE_BYTES = 64
+
+#: Bits of a byte's place in its line, and of a line's number: a byte address is Cat(place, number).
+LINE_OFFSET_BITS = LINE_BYTES.bit_length() - 1
+LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
 
 
 class FaultCause(enum.IntEnum):
@@ -33,9 +43,9 @@ class FaultCause(enum.IntEnum):
 class Coordination(enum.StrEnum):
     """How fetch and issue are coordinated (design.md section 3)."""
 
-    #: One scheduler for fetch and issue; what breaks the flow becomes NOPs (paper 000, section IV).
+    #: One scheduler for fetch and issue; what breaks the flow becomes NOPs (Crouzet 2024, section IV).
     SWAS = "swas"
-    #: Two schedulers; wrong-path instructions are dropped (paper 000, section V-B).
+    #: Two schedulers; wrong-path instructions are dropped (Crouzet 2024, section V-B).
     BASELINE = "baseline"
     #: As baseline, but a warp fetches one instruction at a time and does not go past control flow.
     VORTEX = "vortex"
@@ -44,7 +54,7 @@ class Coordination(enum.StrEnum):
 class Prediction(enum.StrEnum):
     """Static branch prediction of the front end (design.md section 3)."""
 
-    #: Fetch goes on at pc + 4 (the paper).
+    #: Fetch goes on at pc + 4 (Crouzet 2024).
     NOT_TAKEN = "not_taken"
     #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
     BTFN = "btfn"
@@ -54,18 +64,17 @@ class Prediction(enum.StrEnum):
 class MemoryMap:
     """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
 
-    start: int = 0x8000_0000
-    console: int = 0x0000_0040
-    console_bytes: int = 64
-    counter_dump: int = 0x0000_0080
-    exit_code: int = 0x0000_0088
-    user: int = 0x0001_0000
-    local: int = 0xFFFF_0000
-    stack_top: int = 0xFFFF_0000
-    stack_bytes_per_hart: int = 8192
-    #: The first and one past the last byte that answer without an error (page zero below the console does not).
-    first: int = 0x0000_0040
-    end: int = 0xFFFF_0000
+    start: int = 0x8000_0000  # where warp 0 starts, and programs are linked
+    console: int = 0x0000_0040  # a byte stored here is a character
+    console_bytes: int = 64  # one address a lane slot
+    counter_dump: int = 0x0000_0080  # Vortex's runtime writes its counters here
+    exit_code: int = 0x0000_0088  # the word here at the end: 0 is success
+    user: int = 0x0001_0000  # buffers of the host, upwards
+    local: int = 0xFFFF_0000  # the scratchpad, `local_bytes` long
+    stack_top: int = 0xFFFF_0000  # one past the stacks, which lie below it hart by hart
+    stack_bytes_per_hart: int = 8192  # a hart is one lane of one warp
+    first: int = 0x0000_0040  # the first byte that answers without an error
+    end: int = 0xFFFF_0000  # one past the last one that does
 
 
 def _kind_of(kind: type) -> str:
@@ -94,57 +103,57 @@ class SmConfig:
         At construction, naming the field, the allowed values and the value given.
     """
 
-    warps: int = 4
-    threads: int = 4
+    warps: int = 4  # 1 to 64
+    threads: int = 4  # lanes of a warp: a power of two up to 32
     #: Warp policies in this build; in ``baseline`` and ``vortex`` those of issue. With more than one, the ``policy``
     #: strap selects by position.
     policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
     #: Policies of the fetch scheduler of ``baseline`` and ``vortex`` (strap ``fetch_policy``); ``swas`` has none.
     fetch_policies: tuple[str, ...] = ()
-    coordination: Coordination = Coordination.SWAS
-    prediction: Prediction = Prediction.NOT_TAKEN
+    coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
+    prediction: Prediction = Prediction.NOT_TAKEN  # where fetch goes on behind a branch
 
     # Front end (design.md section 3).
-    fetch_latency: int = 3
+    fetch_latency: int = 3  # cycles from a request to the instruction word, if it hits; only 3 is built
     #: 0 bytes: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
     icache_bytes: int = 16 * 1024
-    icache_ways: int = 4
+    icache_ways: int = 4  # a power of two
     #: Lines that the I-cache may have requested and not received; without one each warp has a request of its own.
     icache_mshrs: int = 4
 
     # Latency of each unit in cycles (design.md section 4).
-    latency_alu: int = 1
-    latency_mul: int = 4
-    latency_div: int = 34
-    latency_csr: int = 1
-    latency_simt: int = 1
-    latency_fma: int = 4
-    latency_fcvt: int = 5
-    latency_fdiv: int = 16
-    latency_fmisc: int = 2
+    latency_alu: int = 1  # integer arithmetic, branches and jumps; only 1 is built
+    latency_mul: int = 4  # multiplications
+    latency_div: int = 34  # divisions; not pipelined
+    latency_csr: int = 1  # CSR accesses; only 1 is built
+    latency_simt: int = 1  # tmc, split, join, ...; only 1 is built
+    latency_fma: int = 4  # floating-point additions and multiplications, fused or not
+    latency_fcvt: int = 5  # conversions
+    latency_fdiv: int = 16  # floating-point divisions and square roots; not pipelined
+    latency_fmisc: int = 2  # moves, signs, comparisons, minimum and maximum, classes
 
     # Memory.
-    line_bytes: int = 64
-    local_bytes: int = 16 * 1024
+    line_bytes: int = LINE_BYTES  # only this size is built
+    local_bytes: int = 16 * 1024  # the scratchpad: a power of two
     #: Data cache: write-through, no allocation on write. 0 bytes: none, every line of a load is a request of its own.
     dcache_bytes: int = 16 * 1024
-    dcache_ways: int = 4
+    dcache_ways: int = 4  # a power of two
     #: Lines that the data cache may have requested and not received; loads of one line share one.
     dcache_mshrs: int = 16
     #: Lines with stores that memory has not completed.
     store_buffer: int = 32
-    #: Parts of loads (an instruction's lanes in one line) that may wait for memory.
-    lsu_tags: int = 16
-    memory_map: MemoryMap = MemoryMap()
+    #: Parts of loads (a part: the lanes of one load in one line) that may wait for memory.
+    load_parts: int = 16
+    memory_map: MemoryMap = MemoryMap()  # the addresses that software relies on
     #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
     interleave_stacks: bool = True
 
-    core_id: int = 0
-    cores: int = 1
+    core_id: int = 0  # for the CSRs that number harts
+    cores: int = 1  # for the CSR that tells their number
 
     #: Report a branch whose active lanes disagree as a fault (isa.md, "Branches and jumps").
     check_divergent_branch: bool = True
-    #: The two oracle schedulers (paper 000, section VI-A4); without them their counters stay 0.
+    #: The two oracle schedulers (Crouzet 2024, section VI-A4); without them their counters stay 0.
     oracles: bool = True
     #: The probe port; without it the SM has only its memory port, straps, busy and fault.
     probe: bool = True
@@ -170,7 +179,7 @@ class SmConfig:
             "fetch_policies", "free of repeats", self.fetch_policies,
         )
         _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
-        _require(self.line_bytes == 64, "line_bytes", "64", self.line_bytes)
+        _require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
         _require(
             self.icache_bytes == 0
@@ -191,8 +200,8 @@ class SmConfig:
         _require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
         _require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
         _require(
-            _is_power_of_two(self.lsu_tags) and 2 <= self.lsu_tags <= 64,
-            "lsu_tags", "a power of two between 2 and 64", self.lsu_tags,
+            _is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
+            "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
         _require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
         _require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
@@ -241,18 +250,13 @@ class SmConfig:
 
     @property
     def buffer_depth(self) -> int:
-        """Instruction-buffer slots per warp: d = t_F + 1 (paper 000, section IV-B1)."""
+        """Instruction-buffer slots per warp: d = t_F + 1 (Crouzet 2024, section IV-B1)."""
         return self.fetch_latency + 1
 
     @property
     def warp_bits(self) -> int:
         """Bits of a warp number; at least 1, so that a one-warp SM keeps the same layouts."""
         return max(1, (self.warps - 1).bit_length())
-
-    @property
-    def lane_bits(self) -> int:
-        """Bits of a lane number; at least 1."""
-        return max(1, (self.threads - 1).bit_length())
 
     @property
     def barriers(self) -> int:
@@ -289,7 +293,12 @@ class SmConfig:
     @property
     def line_requests(self) -> int:
         """Lines that loads may have requested and not received: without a data cache, one for each waiting part."""
-        return self.dcache_mshrs if self.dcache_bytes else self.lsu_tags
+        return self.dcache_mshrs if self.dcache_bytes else self.load_parts
+
+    @property
+    def icache_tag_bits(self) -> int:
+        """Bits of the I-cache's own tag, the number of its MSHR; at least 1."""
+        return max(1, (self.fetch_requests - 1).bit_length())
 
     @property
     def lsu_tag_bits(self) -> int:
@@ -299,7 +308,7 @@ class SmConfig:
     @property
     def mem_tag_bits(self) -> int:
         """Bits of a memory-port tag: one for the source (0 I-cache, 1 LSU) above the source's own tag."""
-        return 1 + max((self.fetch_requests - 1).bit_length(), self.lsu_tag_bits)
+        return 1 + max(self.icache_tag_bits, self.lsu_tag_bits)
 
     @property
     def words_per_line(self) -> int:

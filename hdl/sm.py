@@ -7,58 +7,61 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from .config import SmConfig
 from .execute.compute import ComputeUnits
 from .execute.control import ControlUnit
+from .execute.faults import FaultLatch
 from .frontend.frontend import FrontEnd
 from .isa.ops import Unit
 from .issue.issue import IssueStage
+from .layouts.counters import counters_layout
 from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
-from .layouts.probe import ASSERTIONS, counters_layout, passed_over_layout, probe_layout
+from .layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
+from .lib.component import Component
 from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
-from .observe.environment import EnvironmentWatch
 from .observe.observer import Observer
-from .observe.watch import FaultLatch
 
 __all__ = ["Sm"]
 
 
-class Sm(wiring.Component):
+class Sm(Component):
     """One SIMT streaming multiprocessor (design.md).
 
-    ``start`` for one cycle after reset launches the program at ``start_pc`` with ``arg`` in mscratch. ``busy`` is 1
-    from the next cycle until no warp is active, or a fault has stopped the SM, and nothing is in flight.
-    ``fault_valid`` stays until reset. ``policy`` selects among ``config.policies`` by position, ``fetch_policy`` among
-    ``config.fetch_policies``; each exists only when there are several and must not change while ``busy``. ``mem``:
-    requests out, responses in any order; see :mod:`hdl.layouts.memory`. ``assertions``: sticky, one bit for each of
-    :data:`hdl.layouts.probe.ASSERTIONS`; ``hang_pc`` and ``passed_over``: the pc that each warp issued last,
-    and whether it is starved. ``probe``, ``assertions`` and these two are there only where the config asks for them.
+    A program starts with ``start``, for one cycle after reset. One instruction issues a cycle at most. What may never
+    happen is in ``assertions``.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
         members = {
-            "start": In(1),
-            "start_pc": In(32),
-            "arg": In(32),
+            "start": In(1),  # launch, one cycle: warp 0 starts
+            "start_pc": In(32),  # with ``start``: where
+            "arg": In(32),  # with ``start``: what mscratch holds
+            #: Lines: requests out, responses in any order (:mod:`hdl.layouts.memory`).
             "mem": Out(wiring.Signature({
+                #: What memory is asked for.
                 "req": Out(stream.Signature(memory_request_layout(config))),
+                #: Its answers.
                 "resp": In(stream.Signature(memory_response_layout(config))),
             })),
+            #: From the cycle after ``start`` until no warp is active, or a fault has stopped the SM, and nothing is in
+            #: flight.
             "busy": Out(1),
-            "fault_valid": Out(1),
-            "fault": Out(fault_layout(config)),
-            "counters": Out(counters_layout()),
+            "fault_valid": Out(1),  # a fault has stopped the SM, until reset
+            "fault": Out(fault_layout(config)),  # which
+            "counters": Out(counters_layout()),  # registers
         }
         if len(config.policies) > 1:
+            #: The issue policy in force, by its place in the configuration; constant while ``busy``.
             members["policy"] = In(range(len(config.policies)))
         if len(config.fetch_policies) > 1:
-            members["fetch_policy"] = In(range(len(config.fetch_policies)))
+            members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the same for the fetch
         if config.assertions:
+            #: Sticky, one bit for each of :data:`hdl.layouts.probe.ASSERTIONS`: may never be 1.
             members["assertions"] = Out(len(ASSERTIONS))
         if config.probe:
-            members["probe"] = Out(probe_layout(config))
-            members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))
-            members["passed_over"] = Out(passed_over_layout(config))
+            members["probe"] = Out(probe_layout(config))  # what happens in this cycle
+            members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))  # the pc that each warp issued last
+            members["passed_over"] = Out(passed_over_layout(config))  # the warps that each scheduler starves
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -170,45 +173,21 @@ class Sm(wiring.Component):
             observer.start.eq(self.start),
             observer.running.eq(self.busy),
             observer.halt.eq(self.fault_valid),
+            observer.front.eq(frontend.event),
+            observer.issue.eq(issue.event),
+            observer.wb.eq(issue.write_event),
+            observer.control.eq(control.event),
+            observer.store.eq(lsu.store_event),
+            observer.lookup.eq(lsu.lookup_event),
+            observer.overflow.eq(lsu.overflow),
             control.counters.eq(observer.counters),
             self.counters.eq(observer.counters),
         ]
-        for source, names in (
-            (frontend, ("eligible", "select", "select_valid", "select_warp", "select_nop", "select_info", "fetch_waits",
-                        "unresolved", "head_nop", "fetch_eligible", "fetch", "fetch_valid", "fetch_warp", "missed",
-                        "miss", "miss_warp", "miss_line", "refill", "woken", "refill_line", "turn", "empty_pop",
-                        "miscounted", "starved")),
-            (issue, ("ready", "reason", "operands", "write_valid", "write", "clash")),
-            (control, ("active", "waiting", "region", "resolution", "activation", "taken", "retired")),
-            (lsu, ("store_event", "lookup_event", "overflow")),
-        ):
-            for name in names:
-                m.d.comb += getattr(observer, name).eq(getattr(source, name))
-        if self.config.oracles:
-            m.d.comb += observer.oracle_select.eq(frontend.oracle_select)
         if self.config.assertions:
-            self._watch(m, observer, frontend, control)
+            m.d.comb += self.assertions.eq(observer.assertions)
         if self.config.probe:
             m.d.comb += [
                 self.probe.eq(observer.probe),
                 self.hang_pc.eq(observer.hang_pc),
                 self.passed_over.eq(observer.passed_over),
             ]
-
-    def _watch(self, m: Module, observer: Observer, frontend: FrontEnd, control: ControlUnit) -> None:
-        """The assertions, those of the front end's surroundings among them."""
-        m.submodules.environment = environment = EnvironmentWatch(self.config)
-        request, response = frontend.mem.request, frontend.mem.response
-        m.d.comb += [
-            environment.active.eq(control.active),
-            environment.unresolved.eq(frontend.unresolved),
-            environment.resolution.eq(control.resolution),
-            environment.release.eq(control.release),
-            environment.activation.eq(control.activation),
-            environment.request.eq(request.valid & request.ready),
-            environment.request_tag.eq(request.payload.tag),
-            environment.answer.eq(response.valid & response.ready),
-            environment.answer_tag.eq(response.payload.tag),
-            observer.environment.eq(environment.broken),
-            self.assertions.eq(observer.assertions),
-        ]

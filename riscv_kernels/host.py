@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 __all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", "compare", "fma32", "random_values",
            "require_size", "value_word"]

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from hdl.config import SmConfig
-from hdl.presets import PAPER
+from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import PAPER
 
 from .errors import UsageError
 from .progress import Report
 
 if TYPE_CHECKING:
-    from sim.kernel import KernelInfo, Launch
-    from sim.runner_types import RunRequest, RunResult
+    from metronome.sim.kernel import KernelInfo, Launch
+    from metronome.sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
 
@@ -55,9 +55,9 @@ class Backend(Protocol):
 @contextmanager
 def _user_errors() -> Iterator[None]:
     """The errors of sim that speak to the user, as UsageError."""
-    from sim.elf import ImageError
-    from sim.kernel import KernelError
-    from sim.toolchain import ToolchainError
+    from metronome.sim.elf import ImageError
+    from metronome.sim.kernel import KernelError
+    from metronome.sim.toolchain import ToolchainError
 
     try:
         yield
@@ -67,7 +67,7 @@ def _user_errors() -> Iterator[None]:
 
 def cache_problem(error: OSError) -> str | None:
     """What to tell the user, if the build cache is what cannot be used; None if ``error`` is about something else."""
-    from sim.build import cache_folder
+    from metronome.sim.cache import cache_folder
 
     if not isinstance(error.filename, str | os.PathLike):
         return None
@@ -83,15 +83,15 @@ class SimBackend:
 
     def kernels(self) -> Sequence[KernelInfo]:
         """See :class:`Backend`."""
-        from sim.kernel import kernels
+        from metronome.sim.kernel import kernels
 
         return kernels()
 
     def prepare(self, name: str, dtype: str, size: int | None, seed: int, config: SmConfig) -> Launch:
         """See :class:`Backend`."""
-        from sim.build import cache_folder
-        from sim.elf import ImageError
-        from sim.kernel import prepare
+        from metronome.sim.cache import cache_folder
+        from metronome.sim.elf import ImageError
+        from metronome.sim.kernel import prepare
 
         try:
             with _user_errors():
@@ -105,22 +105,22 @@ class SimBackend:
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """See :class:`Backend`."""
-        from sim.kernel import prepare_elf
+        from metronome.sim.kernel import prepare_elf
 
         with _user_errors():
             return prepare_elf(path, argument, config=config)
 
     def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """See :class:`Backend`."""
-        from sim.kernel import prepare_binary
+        from metronome.sim.kernel import prepare_binary
 
         with _user_errors():
             return prepare_binary(path, argument, config=config)
 
     def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
         """See :class:`Backend`."""
-        from sim.build import BuildError
-        from sim.runner import run
+        from metronome.sim.build import BuildError
+        from metronome.sim.runner import run
 
         try:
             return run(config, request, progress=progress, on_console=lambda position, line: console(line))
@@ -129,15 +129,15 @@ class SimBackend:
 
     def verilog(self, config: SmConfig) -> str:
         """See :class:`Backend`."""
-        from hdl.verilog import generate
+        from metronome.sim.design import elaborate
 
-        return generate(config)
+        return elaborate(config)
 
     def iss_speed(self) -> float:
         """See :class:`Backend`."""
-        from sim.iss import EndStatus, Iss
-        from sim.kernel import load_into
-        from sim.memory.store import SparseMemory
+        from metronome.sim.iss import EndStatus, Iss
+        from metronome.sim.kernel import load_into
+        from metronome.sim.memory.store import SparseMemory
 
         launch = self.prepare("psort", "int32", 1024, 1, PAPER)
         memory = SparseMemory(PAPER.memory_map)

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hdl.presets import PRESETS
+from metronome.hdl.presets import PRESETS
 
 from .backend import Backend, backend_of
 from .errors import Exit
@@ -55,7 +55,7 @@ def _measure(
     backend: Backend, preset: str, kernel: str, repeat: int, memory: str, latency: int, progress: Report
 ) -> tuple[Outcome, dict[str, Any]]:
     """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
-    from sim.runner_types import RunRequest
+    from metronome.sim.runner_types import RunRequest
 
     config = configure(preset)
     launch = backend.prepare(kernel, "int32", SIZES[kernel][preset], 1, config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -10,11 +11,12 @@ import typer
 
 from .backend import Backend, SimBackend, cache_problem
 from .bench import bench
+from .cache import cache
 from .errors import Exit, UsageError
 from .kernels import kernels
 from .prove import prove
 from .run import run
-from .signals import Terminated, terminable
+from .signals import Received, Terminated, terminable
 from .stdout import BrokenOutput, guard_stdout
 from .sweep import sweep
 from .synth import synth
@@ -35,7 +37,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., int]] = {
     "kernels": kernels, "run": run, "verilog": verilog, "sweep": sweep, "bench": bench, "synth": synth,
-    "prove": prove,
+    "prove": prove, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name)(_function)
@@ -95,25 +97,44 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     if name in LATER:
         _complain(f"{name} is not in this version: there are {', '.join(COMMANDS)}")
         return Exit.USAGE
-    command = typer.main.get_command(app)
+    received = Received()
     try:
-        with guard_stdout(), terminable():
-            status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
+        with terminable() as received:
+            return _run(arguments, name, backend)
     except Terminated:
-        _complain("terminated")
-        return Exit.TERMINATED
+        return _ended_by(signal.SIGTERM)
+    except KeyboardInterrupt:
+        return _ended_by(signal.SIGINT)
+    except Exception as error:
+        if received.number is not None:
+            return _ended_by(received.number)
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        return _unexpected(error)
+
+
+def _run(arguments: list[str], name: str | None, backend: Backend | None) -> int:
+    """The exit status; whatever is no error of the user's is raised."""
+    try:
+        with guard_stdout():
+            command = typer.main.get_command(app)
+            status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
     except BrokenOutput:
         return Exit.BROKEN_PIPE
     except (UsageError, typer.TyperException) as error:
         _complain(_bad_use(error, name))
         return Exit.USAGE
-    except Exception as error:
-        if os.environ.get(TRACEBACK_VARIABLE):
-            raise
-        return _unexpected(error)
     if status == Exit.INTERRUPTED:
-        _complain("interrupted")
+        return _ended_by(signal.SIGINT)
     return int(status or 0)
+
+
+def _ended_by(number: int) -> int:
+    if number == signal.SIGINT:
+        _complain("interrupted")
+        return Exit.INTERRUPTED
+    _complain("terminated")
+    return Exit.TERMINATED
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from hdl.config import MemoryMap
+from metronome.hdl.config import MemoryMap
 
 from .errors import UsageError
 from .outputs import require_writable, write_file

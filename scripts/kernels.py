@@ -14,7 +14,7 @@ from .options import JsonOption, json_target
 from .outputs import write_json
 
 if TYPE_CHECKING:
-    from sim.kernel import KernelInfo
+    from metronome.sim.kernel import KernelInfo
 
 __all__ = ["kernels"]
 

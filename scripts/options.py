@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from hdl.config import SmConfig
-from hdl.presets import PRESETS
+from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import PRESETS
 
 from .errors import UsageError
 from .outputs import STDOUT, require_writable

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hdl.config import Coordination, Prediction
-from hdl.policies import POLICIES
+from metronome.hdl.config import Coordination, Prediction
+from metronome.sim.policies import POLICIES
 
 from .errors import Exit, UsageError
 from .options import JsonOption, choose, json_target, listed
@@ -18,8 +18,8 @@ from .outputs import STDOUT, write_json
 from .progress import show_progress
 
 if TYPE_CHECKING:
-    from tb.formal.flow import Case, Proof
-    from tb.formal.witness import Counterexample
+    from metronome.tb.formal.flow import Case, Proof
+    from metronome.tb.formal.witness import Counterexample
 
 __all__ = ["prove"]
 
@@ -47,8 +47,8 @@ def prove(
     json_file: JsonOption = None,
 ) -> int:
     """Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold."""
-    from tb.formal.flow import ProofError
-    from tb.formal.flow import prove as prove_one
+    from metronome.tb.formal.flow import ProofError
+    from metronome.tb.formal.flow import prove as prove_one
 
     if broken:
         if quick or not icache or any(its is not None for its in (scheme, policy, prediction, warps)):
@@ -76,9 +76,9 @@ def prove(
 
 def _refute(properties: str | None, json_file: str | None) -> int:
     """A row a broken design and its counterexample; passed if there is one for each."""
-    from tb.formal.broken import BROKEN, refute
-    from tb.formal.flow import ProofError
-    from tb.formal.properties import PROPERTIES
+    from metronome.tb.formal.broken import BROKEN, refute
+    from metronome.tb.formal.flow import ProofError
+    from metronome.tb.formal.properties import PROPERTIES
 
     chosen = _chosen("--property", properties, tuple(PROPERTIES))
     todo = [its for its in BROKEN if chosen is None or its.property in chosen]
@@ -110,8 +110,8 @@ def _refute(properties: str | None, json_file: str | None) -> int:
 
 def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
            quick: bool, icache: bool) -> list[Case]:
-    from tb.formal.matrix import cases, quick_cases
-    from tb.formal.properties import PROPERTIES
+    from metronome.tb.formal.matrix import cases, quick_cases
+    from metronome.tb.formal.properties import PROPERTIES
 
     asked = (properties, scheme, policy, prediction, warps)
     if quick:

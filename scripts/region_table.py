@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from hdl.layouts.probe import StallReason
+from metronome.hdl.layouts.counters import StallReason
 
 if TYPE_CHECKING:
-    from sim.statistics import RegionStatistics, WarpCycles
+    from metronome.sim.statistics import RegionStatistics, WarpCycles
 
 __all__ = ["region_rows", "warp_table"]
 

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from hdl.config import Coordination, SmConfig
+from metronome.hdl.config import Coordination, SmConfig
+from metronome.hdl.layouts.counters import COUNTERS
 
 from .errors import Exit
 from .region_table import region_rows, warp_table
 from .run_options import DRAMS
 
 if TYPE_CHECKING:
-    from sim.kernel import Launch
-    from sim.runner_types import RunRequest, RunResult
+    from metronome.sim.kernel import Launch
+    from metronome.sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Outcome", "memory_of", "print_outcome"]
 
@@ -75,15 +76,19 @@ class Outcome:
         """Cycles in which nothing was issued, by reason."""
         return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
 
-    def oracles(self) -> dict[str, int | float | None]:
-        """Cycles in which the oracles picked another warp (docs/policies.md); None in a build without them."""
+    def counted(self) -> dict[str, Any]:
+        """Every counter by its name; None for the oracles' in a build without them (docs/policies.md)."""
+        values = {counter.name: self.counters[counter.name] for counter in COUNTERS}
         if not self.config.oracles:
-            return dict.fromkeys(("discrepancies", "errors", "error_rate"))
-        counters = self.counters
+            values |= {counter.name: None for counter in COUNTERS if counter.oracle}
+        return values | {"cycles": self.cycles, "total_cycles": self.result.total_cycles, "stalls": self.stalls()}
+
+    def rates(self) -> dict[str, float | None]:
+        """Ratios of counters."""
+        counters, cycles = self.counters, self.counters["cycles"]
         return {
-            "discrepancies": counters["discrepancies"],
-            "errors": counters["errors"],
-            "error_rate": _ratio(counters["errors"], counters["cycles"]),
+            "ipc": _ratio(counters["committed_threads"], cycles),
+            "error_rate": _ratio(counters["errors"], cycles) if self.config.oracles else None,
         }
 
     @property
@@ -113,8 +118,7 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         """The fields of design.md section 8, and how the run was asked for."""
-        request, result, counters = self.request, self.result, self.counters
-        cycles = counters["cycles"]
+        request, result = self.request, self.result
         dram = request.memory in DRAMS
         return {
             "kernel": self.launch.name,
@@ -141,19 +145,9 @@ class Outcome:
             "mismatches": result.mismatches,
             "assertions": result.assertions,
             "hang": [str(warp) for warp in result.hang] if result.status == "hang" else None,
-            "cycles": self.cycles,
-            "total_cycles": result.total_cycles,
-            "committed": counters["committed"],
-            "committed_threads": counters["committed_threads"],
-            "ipc": _ratio(counters["committed_threads"], cycles),
-            "nops": counters["nops"],
-            **self.oracles(),
-            "icache_misses": counters["icache_misses"],
+            **self.counted(),
+            **self.rates(),
             "dcache_misses": self.dcache_misses,
-            "taken_branches": counters["taken_branches"],
-            "loads": counters["loads"],
-            "load_wait_cycles": counters["load_wait_cycles"],
-            "stalls": self.stalls(),
             **self.region(),
             "memory_statistics": result.memory_statistics,
             "python_share": result.python_seconds / result.sim_seconds if result.sim_seconds else None,
@@ -185,9 +179,27 @@ def _complaints(outcome: Outcome) -> list[str]:
     return lines
 
 
+def _add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
+    """Rows of the counters that have a title: those that count cycles as shares, the others below them."""
+    counters, config = outcome.counters, outcome.config
+    titled = [counter for counter in COUNTERS if counter.title is not None]
+    shares = {counter.title: counters[counter.name] for counter in titled if counter.share and not counter.oracle}
+    shares |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
+    if config.oracles and config.coordination is not Coordination.SWAS:
+        shares |= {counter.title: counters[counter.name] for counter in titled if counter.share and counter.oracle}
+    for title, count in shares.items():
+        table.add_row(title, f"{count}  {100 * count / cycles:5.1f} %")
+    table.add_section()
+    for counter in titled:
+        if not counter.share:
+            table.add_row(counter.title, str(counters[counter.name]))
+        if counter.name == "committed_threads":
+            table.add_row("thread-instructions per cycle", f"{counters[counter.name] / cycles:.3f}")
+
+
 def _table(outcome: Outcome) -> Table:
     """The run in numbers."""
-    request, counters, config = outcome.request, outcome.counters, outcome.config
+    request, config = outcome.request, outcome.config
     title = f"{outcome.launch.name} on {outcome.preset} ({config.warps} warps x {config.threads} threads)"
     table = Table("", "", title=title, show_header=False)
     table.columns[1].justify = "right"
@@ -206,17 +218,7 @@ def _table(outcome: Outcome) -> Table:
     if cycles is None:
         table.add_row("cycles", "not measured: the program never opened the region (CSR 0x7C0)")
     else:
-        rows = {"cycles": cycles, "warp-instructions": counters["committed"], "NOPs": counters["nops"]}
-        rows |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
-        if config.oracles and config.coordination is not Coordination.SWAS:
-            rows |= {"discrepancies (osched1)": counters["discrepancies"], "errors (osched2)": counters["errors"]}
-        for name, count in rows.items():
-            table.add_row(name, f"{count}  {100 * count / cycles:5.1f} %")
-        table.add_section()
-        table.add_row("thread-instructions", str(counters["committed_threads"]))
-        table.add_row("thread-instructions per cycle", f"{counters['committed_threads'] / cycles:.3f}")
-        table.add_row("I-cache misses", str(counters["icache_misses"]))
-        table.add_row("taken branches", str(counters["taken_branches"]))
+        _add_counters(table, outcome, cycles)
         if outcome.result.region is not None:
             table.add_section()
             for row in region_rows(outcome.result.region):

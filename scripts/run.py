@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 from .backend import Backend, backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
@@ -41,7 +41,7 @@ from .run_options import (
 from .schemes import check_scheme, coordinate
 
 if TYPE_CHECKING:
-    from sim.kernel import Launch
+    from metronome.sim.kernel import Launch
 
 __all__ = ["run"]
 
@@ -122,7 +122,7 @@ def run(
     launch = _prepare(backend, config, kernel, elf, binary, argument, dtype, size, seed)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
-    from sim.runner_types import RunRequest
+    from metronome.sim.runner_types import RunRequest
 
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles, seed=seed,

@@ -12,7 +12,7 @@ from .errors import UsageError
 from .options import MAX_LATENCY, choose, positive, within
 
 if TYPE_CHECKING:
-    from sim.memory.models import MemoryOptions
+    from metronome.sim.memory.models import MemoryOptions
 
 __all__ = [
     "CheckOption",
@@ -98,8 +98,8 @@ def memory_options(memory: str, timing: str | None = None, clock: str | None = N
     UsageError
         For a value that cannot be, or an option that this model does not have.
     """
-    from sim.memory.dram.timing import TIMINGS
-    from sim.memory.models import MemoryOptions
+    from metronome.sim.memory.dram.timing import TIMINGS
+    from metronome.sim.memory.models import MemoryOptions
 
     values: dict[str, Any] = {}
     for option, text in (("--timing", timing), ("--memory-clock", clock)):

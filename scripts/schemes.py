@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from hdl.config import Coordination, Prediction, SmConfig
-from hdl.policies import POLICIES
+from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.sim.policies import POLICIES
 
 from .errors import UsageError
 from .options import choose

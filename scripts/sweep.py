@@ -98,7 +98,7 @@ def sweep(
     ))
     base = configure(preset, warps, threads)
     target = json_target(json_file)
-    from sim.runner_types import RunRequest
+    from metronome.sim.runner_types import RunRequest
 
     backend = backend_of(ctx)
     outcomes = []

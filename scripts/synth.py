@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 from .errors import Exit, UsageError
 from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target, within
@@ -18,7 +18,7 @@ from .progress import show_progress
 from .schemes import Scheme, check_scheme
 
 if TYPE_CHECKING:
-    from sim.synth import Options, SynthResult
+    from metronome.sim.synth import Options, SynthResult
 
 __all__ = ["synth"]
 
@@ -44,7 +44,7 @@ def synth(
     json_file: JsonOption = None,
 ) -> int:
     """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
-    from sim.synth import UNITS, Options, SynthesisError, synthesize
+    from metronome.sim.synth import UNITS, Options, SynthesisError, synthesize
 
     choose("--unit", unit, UNITS)
     for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):

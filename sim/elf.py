@@ -16,9 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from elftools.elf.elffile import ELFFile
-
-from hdl.config import MemoryMap
+from metronome.hdl.config import MemoryMap
 
 __all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf"]
 
@@ -48,7 +46,6 @@ class Segment:
     address: int
     data: bytes
     size: int
-    writable: bool = True
 
     @property
     def end(self) -> int:
@@ -99,6 +96,8 @@ class ElfImage:
 
 
 def _line_rows(content: bytes) -> Iterator[tuple[int, int, str]]:
+    from elftools.elf.elffile import ELFFile  # here, since few runs ask for a line
+
     elf = ELFFile(io.BytesIO(content))
     if not elf.has_dwarf_info():
         return
@@ -183,7 +182,7 @@ def _check_header(reader: _Reader, header: tuple[Any, ...]) -> None:
 
 def _segments(reader: _Reader, records: list[tuple[Any, ...]], memory_map: MemoryMap) -> tuple[Segment, ...]:
     segments = []
-    for kind, offset, address, _, file_size, memory_size, flags, _ in records:
+    for kind, offset, address, _, file_size, memory_size, _, _ in records:
         if kind != _LOAD or memory_size == 0:
             continue
         if file_size > memory_size:
@@ -191,7 +190,7 @@ def _segments(reader: _Reader, records: list[tuple[Any, ...]], memory_map: Memor
         if offset + file_size > len(reader.content):
             raise reader.fail(f"segment at {address:#010x} lies outside the file; the file is cut off or damaged")
         data = reader.content[offset : offset + file_size]
-        segments.append(Segment(address, data, memory_size, bool(flags & 2)))
+        segments.append(Segment(address, data, memory_size))
     if not segments:
         raise reader.fail("nothing to load; link it with a loadable segment")
     return _checked(reader, segments, memory_map)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from hdl.config import MemoryMap, SmConfig
-from hdl.presets import BASE
-from riscv_kernels.host import KernelError
-from sim.elf import ElfImage, ImageError, load_binary, load_elf
-from sim.memory.store import PAGE_BYTES, SparseMemory
-from sim.toolchain import REPOSITORY, build_elf
+from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.presets import BASE
+from metronome.riscv_kernels.host import KernelError
+from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf
+from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
+from metronome.sim.toolchain import REPOSITORY, build_elf
 
 __all__ = ["KERNELS", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernels", "load_into", "prepare",
            "prepare_binary", "prepare_elf"]
@@ -70,7 +70,7 @@ class Launch:
 def _host(name: str) -> ModuleType:
     if name not in KERNELS:
         raise KernelError(f"kernel must be one of {', '.join(KERNELS)}, not {name!r}")
-    return importlib.import_module(f"riscv_kernels.{name}.host")
+    return importlib.import_module(f"metronome.riscv_kernels.{name}.host")
 
 
 def kernels() -> list[KernelInfo]:

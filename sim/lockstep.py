@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hdl.config import FaultCause, SmConfig
+from metronome.hdl.config import FaultCause, SmConfig
 
 from .iss import Commit, Fault, Iss, IssError
 from .memory.store import SparseMemory
 
-__all__ = ["LockStep", "Mismatch"]
+__all__ = ["CHECKED_PARTS", "LockStep", "Mismatch"]
+
+#: What it reads of the probe.
+CHECKED_PARTS = ("issue", "wb", "store")
 
 _HISTORY = 10
 _ALL_BITS = 0xFFFF_FFFF
@@ -70,7 +73,7 @@ class LockStep:
         Mismatch
             At the first difference.
         """
-        issue, wb, store = records["issue"], records["wb"], records["store"]
+        issue, wb, store = (records[part] for part in CHECKED_PARTS)
         valid = (wb["valid"].tolist(), issue["valid"].tolist(), store["valid"].tolist())
         issues = _rows(issue, ("warp", "pc", "instruction", "mask"))
         writes = _rows(wb["value"], ("warp", "rd", "mask", "last"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.config import Coordination, Prediction, SmConfig
 
 from .policies import POLICIES, PolicyInputs
 from .runner_types import RunResult
@@ -22,6 +22,19 @@ _BRANCHES, _JAL, _SIMT, _FENCE_I = (0x63, 0x67), 0x6F, 0x0B, 0x100F
 _TO_EXECUTE = 2
 #: Before any event: no excuse reaches from here to cycle 0.
 _NEVER = -1_000_000
+
+
+#: What the replay reads of a cycle, by its own names, and where the probe has it.
+_READ: dict[str, tuple[str, ...]] = {
+    **{name: ("front", name) for name in (
+        "select_warp", "select_nop", "fetch_warp", "missed", "miss", "miss_warp", "miss_line", "woken", "refill_line",
+        "turn",
+    )},
+    "select": ("front", "select_valid"), "fetch": ("front", "fetch_valid"), "head_ready": ("issue", "head_ready"),
+    "active": ("control", "active"), "waiting": ("control", "waiting"), "activate": ("control", "activation", "warps"),
+    "resolve": ("control", "resolution", "valid"), "resolve_warp": ("control", "resolution", "warp"),
+    "redirect": ("control", "resolution", "redirect"), "region": ("control", "region"), "halt": ("sm", "halt"),
+}
 
 
 @dataclass(frozen=True)
@@ -174,15 +187,16 @@ class FrontEndReplay:
 
 
 def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
-    """The ``front`` part of each cycle as plain numbers, and ``issued``: the instruction selected in this cycle."""
-    front = events["front"]
-    names = [name for name in front.dtype.names or () if front[name].ndim == 1]
-    issued = np.zeros(len(events), np.uint32)
+    """What :class:`FrontEndReplay` reads of each cycle, and ``issued``: the instruction selected in this cycle."""
+    columns = dict.fromkeys(_READ, events)
+    for name, path in _READ.items():
+        for part in path:
+            columns[name] = columns[name][part]
+    columns["issued"] = np.zeros(len(events), np.uint32)
     issue = events["issue"][_TO_EXECUTE:]
-    issued[: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)
-    columns = [front[name].tolist() for name in names]
-    for *values, instruction in zip(*columns, issued.tolist(), strict=True):
-        yield {**dict(zip(names, values, strict=True)), "issued": instruction}
+    columns["issued"][: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)
+    for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
 def _lanes(config: SmConfig, events: np.ndarray) -> np.ndarray:
@@ -257,7 +271,7 @@ def oracle_differences(config: SmConfig, policy: str, result: RunResult) -> list
     events = result.events
     if events is None or not config.oracles or result.status != "ended":
         raise ValueError("the oracles are recomputed from a traced run that ended, in a build with oracles")
-    front = events["front"]
+    front, regions = events["front"], events["control"]["region"]
     sums = {"discrepancies": 0, "errors": 0}
     try:
         for mine in oracle_picks(config, policy, events):
@@ -266,12 +280,12 @@ def oracle_differences(config: SmConfig, policy: str, result: RunResult) -> list
             if any(mask & mask - 1 for mask in masks):
                 return [f"cycle {mine.cycle}: an oracle picks several warps: {masks}"]
             oracles = [_warp(mask) for mask in masks]
-            selected = int(row["select_warp"]) if row["select"] else None
+            selected = int(row["select_warp"]) if row["select_valid"] else None
             theirs = CyclePicks(mine.cycle, int(row["eligible"]), selected, oracles[0], oracles[1])
             if mine != theirs:
                 return [f"cycle {mine.cycle}: recomputed {mine}, hardware {theirs}"]
-            sums["discrepancies"] += bool(row["region"]) and mine.osched1 != mine.selected
-            sums["errors"] += bool(row["region"]) and mine.osched2 != mine.selected
+            sums["discrepancies"] += bool(regions[mine.cycle]) and mine.osched1 != mine.selected
+            sums["errors"] += bool(regions[mine.cycle]) and mine.osched2 != mine.selected
     except ValueError as error:
         return [str(error)]
     return [

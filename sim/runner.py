@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 from .build import Build, BuildError, Progress, build
 from .kernel import Launch, load_into
@@ -97,6 +97,21 @@ def run(
     return run_many(config, [request], on_console=on_console, progress=progress, verilog=verilog)[0]
 
 
+def _waves_file() -> Path | None:
+    """The file that METRONOME_WAVES asks for, made here: the simulation itself says nothing if it cannot write it."""
+    name = os.environ.get("METRONOME_WAVES")
+    if not name:
+        return None
+    path = Path(name).absolute()
+    try:
+        path.open("ab").close()  # what an earlier run has written stays until the simulation starts
+    except OSError as error:
+        raise BuildError(f"METRONOME_WAVES: cannot write {name}: {error.strerror}: name another file") from None
+    if not path.is_file():
+        raise BuildError(f"METRONOME_WAVES: {name} is no ordinary file: name another one")
+    return path
+
+
 def run_many(
     config: SmConfig, requests: Sequence[RunRequest], *, on_result: ResultCallback | None = None,
     on_console: ConsoleCallback | None = None, progress: Progress | None = None, verilog: str | None = None,
@@ -126,11 +141,11 @@ def run_many(
     ValueError
         For a request that ``config`` cannot run.
     BuildError, SimulationError
-        If the simulation cannot be built, or goes wrong itself.
+        If the simulation cannot be built (or METRONOME_WAVES be written), or goes wrong itself.
     """
     jobs = [_job(config, request) for request in requests]
-    waves = os.environ.get("METRONOME_WAVES")
-    built = build(config, verilog=verilog, waves=bool(waves), progress=progress)
+    waves = _waves_file()
+    built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     if progress is not None:
         progress("simulate")
     results: dict[int, RunResult] = {}
@@ -140,7 +155,7 @@ def run_many(
             ended = 0
             lines: list[str] = []
             batch = [jobs[position] for position in waiting]
-            for kind, index, content in messages(built.executable, batch, Path(waves) if waves else None):
+            for kind, index, content in messages(built.executable, batch, waves):
                 position = waiting[index]
                 if kind == "console":
                     lines.append(content)

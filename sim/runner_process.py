@@ -2,68 +2,69 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
+import importlib.util
 import os
 import pickle
-import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+import sysconfig
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 from .build import BuildError
+from .processes import end_with_parent, own_folder, started
 from .runner_types import Job, SimulationError
 
-__all__ = ["messages"]
+__all__ = ["end_with_parent", "environment", "messages"]
 
-#: linux/prctl.h
-_PR_SET_PDEATHSIG = 1
 _ROOT = Path(__file__).resolve().parent.parent
 
 
-def _environment(folder: Path, results_fd: int) -> dict[str, str]:
-    """What cocotb and tb/kernel_tb.py need, as cocotb's own runner sets it."""
-    import cocotb_tools.config as cocotb_config
+def _libpython() -> str:
+    """The library of this Python: where its own settings have it, else wherever find_libpython finds it (slowly)."""
+    folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
+    if sysconfig.get_config_var("Py_ENABLE_SHARED") and folder and name and (Path(folder) / name).exists():
+        return str(Path(folder) / name)
     import find_libpython
 
-    libpython = find_libpython.find_libpython()
-    if libpython is None:
+    found = find_libpython.find_libpython()
+    if found is None:
         raise SimulationError("no shared libpython found: install the Debian package libpython3-dev")
+    return found
+
+
+def _cocotb_entry() -> str:
+    """Library and function that start cocotb. cocotb_tools.config knows them too, but imports all of cocotb for it."""
+    package = importlib.util.find_spec("cocotb")
+    folders = (package and package.submodule_search_locations) or []
+    library = PathFinder.find_spec("cocotb.simulator", list(folders))
+    if library is None or library.origin is None:
+        raise SimulationError("the Python package cocotb is missing: run make setup")
+    return f"{library.origin},initialize"
+
+
+def environment(testbench: str, results: str) -> dict[str, str]:
+    """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes."""
+    import cocotb_tools.config as cocotb_config
+
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, sys.path)]),
+        "LD_LIBRARY_PATH": os.pathsep.join(
+            [str(cocotb_config.libs_dir), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
         "PYGPI_PYTHON_BIN": sys.executable,
-        "GPI_USERS": f"{libpython};{cocotb_config.pygpi_entry_point()}",
-        "COCOTB_TEST_MODULES": "tb.kernel_tb",
+        "GPI_USERS": f"{_libpython()};{_cocotb_entry()}",
+        "COCOTB_TEST_MODULES": testbench,
         "COCOTB_TOPLEVEL": "metronome_top",
         "TOPLEVEL_LANG": "verilog",
-        "COCOTB_RESULTS_FILE": str(folder / "results.xml"),
+        "COCOTB_RESULTS_FILE": results,
         "COCOTB_LOG_LEVEL": "WARNING",
-        "METRONOME_JOBS": str(folder / "jobs"),
-        "METRONOME_RESULTS_FD": str(results_fd),
+        # Empty: no module's assertions are rewritten, which takes a second at every start.
+        "COCOTB_REWRITE_ASSERTION_FILES": "",
     }
-
-
-def _end_with_parent() -> Callable[[], None] | None:
-    """What the simulation process does before it starts, so that it ends with the thread that has started it.
-
-    Without it a simulation of a parent that was killed would go on for ever. Linux only: None elsewhere. Everything is
-    looked up now, since a process between fork and exec can do little without the danger of a deadlock.
-    """
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-    arguments = [ctypes.c_ulong(value) for value in (signal.SIGKILL, 0, 0, 0)]
-
-    def end_with_parent() -> None:
-        prctl(_PR_SET_PDEATHSIG, *arguments)
-        if os.getppid() != parent:  # it was faster
-            os._exit(1)
-
-    return end_with_parent
 
 
 def _tail(log: Path) -> str:
@@ -81,18 +82,19 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
     SimulationError
         If the process crashes, or its testbench raises.
     """
-    with tempfile.TemporaryDirectory(prefix="metronome-") as name:
-        folder = Path(name)
+    with own_folder("metronome-") as folder:
         (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
         read_fd, write_fd = os.pipe()
         command = [str(executable), *(["--trace", "--trace-file", str(waves)] if waves else [])]
+        environ = environment("metronome.tb.kernel_tb", str(folder / "results.xml")) | {
+            "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
+        }
         log = folder / "log"
-        with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe:
+        with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe, contextlib.ExitStack() as stack:
             try:
-                process = subprocess.Popen(
-                    command, cwd=folder, env=_environment(folder, write_fd), stdin=subprocess.DEVNULL,
-                    stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd], preexec_fn=_end_with_parent(),
-                )
+                process = stack.enter_context(started(
+                    command, cwd=folder, env=environ, stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd],
+                ))
             except OSError as error:  # damaged in a way that the cache does not notice
                 raise BuildError(
                     f"cannot start the cached simulation {executable}: {error.strerror}:"
@@ -100,12 +102,7 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
                 ) from None
             finally:
                 os.close(write_fd)
-            try:
-                yield from _read(pipe, process, log)
-            finally:
-                if process.poll() is None:
-                    process.kill()
-                process.wait()
+            yield from _read(pipe, process, log)
 
 
 def _read(pipe: Any, process: subprocess.Popen, log: Path) -> Iterator[tuple[Any, ...]]:

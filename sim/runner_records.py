@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from hdl.config import SmConfig
-from hdl.layouts.execute import fault_layout
-from hdl.layouts.probe import ASSERTIONS, counters_layout, passed_over_layout, probe_layout
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import REASON_BITS, counters_layout
+from metronome.hdl.layouts.execute import fault_layout
+from metronome.hdl.layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
 
 __all__ = ["decode_records", "flatten", "layout_dtype", "record_words", "status_layout"]
 
@@ -25,7 +26,7 @@ def status_layout(config: SmConfig) -> data.StructLayout:
         "fault_valid": 1,
         "fault": fault_layout(config),
         "active": config.warps,
-        "hang": data.ArrayLayout(4, config.warps),
+        "hang": data.ArrayLayout(REASON_BITS, config.warps),
         "hang_pc": data.ArrayLayout(32, config.warps),
         "passed_over": passed_over_layout(config),
         "counters": counters_layout(),
@@ -93,35 +94,41 @@ def _fill_words(out: np.ndarray, words: np.ndarray, offset: int) -> None:
         out[...] = low >> np.uint32(shift) | words[:, first + 1 : first + count + 1] << np.uint32(32 - shift)
 
 
-def decode_words(words: np.ndarray, layout: data.StructLayout) -> np.ndarray:
-    """Rows of uint32 words, least significant first, as a structured array of :func:`layout_dtype`."""
+def _padded(words: np.ndarray) -> np.ndarray:
+    """``words`` with the spare column that :func:`_bits` may read."""
     padded = np.zeros((len(words), words.shape[1] + 1), np.uint32)
     padded[:, :-1] = words
+    return padded
+
+
+def decode_words(words: np.ndarray, layout: data.StructLayout) -> np.ndarray:
+    """Rows of uint32 words, least significant first, as a structured array of :func:`layout_dtype`."""
     out = np.zeros(len(words), layout_dtype(layout))
-    _fill(out, padded, layout, 0)
+    _fill(out, _padded(words), layout, 0)
     return out
 
 
-def decode_records(config: SmConfig, words: np.ndarray) -> np.ndarray:
+def decode_records(config: SmConfig, words: np.ndarray, parts: Collection[str] | None = None) -> np.ndarray:
     """Records as the simulation writes them -> a structured array.
 
     Parameters
     ----------
     words
         uint32 of shape (n, ``record_words(config)``).
+    parts
+        The parts of the probe that are wanted; all if None.
 
     Returns
     -------
-    Structured array of shape (n,): ``cycle`` (uint64; 0 is the cycle in which ``start`` was high) and the fields of
+    Structured array of shape (n,): ``cycle`` (uint64; 0 is the cycle in which ``start`` was high) and the ``parts`` of
     :func:`hdl.layouts.probe.probe_layout`, nested as there, lane arrays with shape (n, threads).
     """
     probe = probe_layout(config)
-    types = layout_dtype(probe)
-    names = [name for name, _ in probe]
-    fields: list = [("cycle", np.uint64), *((name, types[name]) for name in names)]
+    wanted = [(name, field) for name, field in probe if parts is None or name in parts]
+    fields: list = [("cycle", np.uint64), *((name, layout_dtype(field.shape)) for name, field in wanted)]
     out = np.zeros(len(words), fields)
     out["cycle"] = words[:, 0] | words[:, 1].astype(np.uint64) << np.uint64(32)
-    decoded = decode_words(words[:, _CYCLE_WORDS:], probe)
-    for name in names:
-        out[name] = decoded[name]
+    padded = _padded(words[:, _CYCLE_WORDS:])
+    for name, field in wanted:
+        _fill(out[name], padded, field.shape, field.offset)
     return out

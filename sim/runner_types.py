@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from hdl.config import SmConfig
-from hdl.layouts.probe import STARVATION_CYCLES, StallReason
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
 from .iss import Fault
 from .kernel import Launch
@@ -19,7 +20,7 @@ from .memory.store import PAGE_BYTES, SparseMemory
 from .statistics import RegionStatistics
 
 __all__ = [
-    "Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "pack_memory",
+    "Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "no_counts", "pack_memory",
     "unpack_memory",
 ]
 
@@ -93,19 +94,26 @@ class WarpState:
         return f"warp {self.warp}: {', '.join(parts)}"
 
 
+def no_counts() -> dict[str, Any]:
+    """The counters of a program that has not counted anything."""
+    reasons = [reason.name.lower() for reason in StallReason]
+    return {counter.name: dict.fromkeys(reasons, 0) if counter.by_reason else 0 for counter in COUNTERS}
+
+
 @dataclass(kw_only=True)
 class RunResult:
     """How a program ended, and what it left behind.
 
     ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``assertion`` (a hardware assertion) or
     ``mismatch`` (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
-    ``busy``. ``counters`` are those of :func:`hdl.layouts.probe.counters_layout` (``stalls`` by :class:`StallReason`
-    name in lower case). ``events`` is what :func:`sim.runner_records.decode_records`
-    returns. ``region``: the statistics of the measured region that the simulation keeps, None in a build without a
-    probe. ``cycles_per_second`` leaves building and the start of the process out. ``memory_statistics`` is what the
-    memory model has counted (docs/memory.md), None if it does not count; ``memory_commands`` the commands that it gave,
-    if they were asked for. ``python_seconds`` is the part of ``sim_seconds`` that is not the simulated SM: the memory
-    model, lock step, and the switching between the simulator and Python.
+    ``busy``. ``counters`` are those of :data:`hdl.layouts.counters.COUNTERS` (``stalls`` by :class:`StallReason`
+    name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` is what
+    :func:`sim.runner_records.decode_records` returns. ``region``: the statistics of the measured region that the
+    simulation keeps, None in a build without a probe. ``cycles_per_second`` leaves building and the start of the
+    process out. ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
+    ``memory_commands`` the commands that it gave, if they were asked for. ``python_seconds`` is the part of
+    ``sim_seconds`` that is not the simulated SM: the memory model, lock step, and the switching between the simulator
+    and Python.
     """
 
     status: str
@@ -115,7 +123,7 @@ class RunResult:
     fault: Fault | None = None
     assertions: list[str] = field(default_factory=list)
     mismatches: list[str] = field(default_factory=list)
-    counters: dict = field(default_factory=dict)
+    counters: dict[str, Any] = field(default_factory=no_counts)
     hang: list[WarpState] = field(default_factory=list)
     console: str = ""
     events: np.ndarray | None = None

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hdl.layouts.probe import LookupWait, StallReason
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.layouts.waits import LookupWait
 
 __all__ = ["REASONS", "LineAccesses", "LoadLatency", "RegionStatistics", "WarpCycles"]
 

@@ -10,15 +10,14 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["ARCH", "ToolchainError", "build_elf", "cache_directory", "compiler_version"]
+from .cache import entry
+from .processes import run
+
+__all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RUNTIME = REPOSITORY / "riscv_kernels" / "runtime"
@@ -58,11 +57,6 @@ class ToolchainError(Exception):
     """The cross compiler is missing or refused a source; the text is one line and then the compiler's own message."""
 
 
-def cache_directory() -> Path:
-    """Where builds are kept: the environment's METRONOME_CACHE, else ``build/cache`` in the repository."""
-    return Path(os.environ.get("METRONOME_CACHE") or REPOSITORY / "build" / "cache")
-
-
 def compiler_version() -> str:
     """The version of the ziglang wheel. Raises ToolchainError if it is not installed."""
     try:
@@ -81,9 +75,7 @@ def _compiler_include() -> Path:
 
 
 def _run(arguments: Sequence[str], what: str, directory: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "ziglang", *arguments], cwd=directory, capture_output=True, text=True, check=False
-    )
+    done = run([sys.executable, "-m", "ziglang", *arguments], cwd=directory)
     if done.returncode != 0:
         message = (done.stderr + done.stdout).strip() or f"exit status {done.returncode}"
         raise ToolchainError(f"{what} failed:\n{message}")
@@ -152,35 +144,25 @@ def build_elf(
         *flags,
     ]
     key = _key([*sources, *_headers(folders), link_script.resolve()], [*options, *_LINK_FLAGS, name])
-    target = cache_directory() / "kernels" / key
-    elf = target / f"{name}.elf"
-    if not elf.exists():
-        _build_into(target, elf.name, sources, options, link_script)
-    return elf
+    elf = f"{name}.elf"
+
+    def make(folder: Path) -> None:
+        _build_into(folder.resolve(), elf, sources, options, link_script)
+
+    return entry(f"kernels/{key}", make, lambda target: (target / elf).exists()) / elf
 
 
-def _build_into(target: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path) -> None:
-    """Build in a temporary folder beside the target, then move it there in one step."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix="building-", dir=target.parent)).resolve()
-    try:
-        include = _compiler_include()
-        system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
-        objects = []
-        for position, source in enumerate(sources):
-            result = work / f"{position}.o"
-            command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
-            _run(command, f"compiling {_relative(source)}", REPOSITORY)
-            objects.append(str(result))
-        elf = work / name
-        _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)], f"linking {name}", REPOSITORY)
-        for path in objects:
-            Path(path).unlink()
-        try:
-            work.rename(target)
-        except OSError:
-            # Another process finished the same build first; a folder is only ever there complete.
-            if not (target / name).exists():
-                raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+def _build_into(work: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path) -> None:
+    """Compile and link in the folder ``work``, and leave nothing but the result in it."""
+    include = _compiler_include()
+    system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+    objects = []
+    for position, source in enumerate(sources):
+        result = work / f"{position}.o"
+        command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
+        _run(command, f"compiling {_relative(source)}", REPOSITORY)
+        objects.append(str(result))
+    elf = work / name
+    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)], f"linking {name}", REPOSITORY)
+    for path in objects:
+        Path(path).unlink()

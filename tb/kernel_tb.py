@@ -10,6 +10,7 @@ import os
 import pickle
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,26 +18,29 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ValueChange
 
-from hdl.config import FaultCause
-from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout
-from sim.iss import Fault
-from sim.lockstep import LockStep, Mismatch
-from sim.memory.dram.device import Command
-from sim.memory.model import Console
-from sim.memory.models import create_model
-from sim.memory.stacks import interleave, restore
-from sim.runner_records import decode_records, decode_words, status_layout
-from sim.runner_types import Job, WarpState, pack_memory, unpack_memory
-from tb.mailbox import Mailbox
-from tb.statistics import read_statistics
+from metronome.hdl.config import FaultCause
+from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.layouts.probe import ASSERTIONS
+from metronome.sim.iss import Fault
+from metronome.sim.lockstep import CHECKED_PARTS, LockStep, Mismatch
+from metronome.sim.memory.dram.device import Command
+from metronome.sim.memory.model import Console
+from metronome.sim.memory.models import create_model
+from metronome.sim.memory.stacks import interleave, restore
+from metronome.sim.runner_records import decode_records, decode_words, status_layout
+from metronome.sim.runner_types import Job, WarpState, pack_memory, unpack_memory
+from metronome.tb.mailbox import Mailbox
+from metronome.tb.statistics import read_statistics
 
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
 
 def _counters(status: np.void) -> dict[str, Any]:
-    values = {name: int(status["counters"][name]) for name, _ in counters_layout() if name != "stalls"}
-    stalls = status["counters"]["stalls"].tolist()
-    return {**values, "stalls": {reason.name.lower(): stalls[reason] for reason in StallReason}}
+    values = {counter.name: status["counters"][counter.name].tolist() for counter in COUNTERS}
+    for counter in COUNTERS:
+        if counter.by_reason:
+            values[counter.name] = {reason.name.lower(): values[counter.name][reason] for reason in StallReason}
+    return values
 
 
 def _fault(status: np.void) -> Fault | None:
@@ -86,12 +90,13 @@ class _Observer:
         self.config = job.config
         self.events: list[np.ndarray] | None = [] if job.trace else None
         self.mismatches: list[str] = []
+        self.parts = None if job.trace else CHECKED_PARTS
         self.level = _ALL_RECORDS if job.trace else _EVENT_RECORDS if job.check else _NO_RECORDS
 
     def take(self, box: Mailbox) -> None:
         if not box.records_due:
             return
-        records = decode_records(self.config, box.take_records())
+        records = decode_records(self.config, box.take_records(), self.parts)
         if self.events is not None:
             self.events.append(records)
         if self.checker is not None and not self.mismatches:
@@ -162,7 +167,7 @@ async def _run_all(dut: Any, out: BinaryIO) -> None:
         box = Mailbox(jobs[0].config)
         checker = LockStep(jobs[0].config) if jobs[0].check else None
         for index, job in enumerate(jobs):
-            console = Console(job.config.memory_map, lambda text, index=index: send("console", index, text))
+            console = Console(job.config.memory_map, partial(send, "console", index))
             fields = await _run(dut, box, job, checker, console)
             send("result", index, fields)
             if fields["status"] != "ended":

@@ -13,24 +13,26 @@ namespace {
 
 constexpr uint64_t kRing = 256;  // requests and responses in flight: above the largest number of memory tags
 constexpr int kStatusWords = 512;
+constexpr int kLineBytes = 64;  // hdl.config
 
 struct Request {
     uint64_t cycle;  // the cycle in which the SM's request was accepted
     uint64_t byte_mask;
     uint32_t line, tag, write, unused;
-    uint8_t data[64];
+    uint8_t data[kLineBytes];
 };
 
 struct Response {
     uint64_t due;  // the first cycle in which it may be presented
     uint32_t tag, error;
-    uint8_t data[64];
+    uint8_t data[kLineBytes];
 };
 
 struct Mailbox {
     // Written by Python.
     uint64_t launch;  // 1: reset the SM and start a program; cleared when taken
     uint64_t start_pc, arg, policy, fetch_policy, max_cycles;
+    uint64_t tail;             // cycles that the SM stays idle before its program counts as ended
     uint64_t record_level;     // 0 no records, 1 cycles with an issue, writeback or store, 2 every cycle
     uint64_t lookahead;        // a request may wait this long for Python: the memory model says how long it can
     uint64_t wake_cycle;       // wake Python at the end of this cycle at the latest
@@ -83,7 +85,7 @@ __attribute__((visibility("default"))) uint64_t mailbox_bytes() { return sizeof(
 
 // Whether a program is to be launched.
 svBit mailbox_launch(
-    int *start_pc, int *arg, int *policy, int *fetch_policy, int64_t *max_cycles, int *record_level) {
+    int *start_pc, int *arg, int *policy, int *fetch_policy, int64_t *max_cycles, int64_t *tail, int *record_level) {
     if (!box.launch) return 0;
     box.launch = 0;
     box.finished = 0;
@@ -93,6 +95,7 @@ svBit mailbox_launch(
     *policy = static_cast<int>(box.policy);
     *fetch_policy = static_cast<int>(box.fetch_policy);
     *max_cycles = static_cast<int64_t>(box.max_cycles);
+    *tail = static_cast<int64_t>(box.tail);
     *record_level = static_cast<int>(box.record_level);
     return 1;
 }

@@ -7,9 +7,9 @@ import struct
 
 import numpy as np
 
-from hdl.config import SmConfig
-from sim.memory.model import MemoryModel
-from sim.runner_records import record_words
+from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.sim.memory.model import MemoryModel
+from metronome.sim.runner_records import record_words
 
 __all__ = ["MAX_RECORD_BYTES", "Mailbox"]
 
@@ -17,9 +17,9 @@ _RING = 256
 _STATUS_WORDS = 512
 _NEVER = (1 << 63) - 1
 #: Cycle, byte mask, line, tag, write, padding, data.
-_REQUEST = struct.Struct("<QQIIII64s")
+_REQUEST = struct.Struct(f"<QQIIII{LINE_BYTES}s")
 #: Due cycle, tag, error, data.
-_RESPONSE = struct.Struct("<QII64s")
+_RESPONSE = struct.Struct(f"<QII{LINE_BYTES}s")
 #: The size of the record buffer: a wake-up costs nothing beside so many records, and they fit into the cache.
 MAX_RECORD_BYTES = 1 << 20
 
@@ -29,10 +29,10 @@ class _Fields(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in (
-            "launch", "start_pc", "arg", "policy", "fetch_policy", "max_cycles", "record_level", "lookahead",
-            "wake_cycle", "ready_from", "records", "record_capacity", "record_words", "request_taken", "response_given",
-            "cycle", "finished", "record_count", "request_given", "response_taken", "wakes", "wake_ns", "samples",
-            "sample_ns",
+            "launch", "start_pc", "arg", "policy", "fetch_policy", "max_cycles", "tail", "record_level",
+            "lookahead", "wake_cycle", "ready_from", "records", "record_capacity", "record_words", "request_taken",
+            "response_given", "cycle", "finished", "record_count", "request_given", "response_taken", "wakes",
+            "wake_ns", "samples", "sample_ns",
         )),
         ("status", ctypes.c_uint32 * _STATUS_WORDS),
         ("requests", ctypes.c_uint8 * (_RING * _REQUEST.size)),
@@ -59,12 +59,15 @@ class Mailbox:
         self.fields.record_words = words
 
     def launch(self, model: MemoryModel, *, start_pc: int, arg: int, policy: int, fetch_policy: int, max_cycles: int,
-               record_level: int) -> None:
-        """Reset the SM and start a program on ``model``; ``record_level`` 0 none, 1 cycles with an event, 2 all."""
+               record_level: int, tail: int = 0) -> None:
+        """Reset the SM and start a program on ``model``; ``record_level`` 0 none, 1 cycles with an event, 2 all.
+
+        The program has ended when the SM has been idle for ``tail`` cycles more.
+        """
         fields = self.fields
         fields.start_pc, fields.arg = start_pc, arg
         fields.policy, fields.fetch_policy = policy, fetch_policy
-        fields.max_cycles, fields.record_level = max_cycles, record_level
+        fields.max_cycles, fields.tail, fields.record_level = max_cycles, tail, record_level
         fields.request_taken = fields.request_given
         fields.response_given = fields.response_taken
         fields.record_count = 0

@@ -4,25 +4,46 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "svdpi.h"
 
 namespace {
 
-constexpr int kWarps = 64;      // hdl.config: the most warps that there can be
+// The room that there is. How many of each this simulation has is in layout.svh and comes with the launch.
+constexpr int kWarps = 64;
 constexpr int kRegisters = 64;  // integer, then floating point
-constexpr int kWaits = 8;
+constexpr int kWaits = 16;
 constexpr int kBins = 64;
-// A warp's cycles, by its stall reason (0: eligible, but another was selected), and those in which it has none.
-constexpr int kStates = 16;
-constexpr int kInstruction = 12, kNop = 13, kInactive = 14;
+constexpr int kStates = 32;
 
-struct Accesses {  // to lines, of loads or of stores
-    uint64_t instructions, accesses, uncached, hits, merges, forwards, misses;
+// What is counted of accesses to lines, by the names of sim.statistics.LineAccesses.
+#define ACCESSES(FIELD) \
+    FIELD(instructions) FIELD(accesses) FIELD(uncached) FIELD(hits) FIELD(merges) FIELD(forwards) FIELD(misses)
+
+struct Accesses {
+#define FIELD(name) uint64_t name;
+    ACCESSES(FIELD)
+#undef FIELD
+};
+
+#define FIELD(name) #name " "
+constexpr char kAccessFields[] = ACCESSES(FIELD);
+#undef FIELD
+
+// A warp's cycles by its stall reason (0: eligible, but another was selected); behind the reasons, those in which it
+// has none: it issues an instruction, it issues a NOP, it is inactive.
+struct Numbers {
+    uint64_t warps, reasons, lookup_waits;
+    uint64_t instruction() const { return reasons; }
+    uint64_t nop() const { return reasons + 1; }
+    uint64_t inactive() const { return reasons + 2; }
 };
 
 struct Statistics {
+    Numbers numbers;
     Accesses loads, stores;
     uint64_t waits[kWaits];
     uint64_t latency_sum, latency_maximum;
@@ -31,10 +52,24 @@ struct Statistics {
 };
 
 Statistics statistics;
-int warps;
+int reason_bits;
 // When the load that writes a register was in stage X; the scoreboard lets no other write it meanwhile.
 int64_t issued[kWarps][kRegisters];
 constexpr int64_t kNone = -1;
+
+// Bits `position` and up of `words`; `width` is at most 32.
+uint32_t field(const svBitVecVal *words, int position, int width) {
+    const int word = position / 32, shift = position % 32;
+    uint64_t bits = words[word] >> shift;
+    if (shift + width > 32) bits |= static_cast<uint64_t>(words[word + 1]) << (32 - shift);
+    return static_cast<uint32_t>(bits & ((uint64_t{1} << width) - 1));
+}
+
+void require_room(const char *what, int needed, int room) {
+    if (needed <= room) return;
+    std::fprintf(stderr, "tb/statistics.cpp has room for %d %s, not for %d\n", room, what, needed);
+    std::abort();
+}
 
 }  // namespace
 
@@ -42,19 +77,28 @@ extern "C" {
 
 __attribute__((visibility("default"))) Statistics *statistics_address() { return &statistics; }
 __attribute__((visibility("default"))) uint64_t statistics_bytes() { return sizeof(Statistics); }
+__attribute__((visibility("default"))) const char *statistics_access_fields() { return kAccessFields; }
 
-void statistics_launch(int number_of_warps) {
+// The numbers of warps, of stall reasons (0 is none) and the bits of one, of reasons why an access waits (0 is none).
+void statistics_launch(int warps, int reasons, int bits_of_reason, int lookup_waits) {
     std::memset(&statistics, 0, sizeof statistics);
     std::fill(&issued[0][0], &issued[0][0] + kWarps * kRegisters, kNone);
-    warps = number_of_warps;
+    require_room("warps", warps, kWarps);
+    require_room("stall reasons", reasons, kStates - 3);
+    require_room("reasons of a waiting access", lookup_waits, kWaits);
+    statistics.numbers = {
+        static_cast<uint64_t>(warps), static_cast<uint64_t>(reasons), static_cast<uint64_t>(lookup_waits)};
+    reason_bits = bits_of_reason;
 }
 
-// A cycle of the region. `reasons` has 4 bits a warp; `selected` is -1 for nobody.
+// A cycle of the region. `reasons` has `reason_bits` a warp; `selected` is -1 for nobody.
 void statistics_warps(int64_t active, const svBitVecVal *reasons, int selected, svBit nop) {
-    for (int warp = 0; warp < warps; ++warp) {
-        const uint32_t reason = reasons[warp / 8] >> (4 * (warp % 8)) & 15;
-        const uint32_t waits = active >> warp & 1 ? reason : kInactive;
-        statistics.states[warp][warp == selected ? (nop ? kNop : kInstruction) : waits] += 1;
+    const Numbers &numbers = statistics.numbers;
+    for (int warp = 0; warp < static_cast<int>(numbers.warps); ++warp) {
+        const uint64_t reason = field(reasons, warp * reason_bits, reason_bits);
+        const uint64_t waits = active >> warp & 1 ? reason : numbers.inactive();
+        const uint64_t selects = nop ? numbers.nop() : numbers.instruction();
+        statistics.states[warp][warp == selected ? selects : waits] += 1;
     }
 }
 

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import fields
 
-from hdl.config import SmConfig
-from hdl.layouts.probe import LookupWait
-from sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.layouts.waits import LookupWait
+from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 
 __all__ = ["read_statistics"]
 
-_WARPS, _WAITS, _BINS, _STATES = 64, 8, 64, 16
-#: A warp's cycles by stall reason; these have none.
-_NOT_SELECTED, _INSTRUCTION, _NOP, _INACTIVE = 0, 12, 13, 14
+#: The room that tb/statistics.cpp has.
+_WARPS, _WAITS, _BINS, _STATES = 64, 16, 64, 32
+#: Where a warp's cycles are by stall reason; behind the reasons come those in which it has none.
+_NOT_SELECTED = StallReason.NONE
+_ACCESS_FIELDS = tuple(field.name for field in fields(LineAccesses))
+
+
+class _Numbers(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("warps", "reasons", "lookup_waits")]
 
 
 class _Accesses(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in ("instructions", "accesses", "uncached", "hits", "merges", "forwards", "misses")
-    ]
+    _fields_ = [(name, ctypes.c_uint64) for name in _ACCESS_FIELDS]
 
 
 class _Fields(ctypes.Structure):
     """``struct Statistics`` of tb/statistics.cpp."""
 
     _fields_ = [
+        ("numbers", _Numbers),
         ("loads", _Accesses), ("stores", _Accesses),
         ("waits", ctypes.c_uint64 * _WAITS),
         ("latency_sum", ctypes.c_uint64), ("latency_maximum", ctypes.c_uint64),
@@ -35,31 +41,55 @@ class _Fields(ctypes.Structure):
 
 
 def _accesses(counted: _Accesses) -> LineAccesses:
-    return LineAccesses(**{name: getattr(counted, name) for name, *_ in counted._fields_})
+    return LineAccesses(**{name: getattr(counted, name) for name in _ACCESS_FIELDS})
 
 
 def _cycles(states: list[int]) -> WarpCycles:
+    instructions, nops, inactive = states[len(StallReason) : len(StallReason) + 3]
     return WarpCycles(
-        instructions=states[_INSTRUCTION], nops=states[_NOP], not_selected=states[_NOT_SELECTED],
-        inactive=states[_INACTIVE], stalls={reason: states[reason] for reason in REASONS},
+        instructions=instructions, nops=nops, not_selected=states[_NOT_SELECTED], inactive=inactive,
+        stalls={reason: states[reason] for reason in REASONS},
     )
 
 
-def read_statistics(config: SmConfig) -> RegionStatistics | None:
-    """What has been counted since the launch, in the simulation that this process is; None without a probe."""
+def _agree(config: SmConfig, program: ctypes.CDLL, found: _Numbers) -> None:
+    """Both sides count the same things.
+
+    Raises
+    ------
+    RuntimeError
+        If not: the sums would be read under other names.
+    """
+    names = program.statistics_access_fields().decode().split()
+    numbers = [(name, getattr(found, name)) for name, *_ in _Numbers._fields_]
+    expected = list(zip(dict(numbers), (config.warps, len(StallReason), len(LookupWait)), strict=True))
+    if names != list(_ACCESS_FIELDS) or numbers != expected:
+        raise RuntimeError(
+            f"tb/statistics.py and the simulation disagree about the statistics: {expected}, {list(_ACCESS_FIELDS)} "
+            f"here, {numbers}, {names} there"
+        )
+
+
+def read_statistics(config: SmConfig, program: ctypes.CDLL | None = None) -> RegionStatistics | None:
+    """What has been counted since the launch; None without a probe.
+
+    ``program``: what tb/statistics.cpp is linked into; by default the simulation that this process is.
+    """
     if not config.probe:
         return None
-    program = ctypes.CDLL(None)
+    program = program or ctypes.CDLL(None)
     program.statistics_bytes.restype = ctypes.c_uint64
     program.statistics_address.restype = ctypes.c_void_p
+    program.statistics_access_fields.restype = ctypes.c_char_p
     if program.statistics_bytes() != ctypes.sizeof(_Fields):
-        raise RuntimeError("tb/statistics.py and tb/statistics.cpp disagree about the statistics")
-    fields = _Fields.from_address(program.statistics_address())
+        raise RuntimeError("tb/statistics.py and tb/statistics.cpp disagree about the size of the statistics")
+    found = _Fields.from_address(program.statistics_address())
+    _agree(config, program, found.numbers)
     return RegionStatistics(
-        loads=_accesses(fields.loads), stores=_accesses(fields.stores),
-        waits={reason: fields.waits[reason] for reason in LookupWait if reason is not LookupWait.NONE},
+        loads=_accesses(found.loads), stores=_accesses(found.stores),
+        waits={reason: found.waits[reason] for reason in LookupWait if reason is not LookupWait.NONE},
         load_latency=LoadLatency(
-            total=fields.latency_sum, maximum=fields.latency_maximum, histogram=tuple(fields.latencies),
+            total=found.latency_sum, maximum=found.latency_maximum, histogram=tuple(found.latencies),
         ),
-        warps=tuple(_cycles(list(fields.states[warp])) for warp in range(config.warps)),
+        warps=tuple(_cycles(list(found.states[warp])) for warp in range(config.warps)),
     )

@@ -12,7 +12,7 @@ module metronome_top;
 
   import "DPI-C" function bit mailbox_launch(
       output int start_pc, output int arg, output int policy, output int fetch_policy,
-      output longint max_cycles, output int record_level);
+      output longint max_cycles, output longint tail, output int record_level);
   import "DPI-C" function int mailbox_drive(input longint cycle);
   import "DPI-C" function void mailbox_response(output int tag, output bit error, output bit [511:0] data);
   import "DPI-C" function void mailbox_request(
@@ -21,9 +21,10 @@ module metronome_top;
   import "DPI-C" function void mailbox_record(input longint cycle, input bit [PROBE_BITS-1:0] record);
   import "DPI-C" function void mailbox_finish(input bit [STATUS_BITS-1:0] status, input int words);
   import "DPI-C" function bit mailbox_end_cycle(input longint cycle);
-  import "DPI-C" function void statistics_launch(input int number_of_warps);
+  import "DPI-C" function void statistics_launch(
+      input int warps, input int reasons, input int bits_of_reason, input int lookup_waits);
   import "DPI-C" function void statistics_warps(
-      input longint active, input bit [PROBE_FRONT_REASON_BITS-1:0] reasons, input int selected, input bit nop);
+      input longint active, input bit [PROBE_SM_REASON_BITS-1:0] reasons, input int selected, input bit nop);
   import "DPI-C" function void statistics_access(
       input bit store, input bit first, input bit uncached, input bit hit, input bit merge, input bit forward);
   import "DPI-C" function void statistics_wait(input int reason);
@@ -40,7 +41,8 @@ module metronome_top;
   bit running = 0;
   bit stopped = 0;
   int start_pc, arg, policy, fetch_policy, record_level;
-  longint max_cycles;
+  longint max_cycles, tail;
+  longint last_busy = 0;
   // Negative during reset.
   longint cycle = 0;
 
@@ -95,8 +97,8 @@ module metronome_top;
     start = 0;
     if (stopped) running = 0;
     if (resp_taken) resp_valid = 0;
-    if (!running && mailbox_launch(start_pc, arg, policy, fetch_policy, max_cycles, record_level)) begin
-      statistics_launch(PROBE_FRONT_ACTIVE_BITS);
+    if (!running && mailbox_launch(start_pc, arg, policy, fetch_policy, max_cycles, tail, record_level)) begin
+      statistics_launch(PROBE_CONTROL_ACTIVE_BITS, STALL_REASONS, STALL_REASON_BITS, LOOKUP_WAITS);
       rst = 1;
       running = 1;
       cycle = -RESET_CYCLES;
@@ -119,7 +121,7 @@ module metronome_top;
   end
 
   wire ended = cycle > 0 && !busy;
-  wire over = ended || |assertions || cycle >= max_cycles;
+  wire over = (ended && cycle > last_busy + tail) || |assertions || cycle >= max_cycles;
   wire event_in_cycle = probe[PROBE_ISSUE_VALID_LSB] || probe[PROBE_WB_VALID_LSB] || probe[PROBE_STORE_VALID_LSB];
 
   // The fields of a load (RV32I, RV32F) as the probe shows it in stage X.
@@ -128,13 +130,13 @@ module metronome_top;
   wire writing_load = probe[PROBE_ISSUE_VALID_LSB] && (float_load || (issued[6:0] == 7'h03 && issued[11:7] != 0));
 
   function automatic void observe_cycle();
-    bit region = probe[PROBE_FRONT_REGION_LSB];
-    bit [2:0] lookup_wait = probe[PROBE_LOOKUP_WAIT_LSB+:PROBE_LOOKUP_WAIT_BITS];
+    bit region = probe[PROBE_CONTROL_REGION_LSB];
+    bit [PROBE_LOOKUP_WAIT_BITS-1:0] lookup_wait = probe[PROBE_LOOKUP_WAIT_LSB+:PROBE_LOOKUP_WAIT_BITS];
     if (region) begin
       statistics_warps(
-          probe[PROBE_FRONT_HALT_LSB] ? 0 : 64'(probe[PROBE_FRONT_ACTIVE_LSB+:PROBE_FRONT_ACTIVE_BITS]),
-          probe[PROBE_FRONT_REASON_LSB+:PROBE_FRONT_REASON_BITS],
-          probe[PROBE_FRONT_SELECT_LSB] ? 32'(probe[PROBE_FRONT_SELECT_WARP_LSB+:PROBE_FRONT_SELECT_WARP_BITS]) : -1,
+          probe[PROBE_SM_HALT_LSB] ? 0 : 64'(probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS]),
+          probe[PROBE_SM_REASON_LSB+:PROBE_SM_REASON_BITS],
+          probe[PROBE_FRONT_SELECT_VALID_LSB] ? 32'(probe[PROBE_FRONT_SELECT_WARP_LSB+:PROBE_FRONT_SELECT_WARP_BITS]) : -1,
           probe[PROBE_FRONT_SELECT_NOP_LSB]);
       if (probe[PROBE_LOOKUP_ACCESS_LSB])
         statistics_access(
@@ -155,6 +157,7 @@ module metronome_top;
     bit [STATUS_BITS-1:0] status;
     resp_taken = resp_valid && resp_ready;
     stopped = running && cycle >= 0 && over;
+    if (!ended) last_busy = cycle;
     if (running && cycle >= 0) begin
       if (req_valid && req_ready)
         mailbox_request(
@@ -168,8 +171,8 @@ module metronome_top;
         status[STATUS_ENDED_LSB] = ended;
         status[STATUS_FAULT_VALID_LSB] = fault_valid;
         status[STATUS_FAULT_LSB+:STATUS_FAULT_BITS] = fault;
-        status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_FRONT_ACTIVE_LSB+:PROBE_FRONT_ACTIVE_BITS];
-        status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = probe[PROBE_FRONT_REASON_LSB+:PROBE_FRONT_REASON_BITS];
+        status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS];
+        status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = probe[PROBE_SM_REASON_LSB+:PROBE_SM_REASON_BITS];
         status[STATUS_HANG_PC_LSB+:STATUS_HANG_PC_BITS] = hang_pc;
         status[STATUS_PASSED_OVER_LSB+:STATUS_PASSED_OVER_BITS] = passed_over;
         status[STATUS_COUNTERS_LSB+:STATUS_COUNTERS_BITS] = counters;

@@ -1,11 +1,36 @@
-"""The order of the tests: the group with the longest build goes first, so that no process waits for it at the end."""
+"""How long a test may take decides where it runs, and which simulation it needs with whom.
 
-FIRST = "PAPER"
+- No mark: `make check`, the loop of whoever works here. Half a second, or little more.
+- ``slow``: `make test`. Also every test that needs another simulation than TINY (``build``).
+- ``long``: `make test-long`. More than half a minute, or a simulation of its own.
+"""
+
+import pytest
+
+#: `make check` builds this simulation and no other.
+QUICK_BUILD = "TINY"
+#: The builds that take longest go first, so that no process waits for them at the end.
+FIRST = ("PAPER", "MID")
 
 
+def build_of(item):
+    """The name of the simulation that a test needs, or None; that of a parameter goes before that of its module."""
+    mark = item.get_closest_marker("build")
+    return mark.args[0] if mark else None
+
+
+def rank(item):
+    build = build_of(item)
+    return FIRST.index(build) if build in FIRST else len(FIRST) + (build is None)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    def group(item):
-        mark = item.get_closest_marker("xdist_group")
-        return mark.args[0] if mark and mark.args else None
-
-    items.sort(key=lambda item: group(item) != FIRST)
+    """One group a build (pytest-xdist), so that no process waits for another's; simulations before all else."""
+    for item in items:
+        build = build_of(item)
+        if build is not None:
+            item.add_marker(pytest.mark.xdist_group(build))
+            if build != QUICK_BUILD and not item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.slow)
+    items.sort(key=rank)

@@ -8,12 +8,16 @@ import ast
 import functools
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("hdl", "sim", "tb", "riscv_kernels", "scripts", "tests")
+
+#: Under this name the installation puts all packages but tests; the rules here leave it out.
+PREFIX = "metronome."
 
 #: Inside hdl, a package imports its own layer and those below it (design.md section 2).
 HDL_LAYERS = (
@@ -35,6 +39,9 @@ MAY_IMPORT = {
     "tests": PACKAGES,
 }
 
+#: Whoever observes does not steer: in hdl, only the top connects the observers.
+OBSERVERS, THEIR_USER = "hdl.observe", "hdl.sm"
+
 Graph = dict[str, set[str]]
 
 
@@ -54,9 +61,9 @@ def imported(tree: ast.AST, module: str, is_package: bool, modules: set[str]) ->
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            found |= {alias.name.removeprefix(PREFIX) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
+            base = (node.module or "").removeprefix(PREFIX)
             if node.level:
                 parts = module.split(".")
                 parts = parts[: len(parts) - node.level + is_package]
@@ -73,6 +80,19 @@ def import_graph(root: Path) -> Graph:
         module: imported(ast.parse(path.read_text("utf-8")), module, path.name == "__init__.py", set(paths))
         for module, path in paths.items()
     }
+
+
+def imports_by_folder(root: Path) -> list[str]:
+    """Imports of our packages by their folder's name, which works in a checkout only and takes the user's own."""
+    found = []
+    for package in PACKAGES[:-1]:
+        for path in [*(root / package).rglob("*.py"), *(root / "tests").rglob("*.py")]:
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and not node.level:
+                    names = [node.module or ""]
+                found += [f"{path.relative_to(root)}:{node.lineno}: {name}" for name in names if inside(name, package)]
+    return found
 
 
 def layer(module: str) -> int | None:
@@ -92,6 +112,14 @@ def direction_violations(graph: Graph) -> list[str]:
             elif inside(module, "hdl") and mine is not None and (theirs is None or theirs > mine):
                 found.append(f"{module} imports {target}, which is a layer above it")
     return sorted(found)
+
+
+def observer_users(graph: Graph) -> list[str]:
+    """Imports of the observers within hdl by others than the top and each other."""
+    others = {module for module in graph if inside(module, "hdl") and not inside(module, OBSERVERS)} - {THEIR_USER}
+    return sorted(
+        f"{module} imports {target}" for module in others for target in graph[module] if inside(target, OBSERVERS)
+    )
 
 
 def unplaced_modules(graph: Graph) -> list[str]:
@@ -182,8 +210,43 @@ def test_the_golden_model_knows_nothing_of_the_hardware_but_its_sizes():
     assert {module for module in reached(our_graph(), "sim.iss") if inside(module, "hdl")} == {"hdl.config"}
 
 
+def test_only_the_top_imports_the_observers():
+    graph = our_graph()
+    assert observer_users(graph) == []
+    assert any(inside(target, OBSERVERS) for target in graph[THEIR_USER]), "nobody uses them: the rule looks at nothing"
+
+
+def test_a_unit_that_imports_an_observer_is_reported(tmp_path):
+    files = {
+        "hdl/sm.py": "from .observe.watch import Sticky", "hdl/observe/watch.py": "from .counters import Counters",
+        "hdl/observe/counters.py": "", "tb/model.py": "import metronome.hdl.observe.watch",
+        "hdl/frontend/a.py": "def f():\n    from ..observe.counters import Counters",
+    }
+    assert observer_users(import_graph(write_tree(tmp_path, files))) == [
+        "hdl.frontend.a imports hdl.observe.counters",
+    ]
+
+
 def test_every_hdl_module_has_a_layer():
     assert unplaced_modules(our_graph()) == []
+
+
+def test_our_packages_are_imported_under_our_name():
+    assert imports_by_folder(ROOT) == []
+
+
+def test_an_import_by_folder_is_reported(tmp_path):
+    right = "import metronome.hdl.sm\nfrom . import b\nfrom .hdl import c\n"
+    files = {"sim/a.py": right, "tests/test_b.py": "import hdl.sm"}
+    assert imports_by_folder(write_tree(tmp_path, files)) == ["tests/test_b.py:1: hdl.sm"]
+
+
+def test_the_installation_has_all_packages():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+    kinds = {".py", ".c", ".S", ".cpp", ".ld"}
+    files = [path.relative_to(ROOT) for path in tracked_files(ROOT) if path.suffix in kinds]
+    names = {PREFIX + ".".join(path.parent.parts) for path in files if path.parts[0] in PACKAGES[:-1]}
+    assert sorted(names) == listed
 
 
 def test_no_import_cycle():

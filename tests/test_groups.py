@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.xdist_group("TINY")
+@pytest.mark.build("TINY")
 def test_the_runner_knows_the_groups(request):
     """pytest-xdist marks the tests of a group by name; with a pytest that it does not fit it silently does not."""
     if getattr(request.config.option, "loadgroup", False):

@@ -1,28 +1,31 @@
 """The integer ALU: RV32I arithmetic and logic, and Zicond."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import OP_BITS, AluOp
+from ..lib.component import Component
 from ..lib.shared import share
 from .lanes import unit_ports
 
 __all__ = ["AluLane", "AluUnit"]
 
 
-class AluLane(wiring.Component):
+class AluLane(Component):
     """One lane: ``result`` becomes ``op`` of ``a`` and ``b`` at the end of a cycle with ``enable``, and else stays.
 
     One adder serves addition, subtraction and both comparisons, one shifter all shifts. ``result`` has no reset.
     """
 
-    enable: In(1)
-    op: In(OP_BITS)
-    a: In(32)
-    b: In(32)
-    result: Out(32)
+    def __init__(self) -> None:
+        super().__init__({
+            "enable": In(1),  # take an operation: `result` is its value from the next cycle on
+            "op": In(OP_BITS),  # an AluOp, in the cycle of `enable`, as `a` and `b`
+            "a": In(32),  # the first operand
+            "b": In(32),  # the second operand; a shift takes its five low bits
+            "result": Out(32),  # of the last operation taken; from a register
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -75,10 +78,11 @@ class AluLane(wiring.Component):
         return m
 
 
-class AluUnit(wiring.Component):
+class AluUnit(Component):
     """:class:`hdl.isa.ops.AluOp` over the lanes; latency 1, a new operation in every cycle.
 
-    Ports as in :func:`hdl.execute.lanes.unit_ports`; ``result`` stays until the next operation. No reset state.
+    Ports as in :func:`hdl.execute.lanes.unit_ports`; ``result`` stays until the next operation. Nothing is reset:
+    before the first operation ``result`` means nothing.
     """
 
     def __init__(self, config: SmConfig):

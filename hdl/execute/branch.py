@@ -1,29 +1,29 @@
 """The comparison behind a branch, lane by lane."""
 
 from amaranth.hdl import Cat, Module
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import OP_BITS, BranchOp
+from ..lib.component import Component
 from .lanes import lane_words
 
 __all__ = ["BranchLanes"]
 
 
-class BranchLanes(wiring.Component):
-    """Bit i of ``taken``: lane i takes the branch ``op`` (:class:`hdl.isa.ops.BranchOp`) on its ``a`` and ``b``.
+class BranchLanes(Component):
+    """Whether each lane takes a branch (:class:`hdl.isa.ops.BranchOp`).
 
-    All ones for JAL and JALR. Combinational, and blind to the thread mask: the caller picks the lanes that count.
+    Combinational, and blind to the thread mask: the caller picks the lanes that count.
     """
 
     def __init__(self, config: SmConfig):
         self._config = config
         super().__init__({
-            "op": In(OP_BITS),
-            "a": In(lane_words(config)),
-            "b": In(lane_words(config)),
-            "taken": Out(config.threads),
+            "op": In(OP_BITS),  # a BranchOp
+            "a": In(lane_words(config)),  # first operands
+            "b": In(lane_words(config)),  # second operands
+            "taken": Out(config.threads),  # bit i: lane i takes the branch; all ones for JAL and JALR
         })
 
     def elaborate(self, platform: object) -> Module:

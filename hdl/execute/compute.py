@@ -4,12 +4,13 @@ from functools import reduce
 from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.execute import operands_layout
+from ..lib.component import Component
 from .alu import AluUnit
 from .div import DivUnit
 from .fpu.convert import FcvtUnit
@@ -26,24 +27,26 @@ _UNITS = {
 }
 
 
-class ComputeUnits(wiring.Component):
+class ComputeUnits(Component):
     """The integer and floating-point units over all lanes.
 
-    ``x`` in stage X (cycle t+2) starts the unit that the instruction names. In its cycle W = t+2+latency,
-    ``write_unit`` chooses the result: ``result``, combinational. For the other units it is ``scalar``, the same for
-    all lanes, the lane number added where ``add_lane``. ``rm``: the rounding mode of ``x``, resolved; ``flags``: what
-    the active lanes of the instruction behind ``result`` raise, 0 for a unit that is not of the FPU.
+    An instruction in stage X in t+2 has its result in W = t+2+latency of its unit, and only then. Units that are
+    pipelined take one in every cycle; DIV and FDIV may get none while they work (their own contracts). Reset abandons
+    what is under way. The lanes that are not active have a result that means nothing.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
+            #: The instruction in stage X (cycle t+2); it starts the unit that it names, if it is of one of these.
             "x": In(operands_layout(config)),
-            "rm": In(3),
-            "write_unit": In(Unit),
-            "scalar": In(32),
-            "add_lane": In(1),
+            "rm": In(3),  # rounding mode of `x`, never the dynamic one; in the cycle of `x`
+            "write_unit": In(Unit),  # in cycle W: the unit of the instruction that writes now
+            "scalar": In(32),  # in W: the value of an instruction of another unit, the same for all lanes
+            "add_lane": In(1),  # in W: lane i writes `scalar` OR i (the CSRs that number the lanes)
+            #: In W: what each lane writes; combinational from ``write_unit`` and the units' result registers.
             "result": Out(data.ArrayLayout(32, config.threads)),
+            #: In W: the flags of all active lanes ORed, in the order of fflags; 0 if the unit is not of the FPU.
             "flags": Out(5),
         })
 
@@ -75,7 +78,7 @@ class ComputeUnits(wiring.Component):
         self._choose(m, units)
         return m
 
-    def _choose(self, m: Module, units: dict[Unit, wiring.Component]) -> None:
+    def _choose(self, m: Module, units: dict[Unit, Component]) -> None:
         lanes = [self.scalar | Mux(self.add_lane, lane, 0) for lane in range(self._config.threads)]
         m.d.comb += self.result.eq(Cat(lane[:32] for lane in lanes))
         with m.Switch(self.write_unit):

@@ -1,14 +1,16 @@
 """What is decided once for a warp: branches, SIMT control, CSRs, rounding modes, system instructions, their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
 from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.counters import counters_layout
+from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout
-from ..layouts.probe import counters_layout
+from ..lib.component import Component
 from ..lib.onehot import highest_one, select
 from .branch import BranchLanes
 from .csr import CsrUnit
@@ -29,46 +31,41 @@ _SYSTEM_FAULTS = {
 }
 
 
-class ControlUnit(wiring.Component):
+class ControlUnit(Component):
     """Executes the units BRANCH, SIMT, CSR and SYSTEM for the instruction in stage X (``x``, cycle t+2).
 
-    - ``resolution`` in t+R = t+3: redirect of a branch or jump that the fetch has not followed as it should, a join,
-      fence.i or the warp's end. A ``jal`` that the fetch has followed does not resolve.
-    - ``release``: warps whose bar or wspawn is over, in the cycle after that was decided.
-    - ``activation``: warps that start (launch and wspawn). ``invalidate``: fence.i in X.
-    - ``fault_valid`` and ``fault`` in t+2, combinational: the instruction changes nothing.
-    - ``result`` in t+3 (W): the value for rd, the lane number added where ``add_lane``.
-    - ``rm`` in t+2, combinational: the rounding mode of an instruction of the FPU; a reserved one is a fault.
-      ``raise_valid``, ``raised_warp``, ``raised``: flags for fcsr (:class:`hdl.execute.csr.CsrUnit`).
-    - ``taken``: x goes on elsewhere than at pc + 4, or fetches anew (for the counters). ``retired``:
-      thread-instructions that x completes.
-
-    A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0).
+    A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0). One
+    instruction a cycle; ``result`` is for stage W, one cycle later. A faulting instruction changes nothing. Reset: no
+    warp is active; fcsr, mregion and mscratch are 0.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "start": In(1), "start_pc": In(32), "argument": In(32),
-            "peek_warp": In(config.warp_bits),
-            "x": In(operands_layout(config)),
-            "counters": In(counters_layout()),
-            "masks": Out(data.ArrayLayout(config.threads, config.warps)),
-            "active": Out(config.warps),
-            "waiting": Out(config.warps),
-            "region": Out(1),
+            "start": In(1),  # launch, one cycle
+            "start_pc": In(32),  # with ``start``: the first pc of warp 0
+            "argument": In(32),  # with ``start``: what mscratch holds
+            "peek_warp": In(config.warp_bits),  # in t+1: the warp whose instruction will be in X
+            "x": In(operands_layout(config)),  # in X (t+2): the instruction
+            "counters": In(counters_layout()),  # registers of the observer, for the CSRs that read them
+            "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
+            "raised_warp": In(config.warp_bits),  # in W: whose
+            "raised": In(5),  # in W: which flags
+            "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # registers: each warp's thread mask
+            "active": Out(config.warps),  # a register: warps that run
+            "waiting": Out(config.warps),  # from registers: those of them that wait at a barrier or in wspawn
+            #: In t+R = t+3, a register: the outcome of a branch or jump, with a redirect where fetch has gone wrong; a
+            #: join, fence.i, or the warp's end. A jal that fetch has followed does not resolve.
             "resolution": Out(resolution_layout(config)),
-            "release": Out(config.warps),
-            "activation": Out(activation_layout(config)),
-            "invalidate": Out(1),
-            "fault_valid": Out(1),
-            "fault": Out(fault_layout(config)),
-            "result": Out(32),
-            "add_lane": Out(1),
-            "rm": Out(3),
-            "raise_valid": In(1), "raised_warp": In(config.warp_bits), "raised": In(5),
-            "taken": Out(1),
-            "retired": Out(range(config.threads + 1)),
+            "release": Out(config.warps),  # a register: warps whose bar or wspawn was over in the last cycle
+            "activation": Out(activation_layout(config)),  # warps that start (launch and wspawn); combinational
+            "invalidate": Out(1),  # in X: a fence.i
+            "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
+            "fault": Out(fault_layout(config)),  # in X: with what
+            "result": Out(32),  # in t+3: the value for rd
+            "add_lane": Out(1),  # in t+3: each lane adds its number to ``result``
+            "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
+            "event": Out(control_event_layout(config)),  # this cycle, for observers
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -103,7 +100,9 @@ class ControlUnit(wiring.Component):
                     self._round(m)
         self._resolve(m, simt)
         lanes = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
-        m.d.comb += self.retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0))
+        retired = Signal(range(config.threads + 1))
+        m.d.comb += [retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0)), csr.retired.eq(retired)]
+        self._tell(m, csr, retired)
         m.d.sync += [self.result.eq(self._value), self.add_lane.eq(self._add_lane)]
         return m
 
@@ -135,10 +134,9 @@ class ControlUnit(wiring.Component):
             csr.valid.eq(self._is(Unit.CSR)), csr.op.eq(x.entry.decoded.op),
             csr.use_imm.eq(x.entry.decoded.use_imm), csr.immediate.eq(x.entry.decoded.imm),
             csr.rs1.eq(x.rs1[0]), csr.warp.eq(x.warp), csr.mask.eq(x.mask),
-            csr.active.eq(self.active), csr.retired.eq(self.retired), csr.counters.eq(self.counters),
+            csr.active.eq(self.active), csr.counters.eq(self.counters),
             csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
             self.rm.eq(Mux(x.entry.decoded.rm == _DYNAMIC, csr.frm, x.entry.decoded.rm)),
-            self.region.eq(csr.region),
         ]
         return csr
 
@@ -226,7 +224,6 @@ class ControlUnit(wiring.Component):
     def _resolve(self, m: Module, simt: SimtControl) -> None:
         x = self.x
         control = x.valid & x.entry.decoded.info.control
-        m.d.comb += self.taken.eq(self._jumps & ~self.fault_valid)
         m.d.sync += self.resolution.valid.eq(control & ~self._waits & ~self.fault_valid)
         with m.If(control):
             m.d.sync += [
@@ -234,3 +231,17 @@ class ControlUnit(wiring.Component):
                 self.resolution.redirect.eq(self._redirect),
                 self.resolution.target.eq(self._target),
             ]
+
+    def _tell(self, m: Module, csr: CsrUnit, retired: Signal) -> None:
+        """The record of this cycle."""
+        event = self.event
+        m.d.comb += [
+            event.active.eq(self.active),
+            event.waiting.eq(self.waiting),
+            event.release.eq(self.release),
+            event.region.eq(csr.region),
+            event.resolution.eq(self.resolution),
+            event.activation.eq(self.activation),
+            event.taken.eq(self._jumps & ~self.fault_valid),
+            event.retired.eq(retired),
+        ]

@@ -1,13 +1,15 @@
 """Control and status registers."""
 
+from collections.abc import Iterator
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.csrs import PERFORMANCE_CSRS, ZERO_CSRS, Csr
 from ..isa.ops import CsrOp
-from ..layouts.probe import StallReason, counters_layout
+from ..layouts.counters import COUNTERS, counters_layout
+from ..lib.component import Component
 
 __all__ = ["CsrUnit"]
 
@@ -18,42 +20,39 @@ MISA = 1 << 30 | 1 << (ord("I") - 65) | 1 << (ord("M") - 65) | 1 << (ord("F") - 
 READ_ONLY = 0b11
 
 
-class CsrUnit(wiring.Component):
+class CsrUnit(Component):
     """All CSRs of isa.md.
 
-    In stage X: ``value`` (the lane number added where ``add_lane``) and ``unknown``, combinational; the write takes
-    effect at the end of the cycle. ``immediate`` is the decoder's: the number in 11..0, the rs1 field in 16..12;
-    ``rs1`` is lane 0's. ``unknown``: the number does not exist, or it is read-only and the instruction writes it;
-    then nothing changes. ``retired`` thread-instructions are added to minstret. ``start`` (launch) sets mscratch to
-    ``argument`` and clears mcycle and minstret; fcsr and mregion are cleared by reset. ``region`` is bit 0 of
-    mregion. ``frm``: rounding mode of ``warp``, as instructions before this cycle have left it. ``raised`` flags are
-    ORed into fflags of ``raised_warp`` in a cycle with ``raise_valid``, which may not be one in which that warp writes
-    them.
+    An access is made in stage X: what it reads is combinational, what it writes takes effect at the end of the cycle.
+    One access a cycle. An unknown one changes nothing. mcycle and minstret are cleared by a launch; fcsr, mregion and
+    mscratch are 0 after reset.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "start": In(1),
-            "argument": In(32),
-            "valid": In(1),
-            "op": In(5),
-            "use_imm": In(1),
-            "immediate": In(32),
-            "rs1": In(32),
-            "warp": In(config.warp_bits),
-            "mask": In(config.threads),
-            "active": In(config.warps),
-            "retired": In(range(config.threads + 1)),
-            "counters": In(counters_layout()),
-            "value": Out(32),
-            "add_lane": Out(1),
+            "start": In(1),  # launch, one cycle
+            "argument": In(32),  # with ``start``: what mscratch holds
+            "valid": In(1),  # in X: there is an access; without it nothing is written
+            "op": In(5),  # in X: a CsrOp
+            "use_imm": In(1),  # in X: the operand is the rs1 field of ``immediate``, not ``rs1``
+            "immediate": In(32),  # in X: the decoder's: the number in 11..0, the rs1 field in 16..12
+            "rs1": In(32),  # in X: rs1 of lane 0
+            "warp": In(config.warp_bits),  # in X: whose access
+            "mask": In(config.threads),  # in X: its thread mask
+            "active": In(config.warps),  # warps that run
+            "retired": In(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
+            "counters": In(counters_layout()),  # registers of the observer
+            "value": Out(32),  # in X: what is read
+            "add_lane": Out(1),  # in X: each lane adds its number to ``value``
+            #: In X: the number does not exist, or it is read-only and the instruction writes it.
             "unknown": Out(1),
-            "region": Out(1),
-            "frm": Out(3),
+            "region": Out(1),  # a register: bit 0 of mregion, the counters run
+            "frm": Out(3),  # in X: the rounding mode of ``warp``, as instructions before this cycle have left it
+            #: In W: flags are ORed into fflags of ``raised_warp``; not in a cycle in which that warp writes them.
             "raise_valid": In(1),
-            "raised_warp": In(config.warp_bits),
-            "raised": In(5),
+            "raised_warp": In(config.warp_bits),  # in W: whose
+            "raised": In(5),  # in W: which flags
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -140,23 +139,12 @@ class CsrUnit(wiring.Component):
         rows.append(([number for number in zeros if number not in listed], Const(0, 32)))
         return rows
 
-    def _region_counters(self) -> list[tuple[int, Value]]:
+    def _region_counters(self) -> Iterator[tuple[int, Value]]:
         """The region's counters with the number of their low halves (isa.md, 0xB03..)."""
-        counters = self.counters
-        rows = [
-            (Csr.REGION_COMMITTED, counters.committed),
-            (Csr.REGION_NOPS, counters.nops),
-            (Csr.REGION_DISCREPANCIES, counters.discrepancies),
-            (Csr.REGION_ERRORS, counters.errors),
-            (Csr.REGION_ICACHE_MISSES, counters.icache_misses),
-            (Csr.REGION_TAKEN_BRANCHES, counters.taken_branches),
-            (Csr.REGION_LOADS, counters.loads),
-            (Csr.REGION_LOAD_WAIT_CYCLES, counters.load_wait_cycles),
-        ]
-        rows += [
-            (Csr.REGION_STALLS + reason - 1, counters.stalls[reason]) for reason in StallReason if reason != 0
-        ]
-        return [(int(number), counter) for number, counter in rows]
+        for counter in COUNTERS:
+            value = self.counters[counter.name]
+            for number, reason in counter.numbers():
+                yield number, value[reason] if counter.by_reason else value
 
     def _write(self, m: Module, number: Value, written: Signal, fcsr: Array, scratch: Signal) -> None:
         """Numbers that are readable and not listed here ignore writes."""

@@ -1,11 +1,11 @@
 """The divider of RV32M."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import DivOp
+from ..lib.component import Component
 from ..lib.shared import share
 from .lanes import unit_ports
 
@@ -15,22 +15,24 @@ __all__ = ["DivLane", "DivUnit"]
 _WORK_CYCLES = 33
 
 
-class DivLane(wiring.Component):
+class DivLane(Component):
     """One lane: restoring division of magnitudes, one quotient bit a ``step``.
 
-    ``start`` takes the operands, 32 cycles with ``step`` divide, ``finish`` writes ``result``; registers keep their
-    value in all other cycles, and have no reset. ``is_signed`` counts at ``start``, ``remainder`` (the remainder is
-    wanted) at ``start`` and ``finish``.
+    ``start``, then 32 cycles with ``step``, then ``finish``: at most one of the three in a cycle. Registers keep their
+    value in all other cycles, and have no reset.
     """
 
-    start: In(1)
-    step: In(1)
-    finish: In(1)
-    is_signed: In(1)
-    remainder: In(1)
-    a: In(32)
-    b: In(32)
-    result: Out(32)
+    def __init__(self) -> None:
+        super().__init__({
+            "start": In(1),  # take `a` and `b`
+            "step": In(1),  # one quotient bit; in 32 cycles after that of `start`
+            "finish": In(1),  # write `result`; in one cycle after the last `step`
+            "is_signed": In(1),  # the operands are two's complement; in the cycle of `start`
+            "remainder": In(1),  # the remainder is wanted, not the quotient; in the cycles of `start` and `finish`
+            "a": In(32),  # the dividend, in the cycle of `start`
+            "b": In(32),  # the divisor, in the cycle of `start`
+            "result": Out(32),  # from the cycle after `finish` until that after the next; from a register
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -70,7 +72,7 @@ class DivLane(wiring.Component):
         return m
 
 
-class DivUnit(wiring.Component):
+class DivUnit(Component):
     """:class:`hdl.isa.ops.DivOp` over the lanes; latency ``config.latency_div`` whatever the operands, not pipelined.
 
     Ports as in :func:`hdl.execute.lanes.unit_ports`, and ``busy``, which is 1 in the ``latency - 1`` cycles after that
@@ -81,7 +83,10 @@ class DivUnit(wiring.Component):
 
     def __init__(self, config: SmConfig):
         self._config = config
-        super().__init__({**unit_ports(config), "busy": Out(1)})
+        super().__init__({
+            **unit_ports(config),
+            "busy": Out(1),  # a division is under way and has no result yet: `valid` may not be 1
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

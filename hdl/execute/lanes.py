@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import SmConfig
 from ..isa.ops import OP_BITS
@@ -16,18 +16,17 @@ def lane_words(config: SmConfig) -> data.ArrayLayout:
     return data.ArrayLayout(32, config.threads)
 
 
-def unit_ports(config: SmConfig) -> dict[str, In | Out]:
+def unit_ports(config: SmConfig) -> dict[str, Member]:
     """The ports of a unit with a fixed latency.
 
-    In a cycle with ``valid``, ``op`` (the unit's enum in :mod:`hdl.isa.ops`), ``mask`` (bit i: lane i is active), ``a``
-    and ``b`` describe one operation. ``result`` holds its values exactly the unit's latency in cycles later, in the
-    lanes of ``mask``; the other lanes keep what they had, and toggle nowhere.
+    ``result`` holds an operation's values exactly the unit's latency in cycles after ``valid``. The lanes that are not
+    in ``mask`` keep what they had, and toggle nowhere.
     """
     return {
-        "valid": In(1),
-        "op": In(OP_BITS),
-        "mask": In(config.threads),
-        "a": In(lane_words(config)),
-        "b": In(lane_words(config)),
-        "result": Out(lane_words(config)),
+        "valid": In(1),  # there is an operation in this cycle
+        "op": In(OP_BITS),  # which, by the unit's enum in hdl.isa.ops; with `valid`, as all other inputs
+        "mask": In(config.threads),  # bit i: lane i is active
+        "a": In(lane_words(config)),  # first operands
+        "b": In(lane_words(config)),  # second operands
+        "result": Out(lane_words(config)),  # the unit's latency in cycles after `valid`, in the lanes of `mask`
     }

@@ -3,40 +3,40 @@
 from itertools import pairwise
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import MulOp
+from ..lib.component import Component
 from ..lib.shared import share
 from .lanes import unit_ports
 
 __all__ = ["MulLane", "MulUnit"]
 
 
-class MulLane(wiring.Component):
+class MulLane(Component):
     """One lane of ``stages`` registers: operands, two partial products, their sum (any number of times), the result.
 
     The 33 x 33 bit signed product is made of two of 33 x 17 bits. A register follows the multipliers directly and none
     has a reset, so that tools can move them into DSP blocks. (It also keeps simulators within 64-bit arithmetic.) With
     3 stages the sum has no register, with 2 the partial products have none either.
 
-    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operands, ``advance[k]`` for
-    register k after them.
+    Each register keeps its value in a cycle in which its enable is 0. A product that is enabled in cycle c and advanced
+    by bit k in c+1+k is the result in c + ``stages``; there may be one in every cycle.
     """
 
     def __init__(self, *, stages: int):
         self._stages = stages
         super().__init__({
-            "enable": In(1),
-            "advance": In(stages - 1),
-            "a": In(32),
-            "b": In(32),
-            "a_signed": In(1),
-            "b_signed": In(1),
-            #: Bits 63..32 of the product are the result, else 31..0; belongs to the last register.
+            "enable": In(1),  # take `a` and `b` into the first registers
+            "advance": In(stages - 1),  # bit k: register k after the operands takes its value in this cycle
+            "a": In(32),  # the first factor, in the cycle of `enable`
+            "b": In(32),  # the second factor, in the cycle of `enable`
+            "a_signed": In(1),  # `a` is two's complement; with `a`
+            "b_signed": In(1),  # `b` is two's complement; with `b`
+            #: Bits 63..32 of the product are the result, else 31..0; in the cycle of the highest bit of ``advance``.
             "high": In(1),
-            "result": Out(32),
+            "result": Out(32),  # from the cycle after that, until the next; from a register
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -48,7 +48,7 @@ class MulLane(wiring.Component):
         if self._stages > 2:
             lower = _register(m, self.advance[0], lower, "lower")
             upper = _register(m, self.advance[0], upper, "upper")
-        product = Cat(lower[:16], (lower[16:].as_signed() + upper)[:48])
+        product: Value = Cat(lower[:16], (lower[16:].as_signed() + upper)[:48])
         for k in range(1, self._stages - 2):
             product = _register(m, self.advance[k], product, f"product{k}")
         result = _register(m, self.advance[self._stages - 2], Mux(self.high, product[32:], product[:32]), "selected")
@@ -64,7 +64,7 @@ def _register(m: Module, enable: Value, value: Value, name: str) -> Signal:
     return register
 
 
-class MulUnit(wiring.Component):
+class MulUnit(Component):
     """:class:`hdl.isa.ops.MulOp` over the lanes; latency ``config.latency_mul``, a new operation in every cycle.
 
     Ports as in :func:`hdl.execute.lanes.unit_ports`. Reset empties the pipeline.

@@ -1,9 +1,9 @@
-"""Baseline: fetch and issue each schedule warps on their own (paper 000, section V-B)."""
+"""Baseline: fetch and issue each schedule warps on their own (Crouzet 2024, section V-B)."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 
 from ..config import SmConfig
+from ..lib.component import Component
 from .coordination import (
     connect_fetch,
     connect_issue,
@@ -17,7 +17,7 @@ from .scheduler import Scheduler
 __all__ = ["BaselineCoordination"]
 
 
-class BaselineCoordination(wiring.Component):
+class BaselineCoordination(Component):
     """Fetch-ready: active, no miss outstanding, room in the buffer. Issue-ready: buffer not empty and head ready.
 
     A warp issues nothing while its control flow is unresolved, but fetches on as if the branch were not taken. A miss

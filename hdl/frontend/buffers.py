@@ -1,12 +1,13 @@
 """The instruction buffers: one ring of d slots a warp; the selection that pops a slot also refills it."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
+from ..lib.component import Component
 from ..lib.onehot import select
 
 __all__ = ["InstructionBuffers", "slot_bits"]
@@ -17,26 +18,15 @@ def slot_bits(config: SmConfig) -> int:
     return (config.buffer_depth - 1).bit_length()
 
 
-class InstructionBuffers(wiring.Component):
+class InstructionBuffers(Component):
     """One ring of d slots a warp, in the two ways of :class:`hdl.config.Coordination`.
 
-    In both:
-
-    - ``head_info[w]``, ``head_nop[w]``, ``empty[w]``: the head of each warp's ring; the last two are registers.
-    - ``pop`` (one-hot) and ``pop_warp`` in cycle t: the head of that warp leaves; its ``entry`` appears in t+1.
-    - ``fill`` with warp, slot, entry, nop: writes a slot; poppable in the next cycle.
-    - ``occupancy[w]``: filled slots, before this cycle's pop and fill.
-    - ``instructions[w]``: as ``occupancy``, the NOPs left out.
-    - ``empty_pop``: the popped ring was empty; ``overflow``: the slot to fill was filled. Neither may ever happen.
-
     ``swas``: buffer + in flight = d for every warp, always (design.md section 3). So the slot popped in t is the one
-    that the fetch made in t fills: it takes ``pop_slot`` along and brings it back as ``fill_slot``; one pointer a
-    warp serves. ``flush`` (mask of warps): every slot of these warps becomes a NOP, one filled in this cycle
-    included. Reset: d NOPs.
+    that the fetch made in t fills, and one pointer a warp serves. Reset: d NOPs.
 
-    Else (``baseline``, ``vortex``): entries queue up behind a second pointer, ``fill_slot`` means nothing, a ``fill``
-    with ``fill_nop`` is dropped, and ``flush`` empties the ring, an entry filled in this cycle included. Reset:
-    empty.
+    Else (``baseline``, ``vortex``): entries queue up behind a second pointer. Reset: empty.
+
+    One pop and one fill a cycle. ``empty_pop`` and ``overflow`` may never be 1.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -44,23 +34,29 @@ class InstructionBuffers(wiring.Component):
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
         super().__init__({
-            "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),
-            "head_nop": Out(config.warps, init=every if self._replaces else 0),
-            "empty": Out(config.warps, init=0 if self._replaces else every),
+            # Masks and arrays have one element a warp.
+            "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
+            #: A register: it is a NOP.
+            "head_nop": Out(config.warps, init=every if self._replaces else 0),  # type: ignore[call-arg]
+            #: A register: there is none.
+            "empty": Out(config.warps, init=0 if self._replaces else every),  # type: ignore[call-arg]
+            #: Filled slots, before this cycle's pop and fill.
             "occupancy": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
+            #: The same, NOPs left out.
             "instructions": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
-            "pop": In(config.warps),
-            "pop_warp": In(config.warp_bits),
-            "pop_slot": Out(slot_bits(config)),
-            "entry": Out(BufferEntry),
-            "fill": In(1),
-            "fill_warp": In(config.warp_bits),
-            "fill_slot": In(slot_bits(config)),
-            "fill_nop": In(1),
-            "fill_entry": In(BufferEntry),
+            "pop": In(config.warps),  # in t: whose head leaves (one-hot or 0)
+            "pop_warp": In(config.warp_bits),  # in t: the same as a number
+            "pop_slot": Out(slot_bits(config)),  # in t: the slot it leaves, which in ``swas`` the fetch made in t fills
+            "entry": Out(BufferEntry),  # in t+1: what left in t
+            "fill": In(1),  # a slot is written; it can be popped in the next cycle
+            "fill_warp": In(config.warp_bits),  # whose
+            "fill_slot": In(slot_bits(config)),  # which: the ``pop_slot`` of its fetch; means nothing but in ``swas``
+            "fill_nop": In(1),  # what is filled was squashed: a NOP in ``swas``, else dropped
+            "fill_entry": In(BufferEntry),  # what is filled otherwise
+            #: What these warps hold, a slot filled in this cycle included, becomes NOPs in ``swas``, else is dropped.
             "flush": In(config.warps),
-            "empty_pop": Out(1),
-            "overflow": Out(1),
+            "empty_pop": Out(1),  # the ring that is popped is empty: may never happen
+            "overflow": Out(1),  # the slot that is filled was filled: may never happen
         })
 
     def elaborate(self, platform: object) -> Module:

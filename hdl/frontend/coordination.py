@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import SmConfig
-from ..layouts.probe import ORACLES
-from ..observe.oracles import OracleSets
+from ..layouts.events import ORACLES
+from ..lib.component import Component
+from .oracles import OracleSets
 from .scheduler import Scheduler
 
 __all__ = [
@@ -17,51 +18,53 @@ __all__ = [
 
 
 def coordination_signature(config: SmConfig) -> wiring.Signature:
-    """The ports of a scheme, seen from the scheme. All masks have one bit a warp.
+    """The ports of a scheme, seen from the scheme; all are of one cycle, combinational but for the schemes' state.
 
-    In: ``active``; ``waiting`` at a barrier or in wspawn; ``activated`` in this cycle; ``lanes``: active lanes;
-    ``fetched``: instructions in buffer and flight, NOPs left out; ``suspended`` (a miss is outstanding); ``lookup``
-    (one-hot or 0): a fetch of the warp is looked up in this cycle; ``lookup_missed``, late in the cycle: it misses;
-    ``missed``: the two together; ``unresolved`` control flow issued; ``nop``, ``ready`` (of the head, which
-    means nothing for an ``empty`` buffer); ``room``: buffer + in flight < d; ``decoded`` (one-hot) with
-    ``decoded_control``: a fetch of the warp reaches decode, ``turned``: and redirects those behind it;
-    ``redirected``, ``resolved``: its control flow resolves in this cycle; ``halt``: a fault has stopped the SM.
-
-    Out: ``fetch`` and ``issue``, each one-hot or 0, with valid bit and number; ``fetch_if_hit`` and
-    ``fetch_if_missed``: ``fetch`` for either value of ``lookup_missed``, known sooner; ``eligible`` and
-    ``fetch_eligible``: the sets that they were chosen from; ``oracle_select``, with ``config.oracles``: what the
-    oracles pick.
+    Masks and arrays have one element a warp. In a cycle at most one warp fetches and at most one issues.
     """
     warps = config.warps
-    members: dict[str, In | Out] = {
-        name: In(warps) for name in (
-            "active", "waiting", "activated", "suspended", "lookup", "missed", "unresolved", "nop", "ready", "empty",
-            "room", "decoded", "turned", "redirected", "resolved",
-        )
+    members: dict[str, Member] = {
+        "active": In(warps),  # warps that run
+        "waiting": In(warps),  # those of them that wait at a barrier or in wspawn
+        "activated": In(warps),  # warps that start: active from the next cycle on
+        "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
+        "halt": In(1),  # a fault has stopped the SM: nobody is selected
+        "unresolved": In(warps),  # control flow is issued and not resolved
+        "resolved": In(warps),  # control flow resolves, or is released, in this cycle
+        "redirected": In(warps),  # it goes on elsewhere: what is in buffer and flight is not executed
+        "suspended": In(warps),  # an I-cache miss is outstanding
+        "lookup": In(warps),  # whose fetch is looked up (one-hot or 0)
+        "lookup_missed": In(1),  # late in the cycle: it misses
+        "missed": In(warps),  # the two together
+        "decoded": In(warps),  # whose fetch reaches decode (one-hot or 0)
+        "decoded_control": In(1),  # the instruction in decode is control flow
+        "turned": In(warps),  # whose jump is followed at decode (one-hot or 0): its fetches behind it are squashed
+        "nop": In(warps),  # the head of the buffer is a NOP
+        "ready": In(warps),  # the head may issue; means nothing for a NOP or an empty buffer
+        "empty": In(warps),  # the buffer is empty
+        "room": In(warps),  # buffer + in flight < d
+        "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),  # buffer + in flight, NOPs left out
+        "eligible": Out(warps),  # the set that ``issue`` is chosen from
+        "issue": Out(warps),  # who issues (one-hot or 0)
+        "issue_valid": Out(1),  # somebody does
+        "issue_warp": Out(config.warp_bits),  # who, as a number
+        "fetch_eligible": Out(warps),  # the set that ``fetch`` is chosen from
+        "fetch": Out(warps),  # who fetches (one-hot or 0)
+        "fetch_valid": Out(1),  # somebody does
+        "fetch_warp": Out(config.warp_bits),  # who, as a number
+        "fetch_if_hit": Out(warps),  # ``fetch``, if the lookup hits: known sooner
+        "fetch_if_missed": Out(warps),  # ``fetch``, if the lookup misses
     }
-    members |= {
-        "lookup_missed": In(1),
-        "decoded_control": In(1),
-        "halt": In(1),
-        "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),
-        "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),
-        "eligible": Out(warps),
-        "fetch_eligible": Out(warps),
-        "fetch_if_hit": Out(warps),
-        "fetch_if_missed": Out(warps),
-    }
-    for stage in ("fetch", "issue"):
-        members |= {stage: Out(warps), f"{stage}_valid": Out(1), f"{stage}_warp": Out(config.warp_bits)}
     if len(config.policies) > 1:
-        members["policy"] = In(range(len(config.policies)))
+        members["policy"] = In(range(len(config.policies)))  # the issue policy in force
     if len(config.fetch_policies) > 1:
-        members["fetch_policy"] = In(range(len(config.fetch_policies)))
+        members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the fetch policy in force
     if config.oracles:
-        members["oracle_select"] = Out(data.ArrayLayout(warps, ORACLES))
+        members["oracle_select"] = Out(data.ArrayLayout(warps, ORACLES))  # what the oracles pick, each one-hot or 0
     return wiring.Signature(members)
 
 
-def connect_fetch(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> None:
+def connect_fetch(m: Module, scheme: Component, scheduler: Scheduler) -> None:
     """Let ``scheduler`` choose the fetch: a warp whose fetch misses in the very cycle is not selected."""
     m.d.comb += [
         scheduler.doubtful.eq(scheme.lookup),
@@ -75,7 +78,7 @@ def connect_fetch(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> 
     ]
 
 
-def connect_issue(m: Module, scheme: wiring.Component, scheduler: Scheduler) -> None:
+def connect_issue(m: Module, scheme: Component, scheduler: Scheduler) -> None:
     """Let ``scheduler`` choose what issues."""
     m.d.comb += [
         scheme.issue.eq(scheduler.select),
@@ -89,7 +92,7 @@ def oracles_of(config: SmConfig) -> int:
     return ORACLES if config.oracles else 0
 
 
-def connect_scheduler(m: Module, scheme: wiring.Component, scheduler: Scheduler, *, strap: str = "policy") -> None:
+def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, strap: str = "policy") -> None:
     """Show ``scheduler`` what a policy may look at besides the eligible set (hdl.policies.PolicyInputs).
 
     ``strap``: the port of the scheme that chooses its policy; the scheme has it where there are several.
@@ -101,7 +104,7 @@ def connect_scheduler(m: Module, scheme: wiring.Component, scheduler: Scheduler,
 
 
 def connect_oracles(
-    m: Module, config: SmConfig, scheme: wiring.Component, scheduler: Scheduler, *, may_issue: Value, head_ready: Value,
+    m: Module, config: SmConfig, scheme: Component, scheduler: Scheduler, *, may_issue: Value, head_ready: Value,
 ) -> None:
     """Put the oracles, where the build has them, beside the issue scheduler: its policy and state, their own sets.
 

@@ -1,9 +1,8 @@
 """The decoder, generated from the decode table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import Prediction
@@ -11,11 +10,12 @@ from ..isa.csrs import FLOAT_CSRS
 from ..isa.ops import OP_BITS, STORE_BIT, BranchOp, SystemOp, Unit
 from ..isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 from ..layouts.decoded import Decoded
+from ..lib.component import Component
 
 __all__ = ["Decoder", "jump_offset"]
 
 
-class Decoder(wiring.Component):
+class Decoder(Component):
     """Makes a :class:`hdl.layouts.decoded.Decoded` of an instruction word; combinational, no state.
 
     - A word in no row of the table is unit SYSTEM, op ILLEGAL; with ``fetch_error`` (memory answered the fetch with
@@ -37,9 +37,9 @@ class Decoder(wiring.Component):
     def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN):
         self._follows = prediction is Prediction.BTFN
         super().__init__({
-            "instruction": In(32),
-            "fetch_error": In(1),
-            "decoded": Out(Decoded),
+            "instruction": In(32),  # the word
+            "fetch_error": In(1),  # memory answered its fetch with an error: the word does not matter
+            "decoded": Out(Decoded),  # what it says
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -79,8 +79,8 @@ class Decoder(wiring.Component):
                     "rs3": (info.use_rs3, 27)}
         for operand, (flag, low) in operands.items():
             field = word[low:low + 5]
-            is_int = where(lambda row, operand=operand: getattr(row, operand) is RegFile.INT)
-            is_fp = where(lambda row, operand=operand: getattr(row, operand) is RegFile.FP)
+            is_int = where(_uses(operand, RegFile.INT))
+            is_fp = where(_uses(operand, RegFile.FP))
             m.d.comb += [
                 flag.eq(is_fp | (is_int & field.any())),
                 info[operand].eq(Mux(flag, Cat(field, is_fp), 0)),
@@ -101,7 +101,7 @@ def jump_offset(word: Value) -> Value:
 def _match_rows(m: Module, word: Value) -> dict[str, Value]:
     """One bit a row, by mnemonic. Each field of the word is compared with each of its values once, for all rows."""
     compared: dict[tuple[int, int, int], Signal] = {}
-    match = {}
+    match: dict[str, Value] = {}
     for row in INSTRUCTIONS:
         parts = []
         for low, high in ((0, 7), (7, 12), (12, 15), (15, 20), (20, 25), (25, 32)):
@@ -121,7 +121,12 @@ def _match_rows(m: Module, word: Value) -> dict[str, Value]:
     return match
 
 
-def _any(bits: object) -> Value:
+def _uses(operand: str, registers: RegFile) -> Callable[[Instruction], bool]:
+    """Whether an instruction has ``operand`` (rd, rs1, ..) in ``registers``."""
+    return lambda row: getattr(row, operand) is registers
+
+
+def _any(bits: Iterable[Value]) -> Value:
     """OR of any number of one-bit values; 0 for none."""
     return Cat(*bits).any()
 
@@ -144,7 +149,7 @@ def _immediate(where: Callable, word: Value) -> Value:
         ImmFormat.NEGATE_RS2: word[20],
         ImmFormat.NEGATE_RD: word[7],
     }
-    result = Const(0, 32)
+    result: Value = Const(0, 32)
     for name, value in formats.items():
         result = result | Mux(where(lambda row, name=name: row.imm is name), value, 0)
     return result

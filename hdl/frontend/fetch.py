@@ -3,14 +3,15 @@
 from itertools import pairwise
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import SmConfig
+from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ..layouts.decoded import BufferEntry
+from ..layouts.memory import memory_port_signature
+from ..lib.component import Component
 from ..lib.onehot import one_hot
-from ..memory.port import icache_tag_bits, memory_port_signature
-from ..memory.stacks import in_stacks
+from ..lib.stacks import in_stacks
 from .buffers import slot_bits
 from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
@@ -27,61 +28,59 @@ def stage_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
-class FetchPipeline(wiring.Component):
-    """From a fetch request in cycle t to a decoded instruction in t+3.
+class FetchPipeline(Component):
+    """From a fetch request in cycle t to a decoded instruction in t+3; a request in every cycle if need be.
 
-    - ``request`` in t with warp number and ``slot`` (carried along); ``request_if_hit`` and ``request_if_missed``: the
-      warp (one-hot or 0), ``request_pc_if_hit`` and ``request_pc_if_missed``: its pc, for either value of this cycle's
-      ``lookup_missed``, which comes late.
-    - t+1: ``lookup`` (one-hot, a register; 0 for a squashed fetch), and late in the cycle ``lookup_missed``, which
-      means nothing if ``lookup`` is 0; ``missed`` (one-hot): the lookup missed; from the next cycle on the warp is
-      ``suspended`` until its line is there. ``miss``, ``miss_warp``, ``miss_pc``: such a miss that is not squashed in
-      its own cycle.
-    - t+3: ``done`` with warp, slot and ``entry``, or ``done_squashed`` where the fetch missed or was squashed.
-      The decoder may follow it (``Prediction.BTFN``): ``turn`` (one-hot) then squashes the fetches of its warp behind
-      it, those requested in t+1..t+3, and the warp goes on at ``turn_target``.
-    - ``squash`` (mask): every fetch of these warps that is under way now, or requested in this cycle, is squashed, and
-      their suspension ends. One in t or t+1 requests no line. It comes before ``turn``.
-    - ``in_flight[w]``: fetches of the warp in t+1..t+3; ``kept_in_flight[w]``: those not squashed before this cycle.
-    - ``refill``: a line comes into the cache. ``woken``: those of these warps (without an I-cache it is one, else
-      all) that are suspended for ``refill_line`` are so no more from the next cycle on.
-    - ``lines[w]``: the warp's fetch line, its pc after a miss. ``invalidate``: fence.i.
+    A fetch requested in t is looked up in t+1 and decoded in t+3. It is squashed by a miss, by ``squash``, or by the
+    ``turn`` of an older fetch of its warp; then it comes out as ``done_squashed``, and requests no line if that happens
+    in t or t+1. ``squash`` comes before ``turn``. A warp whose lookup has missed is suspended until its line is there.
+
+    Reset: nothing under way, nobody suspended. A warp that is suspended may not request a fetch.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
         super().__init__({
-            "request": In(1),
-            "request_if_hit": In(config.warps),
-            "request_if_missed": In(config.warps),
-            "request_warp": In(config.warp_bits),
-            "request_pc_if_hit": In(32),
-            "request_pc_if_missed": In(32),
-            "request_slot": In(slot_bits(config)),
+            # Masks have one bit a warp.
+            "request": In(1),  # in t: a warp fetches
+            "request_if_hit": In(config.warps),  # in t: which (one-hot or 0), if this cycle's lookup hits
+            "request_if_missed": In(config.warps),  # in t: which, if it misses; ``lookup_missed`` comes late
+            "request_warp": In(config.warp_bits),  # in t: the right one of the two as a number
+            "request_pc_if_hit": In(32),  # in t: the pc of ``request_if_hit``
+            "request_pc_if_missed": In(32),  # in t: the pc of ``request_if_missed``
+            "request_slot": In(slot_bits(config)),  # in t: where the instruction will go; comes back as ``done_slot``
+            #: Every fetch of these warps that is under way, or requested in this cycle, is squashed; they are not
+            #: suspended from the next cycle on.
             "squash": In(config.warps),
-            "invalidate": In(1),
-            "lines": In(data.ArrayLayout(26, config.warps)),
+            "invalidate": In(1),  # fence.i: lookups from the next cycle on find nothing that is there now
+            #: Each warp's fetch line: after a miss the one that it waits for.
+            "lines": In(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
+            #: In t+1, a register: whose fetch is looked up (one-hot or 0); 0 for a squashed one.
             "lookup": Out(config.warps),
-            "lookup_missed": Out(1),
-            "missed": Out(config.warps),
-            "suspended": Out(config.warps),
-            "miss": Out(1),
-            "miss_warp": Out(config.warp_bits),
-            "miss_pc": Out(32),
-            "done": Out(1),
-            "done_squashed": Out(1),
-            "done_warp": Out(config.warp_bits),
-            "done_slot": Out(slot_bits(config)),
-            "entry": Out(BufferEntry),
+            "lookup_missed": Out(1),  # in t+1, late: the lookup misses; means nothing if ``lookup`` is 0
+            "missed": Out(config.warps),  # in t+1, late: the two together
+            "suspended": Out(config.warps),  # warps that wait for a line, from t+2 on
+            "miss": Out(1),  # in t+1: a lookup misses, and is not squashed in this very cycle
+            "miss_warp": Out(config.warp_bits),  # in t+1: the warp whose fetch is there
+            "miss_pc": Out(32),  # in t+1: its pc
+            "done": Out(1),  # in t+3: a fetch comes out
+            "done_squashed": Out(1),  # in t+3: it missed or was squashed
+            "done_warp": Out(config.warp_bits),  # in t+3: its warp
+            "done_slot": Out(slot_bits(config)),  # in t+3: its ``request_slot``
+            "entry": Out(BufferEntry),  # in t+3: its instruction, unless ``done_squashed``
+            #: In t+3: whose jump the decoder follows (one-hot or 0; only with ``Prediction.BTFN``): the fetches of its
+            #: warp behind it, those requested in t+1 to t+3, are squashed.
             "turn": Out(config.warps),
-            "turn_target": Out(32),
-            "in_flight": Out(counts),
-            "kept_in_flight": Out(counts),
-            "refill": Out(1),
+            "turn_target": Out(32),  # in t+3: where that warp goes on
+            "in_flight": Out(counts),  # fetches of each warp in t+1 to t+3
+            "kept_in_flight": Out(counts),  # those of them that were not squashed before this cycle
+            "refill": Out(1),  # a line comes into the cache
+            #: Of these, the warps that are suspended for ``refill_line`` are so no more from the next cycle on: all, or
+            #: without an I-cache one.
             "woken": Out(config.warps),
-            "refill_line": Out(26),
-            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
+            "refill_line": Out(LINE_NUMBER_BITS),  # the line of ``refill`` and ``woken``
+            "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -183,7 +182,7 @@ class FetchPipeline(wiring.Component):
             self.miss_pc.eq(lookup.pc),
             misses.lookup.eq(self.lookup & ~squash),
             misses.lookup_missed.eq(self.lookup_missed),
-            misses.lookup_line.eq(lookup.pc[6:]),
+            misses.lookup_line.eq(lookup.pc[LINE_OFFSET_BITS:]),
             misses.release.eq(squash),
             misses.invalidate.eq(self.invalidate),
             misses.pending_line.eq(self.lines),

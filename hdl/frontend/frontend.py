@@ -1,15 +1,16 @@
 """The front end: fetch pipeline, buffers and warp table around one coordination scheme."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..config import Coordination, SmConfig
+from ..config import LINE_OFFSET_BITS, Coordination, SmConfig
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.decoded import BufferEntry, IssueInfo
-from ..layouts.probe import ORACLES
+from ..layouts.events import front_event_layout
+from ..layouts.memory import memory_port_signature
+from ..lib.component import Component
 from ..lib.onehot import one_hot, select
-from ..memory.port import icache_tag_bits, memory_port_signature
 from .baseline import BaselineCoordination
 from .buffers import InstructionBuffers
 from .fetch import FetchPipeline
@@ -19,80 +20,56 @@ from .warps import WarpTable
 
 __all__ = ["FrontEnd"]
 
-_SCHEMES = {
+_SCHEMES: dict[Coordination, type[SwasCoordination | BaselineCoordination]] = {
     Coordination.SWAS: SwasCoordination,
     Coordination.BASELINE: BaselineCoordination,
     Coordination.VORTEX: VortexCoordination,
 }
 
 
-class FrontEnd(wiring.Component):
+class FrontEnd(Component):
     """Fetch, I-cache, decode, buffers and warp selection (design.md section 3).
 
     The schemes share all parts. They differ in who is selected (their own file each), and in whether what breaks the
     flow is replaced by NOPs (``swas``) or dropped (:class:`hdl.frontend.buffers.InstructionBuffers`).
 
     For a warp selected for issue in cycle t: ``select*`` in t, the popped ``entry`` (unless ``select_nop``) in t+1. A
-    fetch made in t looks up the I-cache in t+1 (``miss``), is decoded in t+3 and can be popped in t+4.
+    fetch made in t looks up the I-cache in t+1, is decoded in t+3 and can be popped in t+4. One warp is selected, and
+    one fetch made, in a cycle; in ``swas`` they are of the same warp. Reset: no warp has a miss or unresolved control
+    flow, the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
-    ``heads`` and ``head_nop`` tell the issue stage what to judge; ``ready`` is its judgement. ``resolution``,
-    ``release`` and ``activation`` act on selection from the next cycle on; ``halt`` stops it. ``fetch_waits`` and
-    ``starved``: warps with nothing to issue because of a miss, or because their buffer is empty for another reason.
-    ``oracle_select``, with ``config.oracles``: what osched1 and osched2 pick (one-hot or 0).
-    ``fetch*``, ``missed``, ``miss_line`` and ``woken`` are for the observer (:func:`hdl.layouts.probe.probe_layout`).
-    ``turn``: the warp whose fetch is redirected by a jump in decode.
-    ``empty_pop`` and ``miscounted`` (``swas``: buffer + in flight of the selected warp is not d; else: a full buffer
-    is filled) may never be 1.
+    What may never happen is in ``event``: ``empty_pop`` and ``miscounted``.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         members = {
-            "active": In(config.warps),
-            "waiting": In(config.warps),
-            "masks": In(data.ArrayLayout(config.threads, config.warps)),
-            "ready": In(config.warps),
-            "halt": In(1),
+            # Masks and arrays have one element a warp. From the control unit:
+            "active": In(config.warps),  # warps that run
+            "waiting": In(config.warps),  # those of them that wait at a barrier or in wspawn
+            "masks": In(data.ArrayLayout(config.threads, config.warps)),  # each one's thread mask
+            #: The outcome of control flow, R cycles after its selection; seen by selections from the next cycle on.
             "resolution": In(resolution_layout(config)),
-            "release": In(config.warps),
-            "activation": In(activation_layout(config)),
-            "invalidate": In(1),
-            "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),
-            "head_nop": Out(config.warps),
-            "eligible": Out(config.warps),
-            "fetch_eligible": Out(config.warps),
-            "fetch": Out(config.warps),
-            "select": Out(config.warps),
-            "select_valid": Out(1),
-            "select_warp": Out(config.warp_bits),
-            "select_nop": Out(1),
-            "select_info": Out(IssueInfo),
-            "entry": Out(BufferEntry),
-            "unresolved": Out(config.warps),
-            "suspended": Out(config.warps),
-            "pc": Out(data.ArrayLayout(32, config.warps)),
-            "fetch_waits": Out(config.warps),
-            "starved": Out(config.warps),
-            "miss": Out(1),
-            "miss_warp": Out(config.warp_bits),
-            "miss_line": Out(26),
-            "missed": Out(1),
-            "fetch_valid": Out(1),
-            "fetch_warp": Out(config.warp_bits),
-            "refill": Out(1),
-            "woken": Out(config.warps),
-            "refill_line": Out(26),
-            "turn": Out(config.warps),
-            "empty_pop": Out(1),
-            "miscounted": Out(1),
-            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
+            "release": In(config.warps),  # warps that go on after a bar or wspawn; from the next cycle on
+            "activation": In(activation_layout(config)),  # warps that start; from the next cycle on
+            "invalidate": In(1),  # a fence.i is in stage X: the I-cache is emptied
+            "halt": In(1),  # a fault has stopped the SM: nothing is selected or fetched
+            #: In t, from the issue stage: which ``heads`` may be selected; means nothing for a NOP or an empty buffer.
+            "ready": In(config.warps),
+            "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: each buffer's head, as for ``ready``
+            "select": Out(config.warps),  # in t: the warp selected, one-hot or 0
+            "select_warp": Out(config.warp_bits),  # in t: the same as a number
+            "select_nop": Out(1),  # in t: the selected head is a NOP
+            "select_info": Out(IssueInfo),  # in t: the selected head, unless it is a NOP
+            "entry": Out(BufferEntry),  # in t+1: what was popped in t, unless that was a NOP
+            "event": Out(front_event_layout(config)),  # this cycle, for observers
+            "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         }
         if len(config.policies) > 1:
+            #: The issue policy in force, by its place in the configuration; constant while the SM is busy.
             members["policy"] = In(range(len(config.policies)))
         if len(config.fetch_policies) > 1:
-            members["fetch_policy"] = In(range(len(config.fetch_policies)))
-        if config.oracles:
-            members["oracle_select"] = Out(data.ArrayLayout(config.warps, ORACLES))
+            members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the same for the fetch
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -105,11 +82,11 @@ class FrontEnd(wiring.Component):
         self._coordinate(m, scheme, fetch, warps, buffers)
         self._fetch(m, scheme, fetch, warps, buffers)
         self._issue(m, scheme, warps, buffers)
-        self._watch(m, scheme, fetch, buffers)
+        self._tell(m, scheme, fetch, warps, buffers)
         connect(m, flipped(self.mem), fetch.mem)
         return m
 
-    def _coordinate(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, warps: WarpTable,
+    def _coordinate(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                     buffers: InstructionBuffers) -> None:
         """What the scheme sees."""
         config = self._config
@@ -145,7 +122,7 @@ class FrontEnd(wiring.Component):
                 scheme.lanes[w].eq(sum((self.masks[w][lane] for lane in range(config.threads)), Const(0, 1))),
             ]
 
-    def _fetch(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, warps: WarpTable,
+    def _fetch(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:
         m.d.comb += [
             warps.fetched_if_hit.eq(scheme.fetch_if_hit),
@@ -173,13 +150,10 @@ class FrontEnd(wiring.Component):
             fetch.lines.eq(warps.lines),
         ]
 
-    def _issue(self, m: Module, scheme: SwasCoordination, warps: WarpTable, buffers: InstructionBuffers) -> None:
+    def _issue(self, m: Module, scheme: Component, warps: WarpTable, buffers: InstructionBuffers) -> None:
         m.d.comb += [
             self.heads.eq(buffers.head_info),
-            self.head_nop.eq(buffers.head_nop),
-            self.eligible.eq(scheme.eligible),
             self.select.eq(scheme.issue),
-            self.select_valid.eq(scheme.issue_valid),
             self.select_warp.eq(scheme.issue_warp),
             self.select_nop.eq((scheme.issue & buffers.head_nop).any()),
             self.select_info.eq(select(scheme.issue, [buffers.head_info[w] for w in range(self._config.warps)])),
@@ -192,37 +166,59 @@ class FrontEnd(wiring.Component):
             warps.resolution.eq(self.resolution),
             warps.release.eq(self.release),
             warps.activation.eq(self.activation),
-            self.unresolved.eq(warps.unresolved),
-            self.pc.eq(warps.pc),
         ]
 
-    def _watch(self, m: Module, scheme: SwasCoordination, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
-        config = self._config
+    def _tell(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
+              buffers: InstructionBuffers) -> None:
+        """The record of this cycle."""
+        config, event = self._config, self.event
         unified = config.coordination is Coordination.SWAS
-        held = Signal(range(2 * config.buffer_depth))
         missing = fetch.suspended | fetch.missed
-        if config.oracles:
-            m.d.comb += self.oracle_select.eq(scheme.oracle_select)
+        request, response = self.mem.request, self.mem.response
         m.d.comb += [
-            held.eq(select(scheme.issue, [buffers.occupancy[w] + fetch.in_flight[w] for w in range(config.warps)])),
-            self.miscounted.eq(
-                scheme.issue_valid & (held != config.buffer_depth) if unified else buffers.overflow
-            ),
-            self.empty_pop.eq(buffers.empty_pop),
+            event.eligible.eq(scheme.eligible),
+            event.select.eq(scheme.issue),
+            event.select_valid.eq(scheme.issue_valid),
+            event.select_warp.eq(scheme.issue_warp),
+            event.select_nop.eq(self.select_nop),
+            event.select_unit.eq(self.select_info.unit),
+            event.select_store.eq(self.select_info.store),
+            event.unresolved.eq(warps.unresolved),
             # In swas a miss suspends the warp; else it matters once there is nothing left to issue.
-            self.fetch_waits.eq(missing if unified else missing & buffers.empty),
-            self.starved.eq(0 if unified else buffers.empty),
-            self.suspended.eq(fetch.suspended),
-            self.miss.eq(fetch.miss),
-            self.miss_warp.eq(fetch.miss_warp),
-            self.miss_line.eq(fetch.miss_pc[6:]),
-            self.missed.eq(fetch.missed.any()),
-            self.fetch_eligible.eq(scheme.fetch_eligible),
-            self.fetch.eq(scheme.fetch),
-            self.fetch_valid.eq(scheme.fetch_valid),
-            self.fetch_warp.eq(scheme.fetch_warp),
-            self.refill.eq(fetch.refill),
-            self.woken.eq(fetch.woken),
-            self.refill_line.eq(fetch.refill_line),
-            self.turn.eq(fetch.turn),
+            event.fetch_waits.eq(missing if unified else missing & buffers.empty),
+            event.buffer_empty.eq(0 if unified else buffers.empty),
+            event.head_nop.eq(buffers.head_nop),
+            event.fetch_eligible.eq(scheme.fetch_eligible),
+            event.fetch.eq(scheme.fetch),
+            event.fetch_valid.eq(scheme.fetch_valid),
+            event.fetch_warp.eq(scheme.fetch_warp),
+            event.missed.eq(fetch.missed.any()),
+            event.miss.eq(fetch.miss),
+            event.miss_warp.eq(fetch.miss_warp),
+            event.miss_line.eq(fetch.miss_pc[LINE_OFFSET_BITS:]),
+            event.refill.eq(fetch.refill),
+            event.woken.eq(fetch.woken),
+            event.refill_line.eq(fetch.refill_line),
+            event.turn.eq(fetch.turn),
+            event.request.eq(request.valid & request.ready),
+            event.request_tag.eq(request.payload.tag),
+            event.answer.eq(response.valid & response.ready),
+            event.answer_tag.eq(response.payload.tag),
+            event.empty_pop.eq(buffers.empty_pop),
+        ]
+        if config.oracles:
+            m.d.comb += event.oracles.eq(scheme.oracle_select)
+        self._count(m, scheme, fetch, buffers)
+
+    def _count(self, m: Module, scheme: Component, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
+        """Whether the buffers hold what they should."""
+        config = self._config
+        if config.coordination is not Coordination.SWAS:
+            m.d.comb += self.event.miscounted.eq(buffers.overflow)
+            return
+        held = Signal(range(2 * config.buffer_depth))
+        counts = [buffers.occupancy[w] + fetch.in_flight[w] for w in range(config.warps)]
+        m.d.comb += [
+            held.eq(select(scheme.issue, counts)),
+            self.event.miscounted.eq(scheme.issue_valid & (held != config.buffer_depth)),
         ]

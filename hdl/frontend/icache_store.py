@@ -5,42 +5,36 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..config import SmConfig
+from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ..lib.component import Component
 from ..lib.onehot import encode
-from ..memory.tags import CacheTags
+from ..lib.tags import CacheTags
 
 __all__ = ["ICacheStore", "store_ports"]
 
 
 def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
-    """The ports of whatever the fetch pipeline looks its instructions up in.
-
-    ``lookup_pc`` comes twice, both the same, from registers of their own: many memories hang on it.
-    """
-    offset_bits = (config.line_bytes - 1).bit_length()
+    """The ports of whatever the fetch pipeline looks its instructions up in; a fetch made in t is looked up in t+1."""
     return {
-        "lookup_valid": In(1),
-        "lookup_pc": In(data.ArrayLayout(32, 2)),
-        "hit": Out(1),
-        "instruction": Out(32),
-        "error": Out(1),
-        "refill_valid": In(1),
-        "refill_line": In(32 - offset_bits),
-        "refill_data": In(config.line_bytes * 8),
-        "refill_error": In(1),
-        "invalidate": In(1),
+        "lookup_valid": In(1),  # in t+1: there is a lookup
+        "lookup_pc": In(data.ArrayLayout(32, 2)),  # in t+1: twice the same, from registers of their own for the fanout
+        "hit": Out(1),  # in t+1, combinational: the line is there; means nothing without ``lookup_valid``
+        "instruction": Out(32),  # in t+3: the word, if it hit
+        "error": Out(1),  # in t+3: memory answered with an error when its line was fetched, if it hit
+        "refill_valid": In(1),  # in c: a line is written; lookups find it from c+1 on
+        "refill_line": In(LINE_NUMBER_BITS),  # in c: its number
+        "refill_data": In(config.line_bytes * 8),  # in c: what it holds
+        "refill_error": In(1),  # in c: memory answered with an error
+        "invalidate": In(1),  # in c: the store is empty for lookups from c+1 on
     }
 
 
-class ICacheStore(wiring.Component):
+class ICacheStore(Component):
     """A set-associative, LRU instruction store with fixed latencies and a lookup in every cycle.
 
-    Lookup of ``lookup_pc`` in cycle t+1 of a fetch, with ``lookup_valid``: ``hit`` in the same cycle, the word in
-    ``instruction`` and ``error`` (its line came with an error) in t+3. ``error`` and the word mean nothing after a
-    miss. Refill: ``refill_valid`` in cycle c writes the whole line; a lookup in c+1 hits it. The
-    victim is the least recently used way of the set (one that holds nothing has not been used since it was emptied); a
-    hit counts as a use for refills in its t+3 or later. A hit whose line is overwritten in its own t+1 still delivers
-    the old word. ``invalidate`` in cycle c empties the store for lookups in c+1 or later. Reset: empty.
+    The victim of a refill is the least recently used way of the set (one that holds nothing has not been used since it
+    was emptied); a hit counts as a use for refills in its t+3 or later. A hit whose line is overwritten in its own t+1
+    still delivers the old word. One refill a cycle, beside the lookup. Reset: empty.
 
     t+1: tags and valid bits are read and compared, the way that hits addresses the line. t+2: the word is chosen; the
     hit is recorded as a use. t+3: the word is in a register.
@@ -49,17 +43,16 @@ class ICacheStore(wiring.Component):
     def __init__(self, config: SmConfig) -> None:
         self._ways = config.icache_ways
         self._sets = config.icache_bytes // config.line_bytes // config.icache_ways
-        self._offset_bits = (config.line_bytes - 1).bit_length()
         self._set_bits = (self._sets - 1).bit_length()
-        self._tag_bits = 32 - self._offset_bits - self._set_bits
+        self._tag_bits = LINE_NUMBER_BITS - self._set_bits
         super().__init__(store_ports(config))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        address = data.StructLayout({"offset": self._offset_bits, "set": self._set_bits, "tag": self._tag_bits})
+        address = data.StructLayout({"offset": LINE_OFFSET_BITS, "set": self._set_bits, "tag": self._tag_bits})
         refill = Signal(address)
         looked_up = [data.View(address, pc) for pc in self.lookup_pc]
-        m.d.comb += refill.eq(self.refill_line << self._offset_bits)
+        m.d.comb += refill.eq(self.refill_line << LINE_OFFSET_BITS)
         m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=self._tag_bits)
         m.d.comb += [
             *(port.eq(looked_up[way % 2].set) for way, port in enumerate(tags.set)),
@@ -77,11 +70,11 @@ class ICacheStore(wiring.Component):
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
                    victim: Signal) -> None:
         """t+1: the way is known, the line is addressed; t+2: the word is chosen; t+3: it is in a register."""
-        line_bits = 8 << self._offset_bits
+        line_bits = 8 << LINE_OFFSET_BITS
         m.submodules.lines = lines = Memory(shape=line_bits + 1, depth=self._sets * self._ways, init=[])
         write = lines.write_port()
         read = lines.read_port()
-        word = Signal(self._offset_bits - 2)
+        word = Signal(LINE_OFFSET_BITS - 2)
         m.d.sync += word.eq(looked_up.offset[2:])
         m.d.comb += [
             write.addr.eq(Cat(refill.set, encode(victim))),

@@ -1,18 +1,18 @@
 """Instruction fetch without a cache: one line a warp."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
-from ..config import SmConfig
+from ..config import LINE_BYTES, LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ..lib.component import Component
 from ..lib.onehot import one_hot
 from .icache_store import store_ports
 
 __all__ = ["LineStore"]
 
 
-class LineStore(wiring.Component):
+class LineStore(Component):
     """The line that each warp fetched last, in place of :class:`hdl.frontend.icache_store.ICacheStore`.
 
     Ports and cycles are those of the cache: ``hit`` in t+1, ``instruction`` and ``error`` in t+3, a refill in c counts
@@ -23,20 +23,19 @@ class LineStore(wiring.Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._warps = config.warps
-        self._offset_bits = (config.line_bytes - 1).bit_length()
         super().__init__({
             **store_ports(config),
-            "lookup_warp": In(config.warp_bits),
-            "refill_warp": In(config.warp_bits),
+            "lookup_warp": In(config.warp_bits),  # in t+1: whose line is looked up
+            "refill_warp": In(config.warp_bits),  # in c: whose line is written
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        line_bits = 8 << self._offset_bits
+        line_bits = 8 * LINE_BYTES
         valid = Signal(self._warps)
         pc = self.lookup_pc[0]
-        word = Signal(self._offset_bits - 2)
-        m.submodules.tags = tags = Memory(shape=32 - self._offset_bits, depth=self._warps, init=[])
+        word = Signal(LINE_OFFSET_BITS - 2)
+        m.submodules.tags = tags = Memory(shape=LINE_NUMBER_BITS, depth=self._warps, init=[])
         m.submodules.lines = lines = Memory(shape=line_bits + 1, depth=self._warps, init=[])
         tag, line = tags.read_port(domain="comb"), lines.read_port()
         for write, value in (
@@ -53,10 +52,10 @@ class LineStore(wiring.Component):
             tag.addr.eq(self.lookup_warp),
             line.addr.eq(self.lookup_warp),
             line.en.eq(1),
-            self.hit.eq(valid.bit_select(self.lookup_warp, 1) & (tag.data == pc[self._offset_bits:])),
+            self.hit.eq(valid.bit_select(self.lookup_warp, 1) & (tag.data == pc[LINE_OFFSET_BITS:])),
         ]
         m.d.sync += [
-            word.eq(pc[2:self._offset_bits]),
+            word.eq(pc[2:LINE_OFFSET_BITS]),
             self.instruction.eq(line.data[:line_bits].word_select(word, 32)),
             self.error.eq(line.data[line_bits]),
         ]

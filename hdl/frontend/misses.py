@@ -1,61 +1,61 @@
 """Instruction-cache misses: which warp waits for which line, and the requests to memory."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..config import SmConfig
+from ..config import LINE_NUMBER_BITS, SmConfig
+from ..layouts.memory import memory_port_signature
+from ..lib.component import Component
 from ..lib.onehot import encode, lowest_one, one_hot, select
-from ..memory.port import icache_tag_bits, memory_port_signature
 from ..policies.base import pick_after
 
 __all__ = ["MissUnit"]
 
 
-class MissUnit(wiring.Component):
+class MissUnit(Component):
     """Suspends warps whose fetch missed, requests each line once, wakes the warps when it is there.
 
-    - ``lookup`` (one-hot or 0): the warp whose fetch is looked up (cycle t+1 of the fetch, not squashed) for
-      ``lookup_line``, and late in the cycle ``lookup_missed``: the warp is suspended from the next cycle on. In t+2 it
-      asks for a miss register, from t+3 on that one's request is offered to memory. Misses to one line share one
-      request. When every miss register is taken, the warp waits for one, and the lowest of those that wait asks again
-      in every cycle after one without a new miss.
-    - ``release``: warps whose fetches are squashed in this cycle: their suspension ends; a miss already signalled keeps
-      its request, or asks for a register for the last time in this cycle.
-    - Memory answers in cycle c-1, and the answer is registered. In c ``refill_valid``, ``refill_line``, data and error
-      go to the store, the warps that wait for the line (one that misses in c included) are not suspended from c+1 on,
-      so they are selectable in c+1. ``woken``: the warps that such an answer is for, also where it is stale: all.
-    - Without an I-cache (``config.icache_bytes`` = 0) nothing is shared: register w serves warp w only, its answer goes
-      to ``refill_warp``, the only one in ``woken``. A warp waits only while its own register is busy with another line,
-      and memory is offered the warps' requests in turn, so that no warp keeps another's from it.
-    - ``invalidate`` (fence.i): answers to requests made before it wake their warps but are not stored.
+    A lookup that misses in t+1 suspends its warp from t+2 on. In t+2 the warp asks for an MSHR; from t+3 on its
+    request is offered to memory. Misses to one line share one request. If every MSHR is taken, the warp
+    waits for one, and the lowest of those that wait asks again in every cycle after one without a new miss.
 
-    ``pending_line``: the line of each suspended warp (of its pc, to which the miss has put it back).
-    Reset: nothing suspended, no request.
+    Memory answers in cycle c-1, and the answer is registered. In c it goes to the store, and the warps that wait for
+    its line (one that misses in c included) are not suspended from c+1 on: they are selectable in c+1.
+
+    Without an I-cache (``config.icache_bytes`` = 0) nothing is shared: MSHR w serves warp w only. A warp waits only
+    while its own MSHR is busy with another line, and memory is offered the warps' requests in turn, so that no warp
+    keeps another's from it.
+
+    One lookup and one answer a cycle. Reset: nothing suspended, no request.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         self._count = config.fetch_requests
         self._shares = config.icache_bytes > 0
-        self._line_bits = 32 - (config.line_bytes - 1).bit_length()
         members = {
-            "lookup": In(config.warps),
-            "lookup_missed": In(1),
-            "lookup_line": In(self._line_bits),
+            # Masks have one bit a warp.
+            "lookup": In(config.warps),  # in t+1: whose fetch is looked up (one-hot or 0); not a squashed one
+            "lookup_missed": In(1),  # in t+1, late: it misses
+            "lookup_line": In(LINE_NUMBER_BITS),  # in t+1: its line
+            #: Warps whose fetches are squashed: not suspended from the next cycle on. A miss already signalled keeps
+            #: its request, or asks for an MSHR for the last time in this cycle.
             "release": In(config.warps),
+            #: fence.i: answers to requests made before it wake their warps but are not stored.
             "invalidate": In(1),
-            "pending_line": In(data.ArrayLayout(self._line_bits, config.warps)),
-            "suspended": Out(config.warps),
-            "woken": Out(config.warps),
-            "refill_valid": Out(1),
-            "refill_line": Out(self._line_bits),
-            "refill_data": Out(config.line_bytes * 8),
-            "refill_error": Out(1),
-            "mem": Out(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
+            #: The line of each suspended warp: of its pc, to which the miss has put it back.
+            "pending_line": In(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
+            "suspended": Out(config.warps),  # a register: warps that wait for a line
+            "woken": Out(config.warps),  # in c: the warps that an answer is for, also a stale one; all, if it is shared
+            "refill_valid": Out(1),  # in c: a line comes into the store
+            "refill_line": Out(LINE_NUMBER_BITS),  # in c: its number; that of a stale answer too
+            "refill_data": Out(config.line_bytes * 8),  # in c: what it holds
+            "refill_error": Out(1),  # in c: memory answered with an error
+            "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # tag: the MSHR
         }
         if not self._shares:
-            members["refill_warp"] = Out(config.warp_bits)
+            members["refill_warp"] = Out(config.warp_bits)  # in c: whose line it is
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -63,7 +63,7 @@ class MissUnit(wiring.Component):
         valid = Signal(self._count)
         sent = Signal(self._count)
         stale = Signal(self._count)
-        lines = [Signal(self._line_bits, name=f"line_{i}") for i in range(self._count)]
+        lines = [Signal(LINE_NUMBER_BITS, name=f"line_{i}") for i in range(self._count)]
         answered = self._answer(m, valid=valid, stale=stale, lines=lines)
         self._waiting = Signal(self._config.warps)
         warp, line = self._choose(m, valid=valid)
@@ -74,7 +74,7 @@ class MissUnit(wiring.Component):
         return m
 
     def _answer(self, m: Module, *, valid: Signal, stale: Signal, lines: list[Signal]) -> Signal:
-        """The miss register that memory answered in the last cycle, one-hot.
+        """The MSHR that memory answered in the last cycle, one-hot.
 
         An answer may cross a whole chip: nothing hangs on it in the cycle in which it comes.
         """
@@ -97,7 +97,7 @@ class MissUnit(wiring.Component):
         return answered
 
     def _choose(self, m: Module, *, valid: Signal) -> tuple[Signal, Signal]:
-        """The warp (one-hot) that asks for a miss register in this cycle, and the line that it needs.
+        """The warp (one-hot) that asks for an MSHR in this cycle, and the line that it needs.
 
         It was chosen in the last one: the warp that missed then, else the lowest that waited. What has woken or served
         the warp since takes it out.
@@ -106,9 +106,9 @@ class MissUnit(wiring.Component):
         lowest = Signal(config.warps)
         missed = Signal(name="missed_before")
         chosen = {name: Signal(config.warps, name=f"{name}_warp") for name in ("missing", "waiting")}
-        lines = {name: Signal(self._line_bits, name=f"{name}_line") for name in chosen}
+        lines = {name: Signal(LINE_NUMBER_BITS, name=f"{name}_line") for name in chosen}
         warp = Signal(config.warps)
-        line = Signal(self._line_bits, name="wanted_line")
+        line = Signal(LINE_NUMBER_BITS, name="wanted_line")
         m.d.comb += [
             lowest.eq(lowest_one(self._waiting if self._shares else self._waiting & ~valid)),
             warp.eq(Mux(missed, chosen["missing"], chosen["waiting"]) & self._waiting),
@@ -126,7 +126,7 @@ class MissUnit(wiring.Component):
 
     def _allocate(self, m: Module, *, warp: Signal, line: Signal, valid: Signal, sent: Signal, stale: Signal,
                   lines: list[Signal], answered: Signal) -> Signal:
-        """The miss register that takes the miss (one-hot; 0: none is free), shared where the line is the same."""
+        """The MSHR that takes the miss (one-hot; 0: none is free), shared where the line is the same."""
         its = (1 << self._count) - 1 if self._shares else warp
         same = Signal(self._count)
         free = Signal(self._count)
@@ -146,7 +146,7 @@ class MissUnit(wiring.Component):
         return granted
 
     def _suspend(self, m: Module, *, warp: Signal, granted: Signal) -> None:
-        """Warps wake by line, not by register: one that still waits for a register may be served by another's miss."""
+        """Warps wake by line, not by MSHR: one that still waits for an MSHR may be served by another's miss."""
         comes = Signal()
         m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill_line))
         for i in range(self._config.warps):

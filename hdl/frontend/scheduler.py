@@ -4,32 +4,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..lib.component import Component
 from ..lib.onehot import encode
 from ..policies import POLICIES, Policy, PolicyInputs
 
 __all__ = ["Scheduler"]
 
 
-class Scheduler(wiring.Component):
+class Scheduler(Component):
     """Selects at most one warp of ``eligible`` in every cycle, combinationally.
 
-    ``policies`` (by default ``config.policies``) are in the build; ``policy`` chooses among them by position and exists
-    only when there are several. Every policy follows what was selected, so the strap may change. In ``swas`` this one
-    scheduler serves fetch and issue (paper 000, section IV-B2). State after reset: docs/policies.md.
+    ``policies`` (by default ``config.policies``) are in the build. Every policy follows what was selected, so the strap
+    may change. In ``swas`` this one scheduler serves fetch and issue (Crouzet 2024, section IV-B2). State after reset:
+    docs/policies.md. A policy that does not read one of its inputs (:class:`~hdl.policies.PolicyInputs`) costs nothing
+    for it.
 
-    ``active``, ``waiting``, ``activated``, ``lanes`` (active lanes) and ``fetched`` (instructions fetched and not
-    issued) are those of :class:`~hdl.policies.PolicyInputs`; a policy that does not read one costs nothing for it.
-
-    With ``doubt`` one warp may drop out late in the cycle: the set to select from is ``eligible``, less ``doubtful``
-    (one-hot or 0) if ``drop``. Both picks are made, and ``drop`` only chooses between them. ``select_kept`` and
-    ``select_dropped`` are these picks: what hangs on a selection can be worked out for both, too.
-
-    With ``oracles`` = n, ``oracle_select[i]`` is what the policy in force picks from ``oracle_eligible[i]`` in this
-    cycle: same state, same other inputs. It changes no state.
+    With ``doubt`` one warp may drop out late in the cycle. Both picks are made, and ``drop`` only chooses between them.
 
     Raises
     ------
@@ -47,22 +41,28 @@ class Scheduler(wiring.Component):
             if name not in POLICIES:
                 raise ValueError(f"policies must be among {', '.join(POLICIES)}, not {name!r}")
         members = {
-            "eligible": In(warps),
-            "active": In(warps),
-            "waiting": In(warps),
-            "activated": In(warps),
-            "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),
+            # Masks and arrays have one element a warp; all are of this cycle.
+            "eligible": In(warps),  # the set to select from; with ``doubt`` less ``doubtful`` if ``drop``
+            "active": In(warps),  # warps that run
+            "waiting": In(warps),  # those of them that wait at a barrier or in wspawn
+            "activated": In(warps),  # warps that start: active from the next cycle on
+            "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
+            #: Instructions fetched and not issued, NOPs left out.
             "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),
-            "select": Out(warps),
-            "select_valid": Out(1),
-            "select_warp": Out(config.warp_bits),
+            "select": Out(warps),  # who is selected (one-hot or 0)
+            "select_valid": Out(1),  # somebody is
+            "select_warp": Out(config.warp_bits),  # who, as a number
         }
         if len(self._names) > 1:
-            members["policy"] = In(range(len(self._names)))
+            members["policy"] = In(range(len(self._names)))  # the policy in force, by its place in ``policies``
         if doubt:
-            members |= {"doubtful": In(warps), "drop": In(1), "select_kept": Out(warps), "select_dropped": Out(warps)}
+            members["doubtful"] = In(warps)  # who may drop out (one-hot or 0)
+            members["drop"] = In(1)  # late in the cycle: it does
+            members["select_kept"] = Out(warps)  # the pick if it does not: known sooner
+            members["select_dropped"] = Out(warps)  # the pick if it does: known sooner
         if oracles:
-            members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))
+            members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))  # further sets
+            #: What the policy in force picks from each of them: same state, same other inputs. It changes no state.
             members["oracle_select"] = Out(data.ArrayLayout(warps, oracles))
         super().__init__(members)
 
@@ -79,7 +79,9 @@ class Scheduler(wiring.Component):
         )
         policies = [POLICIES[name](warps=self._warps) for name in self._names]
         states = [
-            Signal(policy.state_layout(), init=policy.state_reset(), name=f"{policy.name}_state")
+            # The stubs know only numbers as `init`.
+            Signal(policy.state_layout(), init=policy.state_reset(),  # type: ignore[arg-type]
+                   name=f"{policy.name}_state")
             for policy in policies
         ]
         for policy, state in zip(policies, states, strict=True):

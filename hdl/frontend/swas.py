@@ -1,9 +1,9 @@
-"""SWaS: one scheduler selects the warp that issues and fetches in the same cycle (paper 000, section IV-B)."""
+"""SWaS: one scheduler selects the warp that issues and fetches in the same cycle (Crouzet 2024, section IV-B)."""
 
 from amaranth.hdl import Module, Mux
-from amaranth.lib import wiring
 
 from ..config import SmConfig
+from ..lib.component import Component
 from .coordination import (
     connect_fetch,
     connect_issue,
@@ -17,7 +17,7 @@ from .scheduler import Scheduler
 __all__ = ["SwasCoordination"]
 
 
-class SwasCoordination(wiring.Component):
+class SwasCoordination(Component):
     """Eligible: active, no miss outstanding, no unresolved control flow, and the head is a NOP or ready.
 
     Eligibility never looks at how full a buffer is: that is the whole idea. Combinational but for the policy's state.

@@ -1,51 +1,48 @@
 """The front end's state of every warp: where it fetches, and whether it may."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from ..config import SmConfig
+from ..config import LINE_NUMBER_BITS, SmConfig
 from ..layouts.control import activation_layout, resolution_layout
+from ..lib.component import Component
 from ..lib.onehot import select
 
 __all__ = ["WarpTable"]
 
 
-class WarpTable(wiring.Component):
+class WarpTable(Component):
     """Fetch pc and pending control flow of every warp.
 
-    ``pc[w]`` is where warp w fetches next. ``fetch_pc_if_hit`` and ``fetch_pc_if_missed``: that of the warp selected to
-    fetch (``fetched_if_hit``, ``fetched_if_missed``: one-hot or 0), for either value of ``lookup_missed``, which comes
-    late in the cycle. The fetch that is looked up now (``lookup``, one-hot or 0, at ``lookup_pc``) was made a cycle
-    ago. Only its hit moves its warp's register on by 4: until then ``pc`` adds the 4, and a miss has nothing to
-    restore. Priority for the register: activation, resolution, ``turn`` (a jump followed at decode), hit (design.md
-    section 3). ``lines[w]``: the line that a warp waits for after a miss.
-
-    ``unresolved[w]`` is set when the warp issues a control instruction (``issued``, one-hot) and cleared by its
-    resolution or by ``release`` (barriers, wspawn). ``redirected``: warps whose fetch goes on elsewhere from the next
-    cycle on.
+    A fetch made in t is looked up in t+1. Only its hit moves its warp's register on by 4: until then ``pc`` adds the 4,
+    and a miss has nothing to restore. Priority for the register: activation, resolution, turn, hit (design.md
+    section 3). Reset: all pcs 0, nothing unresolved.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "fetched_if_hit": In(config.warps),
-            "fetched_if_missed": In(config.warps),
-            "lookup": In(config.warps),
-            "lookup_pc": In(32),
-            "lookup_missed": In(1),
-            "fetch_pc_if_hit": Out(32),
-            "fetch_pc_if_missed": Out(32),
-            "issued": In(config.warps),
-            "turn": In(config.warps),
-            "turn_target": In(32),
-            "resolution": In(resolution_layout(config)),
-            "release": In(config.warps),
-            "activation": In(activation_layout(config)),
-            "redirected": Out(config.warps),
+            # Masks and arrays have one element a warp.
+            "fetched_if_hit": In(config.warps),  # who fetches now (one-hot or 0), if this cycle's lookup hits
+            "fetched_if_missed": In(config.warps),  # who, if it misses
+            "fetch_pc_if_hit": Out(32),  # the pc of ``fetched_if_hit``; combinational
+            "fetch_pc_if_missed": Out(32),  # the pc of ``fetched_if_missed``
+            "lookup": In(config.warps),  # whose fetch, made in the last cycle, is looked up now (one-hot or 0)
+            "lookup_pc": In(32),  # its pc
+            "lookup_missed": In(1),  # it misses; comes late in the cycle
+            "issued": In(config.warps),  # who issues a control instruction now (one-hot or 0)
+            "turn": In(config.warps),  # whose jump is followed at decode (one-hot or 0)
+            "turn_target": In(32),  # where it goes on
+            "resolution": In(resolution_layout(config)),  # the outcome of a warp's control flow
+            "release": In(config.warps),  # warps that go on after a bar or wspawn
+            "activation": In(activation_layout(config)),  # warps that start
+            "redirected": Out(config.warps),  # whose fetch goes on elsewhere from the next cycle on; combinational
+            #: A register: warps with a control instruction issued and neither resolved nor released.
             "unresolved": Out(config.warps),
-            "pc": Out(data.ArrayLayout(32, config.warps)),
-            "lines": Out(data.ArrayLayout(26, config.warps)),
+            "pc": Out(data.ArrayLayout(32, config.warps)),  # where each warp fetches next
+            #: Each warp's fetch line, of its register: after a miss the one that it waits for.
+            "lines": Out(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
         })
 
     def elaborate(self, platform: object) -> Module:

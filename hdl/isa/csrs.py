@@ -50,17 +50,6 @@ class Csr(enum.IntEnum):
     LOCAL_MEM_BASE = 0xFC3
 
     MREGION = 0x7C0
-    #: The region counters, low halves; the high half of each is 0x80 above.
-    REGION_COMMITTED = 0xB03
-    REGION_NOPS = 0xB04
-    REGION_DISCREPANCIES = 0xB05
-    REGION_ERRORS = 0xB06
-    REGION_ICACHE_MISSES = 0xB07
-    REGION_TAKEN_BRANCHES = 0xB08
-    REGION_LOADS = 0xB09
-    REGION_LOAD_WAIT_CYCLES = 0xB0A
-    #: Cycles with no warp selected, reason 1 of :class:`hdl.layouts.probe.StallReason`; next is reason 2.
-    REGION_STALLS = 0xB0B
 
 
 #: An access waits until the warp's older instructions have completed.
@@ -73,4 +62,5 @@ ZERO_CSRS: frozenset[int] = frozenset({
 })
 
 #: Vortex's counter window, low and high halves: its exit code reads every number of it, so the unused ones read 0.
+#: Which of our counters has which number: :data:`hdl.layouts.counters.COUNTERS`.
 PERFORMANCE_CSRS: frozenset[int] = frozenset(range(0xB00, 0xB20)) | frozenset(range(0xB80, 0xBA0))

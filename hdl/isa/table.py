@@ -78,26 +78,22 @@ class Instruction:
     - FMA, FCVT, FDIV, FMISC: a, b, c are rs1, rs2, rs3; an addition has its addend in b.
     """
 
-    mnemonic: str
-    mask: int
-    match: int
-    unit: Unit
-    op: Op
-    rd: RegFile | None = None
-    rs1: RegFile | None = None
-    rs2: RegFile | None = None
-    rs3: RegFile | None = None
-    imm: ImmFormat = ImmFormat.NONE
-    use_imm: bool = False
-    use_pc: bool = False
-    #: The warp is not eligible again until this instruction has resolved.
-    control: bool = False
-    #: Waits until the warp's stores have completed.
-    fence: bool = False
-    #: Bits 14..12 are a rounding mode.
-    rm: bool = False
-    #: Belongs to F.
-    fp: bool = False
+    mnemonic: str  # the manual's, or isa.md's
+    mask: int  # the bits that tell it from others
+    match: int  # their values
+    unit: Unit  # who executes it
+    op: Op  # what that unit is told to do
+    rd: RegFile | None = None  # where its destination is
+    rs1: RegFile | None = None  # where its sources are
+    rs2: RegFile | None = None  # as rs1
+    rs3: RegFile | None = None  # as rs1
+    imm: ImmFormat = ImmFormat.NONE  # the format of its immediate
+    use_imm: bool = False  # the second operand is the immediate
+    use_pc: bool = False  # the first operand is the pc
+    control: bool = False  # the warp is not eligible again until this instruction has resolved
+    fence: bool = False  # waits until the warp's stores have completed
+    rm: bool = False  # bits 14..12 are a rounding mode
+    fp: bool = False  # belongs to F
 
 
 _OPCODE, _FUNCT3, _FUNCT7, _RS2 = 0x0000_007F, 0x0000_7000, 0xFE00_0000, 0x01F0_0000

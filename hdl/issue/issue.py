@@ -1,13 +1,15 @@
 """The issue side of the SM: readiness, operands, and the writeback port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
 from ..isa.ops import Unit
 from ..layouts.decoded import BufferEntry, IssueInfo
+from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
+from ..lib.component import Component
 from .operands import OperandStage
 from .scoreboard import Scoreboard
 from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot, unit_latencies
@@ -15,48 +17,46 @@ from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slo
 __all__ = ["IssueStage"]
 
 
-class IssueStage(wiring.Component):
+class IssueStage(Component):
     """Judges every warp's head, reads the operands of the one selected, and writes results back.
 
-    Cycle t: ``heads`` in, ``ready`` and ``reason`` out, ``select*`` in, ``lsu_take*`` out for a load or store. t+1:
-    ``entry`` in, ``reading_warp`` out. t+2: ``operands`` out, ``kill`` in (the instruction in X faults and writes
-    nothing). ``halt`` (the SM has stopped at a fault): what comes to X is cancelled, ``lsu_cancel`` for a load or
-    store. In W, two cycles and the unit's latency after t: ``write_unit`` out, ``result`` in, ``write`` out; for an
-    instruction of the FPU ``flags_valid`` and ``flags_warp`` out, too.
-    ``load``: results of the LSU, taken into free slots. A dependent instruction can be selected in W: the overhead
-    over the latency is 2 cycles, always. ``clash`` may never be 1. ``busy``: an instruction, or a result still to be
-    written, is in here.
+    An instruction is selected in t, read in R (t+1), executed from X (t+2) on, and writes in W, two cycles and its
+    unit's latency after t. One can be selected in every cycle. A dependent instruction can be selected in W: the
+    overhead over the latency is 2 cycles, always. Reset: nothing in flight, nothing pending. ``event.clash`` may never
+    be 1.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
+            #: In t: every warp's next instruction, from the buffers.
             "heads": In(data.ArrayLayout(IssueInfo, config.warps)),
-            "ready": Out(config.warps),
-            "reason": Out(data.ArrayLayout(4, config.warps)),
+            "ready": Out(config.warps),  # in t: the warps whose head may be selected; combinational
+            #: In t: the warp selected, one-hot; 0 for none. From the front end, within ``ready`` but for NOPs.
             "select": In(config.warps),
-            "select_warp": In(config.warp_bits),
-            "select_nop": In(1),
-            "select_info": In(IssueInfo),
-            "entry": In(BufferEntry),
-            "masks": In(data.ArrayLayout(config.threads, config.warps)),
-            "reading_warp": Out(config.warp_bits),
-            "operands": Out(operands_layout(config)),
-            "kill": In(1),
-            "halt": In(1),
-            "lsu_cancel": Out(1),
-            "lsu_ready": In(1),
+            "select_warp": In(config.warp_bits),  # in t: the same as a number
+            "select_nop": In(1),  # in t: what is selected is a NOP, and goes no further
+            "select_info": In(IssueInfo),  # in t: the selected head
+            "entry": In(BufferEntry),  # in R (t+1): the selected instruction
+            "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
+            "reading_warp": Out(config.warp_bits),  # in R: the warp whose instruction is there
+            "operands": Out(operands_layout(config)),  # in X (t+2): the instruction, its sources and its thread mask
+            "kill": In(1),  # in X: the instruction there faults and writes nothing
+            "halt": In(1),  # the SM has stopped at a fault: what comes to X does not happen
+            "lsu_cancel": Out(1),  # in X: `halt` has taken a load or store that the LSU was told of by `lsu_take`
+            "lsu_ready": In(1),  # in t: the LSU can take a load or store that is selected now
+            #: The warps with stores that memory has not completed; a fence waits for them.
             "stores_pending": In(config.warps),
-            "lsu_take": Out(1),
+            "lsu_take": Out(1),  # in t: a load or store is selected
+            #: Results of the LSU; they are written in cycles that no other result has reserved.
             "load": In(stream.Signature(writeback_layout(config))),
-            "write_unit": Out(Unit),
-            "result": In(data.ArrayLayout(32, config.threads)),
-            "flags_valid": Out(1),
-            "flags_warp": Out(config.warp_bits),
-            "write_valid": Out(1),
-            "write": Out(writeback_layout(config)),
-            "clash": Out(1),
-            "busy": Out(1),
+            "write_unit": Out(Unit),  # in W: the unit of the instruction whose result is due
+            "result": In(data.ArrayLayout(32, config.threads)),  # in W: its values, from the unit
+            "flags_valid": Out(1),  # in W: an instruction of the FPU raises its flags
+            "flags_warp": Out(config.warp_bits),  # in W: whose; with `flags_valid`
+            "event": Out(issue_event_layout(config)),  # this cycle, for observers
+            "write_event": Out(write_event_layout(config)),  # the register write of this cycle, for observers
+            "busy": Out(1),  # an instruction, or a result still to be written, is in here
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -70,10 +70,10 @@ class IssueStage(wiring.Component):
         self._claim(m, issued, scoreboard, schedule)
         self._read(m, issued, operands, schedule)
         self._write(m, scoreboard, schedule, writeback)
+        self._tell(m, scoreboard, schedule, writeback)
         m.d.comb += [
             operands.write_valid.eq(writeback.write_valid),
             operands.write.eq(writeback.write),
-            self.clash.eq(schedule.clash),
             self.busy.eq(operands.busy | schedule.busy | writeback.busy),
         ]
         return m
@@ -92,7 +92,6 @@ class IssueStage(wiring.Component):
             scoreboard.slot_free.eq(schedule.slot_free),
             scoreboard.stores_pending.eq(self.stores_pending),
             self.ready.eq(scoreboard.ready),
-            self.reason.eq(scoreboard.reason),
             scoreboard.claim.eq(Mux(writes, self.select, 0)),
             scoreboard.claim_register.eq(info.rd),
             scoreboard.claim_load.eq(is_lsu),
@@ -150,6 +149,20 @@ class IssueStage(wiring.Component):
             scoreboard.release_flags.eq(writeback.release_flags),
             scoreboard.release_warp.eq(writeback.release_warp),
             scoreboard.release_register.eq(writeback.release_register),
-            self.write_valid.eq(writeback.write_valid),
-            self.write.eq(writeback.write),
+        ]
+
+    def _tell(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule, writeback: WritebackStage) -> None:
+        """The records of this cycle."""
+        x, event = self.operands, self.event
+        m.d.comb += [
+            event.valid.eq(x.valid),
+            event.warp.eq(x.warp),
+            event.pc.eq(x.entry.pc),
+            event.instruction.eq(x.entry.instruction),
+            event.mask.eq(x.mask),
+            event.head_ready.eq(scoreboard.ready),
+            event.head_reason.eq(scoreboard.reason),
+            event.clash.eq(schedule.clash),
+            self.write_event.valid.eq(writeback.write_valid),
+            self.write_event.value.eq(writeback.write),
         ]

@@ -1,40 +1,38 @@
 """From a selected instruction to its operands: stages R (t+1) and X (t+2)."""
 
 from amaranth.hdl import Array, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.decoded import BufferEntry
 from ..layouts.execute import operands_layout, writeback_layout
+from ..lib.component import Component
 from .regfile import RegisterFile
 
 __all__ = ["OperandStage"]
 
 
-class OperandStage(wiring.Component):
+class OperandStage(Component):
     """Reads the registers of the instruction that was selected in t.
 
-    ``selected`` (not a NOP) and ``selected_warp`` in t, ``entry`` in t+1; ``operands`` in t+2 with the warp's thread
-    mask. ``reading_warp``: the warp in R. ``write``: the register write of this cycle, seen by instructions whose t+1
-    comes later. ``halt`` (a fault): what is in X is ``cancelled`` instead of valid. ``busy``: R or X holds an
-    instruction. Reset: nothing in flight.
+    Latency 2 cycles from the selection to X, one instruction in every cycle, never a wait. Reset: nothing in flight.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "selected": In(1),
-            "selected_warp": In(config.warp_bits),
-            "entry": In(BufferEntry),
-            "reading_warp": Out(config.warp_bits),
-            "masks": In(data.ArrayLayout(config.threads, config.warps)),
-            "write_valid": In(1),
-            "write": In(writeback_layout(config)),
-            "halt": In(1),
-            "operands": Out(operands_layout(config)),
-            "cancelled": Out(1),
-            "busy": Out(1),
+            "selected": In(1),  # an instruction, not a NOP, is selected in this cycle (t)
+            "selected_warp": In(config.warp_bits),  # its warp
+            "entry": In(BufferEntry),  # the instruction; in R (t+1), from the buffers
+            "reading_warp": Out(config.warp_bits),  # the warp in R; stays when there is none
+            "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
+            "write_valid": In(1),  # a register is written in this cycle
+            "write": In(writeback_layout(config)),  # the write; seen by instructions that are in R in a later cycle
+            "halt": In(1),  # the SM has stopped at a fault: what is in X does not happen
+            "operands": Out(operands_layout(config)),  # the instruction in X (t+2), with its sources and thread mask
+            "cancelled": Out(1),  # an instruction is in X and `halt` is set
+            "busy": Out(1),  # R or X holds an instruction
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -1,37 +1,38 @@
 """The register file of all warps."""
 
 from amaranth.hdl import Cat, Module, Mux
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.decoded import Decoded
 from ..layouts.execute import writeback_layout
+from ..lib.component import Component
 from .scoreboard import REGISTERS
 
 __all__ = ["RegisterFile"]
 
 
-class RegisterFile(wiring.Component):
+class RegisterFile(Component):
     """Integer and floating-point registers of every warp, one word per lane.
 
-    Read: ``warp`` and ``decoded`` in cycle t+1 (stage R); ``rs1``, ``rs2`` and ``rs3`` in t+2. A first or second source
-    that the instruction does not use, x0 included, reads 0; the third, which few instructions have, then stays what it
-    was, so that nothing behind it toggles. Write: ``write`` in cycle c is visible to a read addressed in c+1. Registers
-    are not reset (in simulation and on an FPGA they start as 0).
+    One read of three registers and one write a cycle. What is written in cycle c is seen by a read addressed in c+1 or
+    later. Registers are not reset (in simulation and on an FPGA they start as 0).
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         lanes = data.ArrayLayout(32, config.threads)
         super().__init__({
-            "warp": In(config.warp_bits),
-            "decoded": In(Decoded),
-            "rs1": Out(lanes),
-            "rs2": Out(lanes),
+            "warp": In(config.warp_bits),  # whose registers are read; in R (t+1)
+            "decoded": In(Decoded),  # which ones; in R
+            "rs1": Out(lanes),  # in X (t+2); 0 where the instruction has no such source
+            "rs2": Out(lanes),  # in X; 0 where the instruction has no such source
+            #: In X; where the instruction has no such source it stays what it was, so that nothing behind it toggles.
             "rs3": Out(lanes),
-            "write_valid": In(1),
+            "write_valid": In(1),  # a register is written in this cycle (W)
+            #: Which, and the values of the lanes in its mask; x0 may not be written.
             "write": In(writeback_layout(config)),
         })
 

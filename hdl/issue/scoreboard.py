@@ -1,13 +1,14 @@
 """Which registers wait for a result, and so which warps' heads are ready."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import FLOAT_UNITS, Unit
+from ..layouts.counters import REASON_BITS, StallReason
 from ..layouts.decoded import IssueInfo
-from ..layouts.probe import StallReason
+from ..lib.component import Component
 from .writeback import ISSUE_TO_EXECUTE, takes_slot, unit_latencies
 
 __all__ = ["REGISTERS", "Scoreboard"]
@@ -16,42 +17,41 @@ __all__ = ["REGISTERS", "Scoreboard"]
 REGISTERS = 64
 
 
-class Scoreboard(wiring.Component):
+class Scoreboard(Component):
     """One pending bit per warp and register, and the readiness of every warp's head.
 
-    - ``claim``: the instruction selected in this cycle writes ``claim_register`` of ``claim_warp``: pending from the
-      next cycle.
-    - ``release``: the value will be in the registers for an instruction selected in the next cycle.
-    - ``claim_flags`` and ``release_flags``: the same for an instruction that raises flags and writes no register. Any
-      number of them may be under way; only an access to fcsr waits for them.
-    - ``ready[w]``: no operand and no destination of the head is pending, its unit is free (``unit_free``, by
-      :class:`hdl.isa.ops.Unit`), its writeback slot is free (``slot_free``) where it needs one, and what a fence
-      or an access to fcsr waits for is over. A head that is a NOP is ready whatever this says: the front end
-      knows that.
-    - ``reason[w]``: why not (:class:`hdl.layouts.probe.StallReason`; NONE when ready).
-    - ``pending_any[w]``: some register of the warp, or an instruction that only raises flags, is pending.
+    A head is ready if none of its sources and not its destination is pending, its unit is free, its writeback slot is
+    free where it needs one, and what a fence or an access to fcsr waits for is over. Of instructions that raise flags
+    and write no register any number may be under way; only an access to fcsr waits for them.
 
-    Reset: nothing pending.
+    ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be
+    pending. Reset: nothing pending.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         units = len(Unit)
         super().__init__({
+            #: Every warp's next instruction, as the buffers hold it in this cycle.
             "heads": In(data.ArrayLayout(IssueInfo, config.warps)),
-            "unit_free": In(units),
-            "slot_free": In(units),
-            "stores_pending": In(config.warps),
+            "unit_free": In(units),  # by Unit: it can take an instruction that is selected in this cycle
+            "slot_free": In(units),  # by Unit: the writeback cycle of an instruction selected now is free
+            "stores_pending": In(config.warps),  # the warps with stores that memory has not completed
+            #: One-hot: the warp whose instruction is selected now and writes a register; 0 for none.
             "claim": In(config.warps),
-            "claim_register": In(6),
-            "claim_load": In(1),
+            "claim_register": In(6),  # that register, pending from the next cycle on
+            "claim_load": In(1),  # the instruction is a load or store; tells LOAD from DATA in `reason`
+            #: One-hot: the warp whose instruction is selected now, raises flags and writes no register.
             "claim_flags": In(config.warps),
-            "release": In(1),
-            "release_flags": In(1),
-            "release_warp": In(config.warp_bits),
-            "release_register": In(6),
+            "release": In(1),  # a result will be in the registers for an instruction that is selected in the next cycle
+            "release_flags": In(1),  # the same of an instruction that only raises flags
+            "release_warp": In(config.warp_bits),  # whose; with either
+            "release_register": In(6),  # which register; with `release`
+            #: The warps whose head may be selected now; a NOP is ready whatever this says (the front end knows).
             "ready": Out(config.warps),
-            "reason": Out(data.ArrayLayout(4, config.warps)),
+            #: Why a head is not ready, a StallReason; NONE when it is.
+            "reason": Out(data.ArrayLayout(REASON_BITS, config.warps)),
+            #: The warps of which some register, or an instruction that only raises flags, is pending.
             "pending_any": Out(config.warps),
         })
 

@@ -1,12 +1,13 @@
 """The one writeback port: fixed-latency instructions reserve their cycle at issue, loads take free ones."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.execute import writeback_layout
+from ..lib.component import Component
 
 __all__ = ["ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "takes_slot", "unit_latencies"]
 
@@ -49,38 +50,30 @@ def _meta_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
-class WritebackSchedule(wiring.Component):
+class WritebackSchedule(Component):
     """Reserves writeback cycles and carries what belongs to each result to its cycle W.
 
     An instruction selected in t on a unit of latency L is in stage X in t+2 and writes in W = t+2+L; an instruction
-    that depends on it can be selected in W: latency + 2.
-
-    - ``slot_free`` (by unit): its cycle W is still free for a selection in this cycle. ``reserve`` takes it for
-      ``reserve_unit``.
-    - ``execute`` with warp, rd, mask and unit in stage X; ``writes`` is clear where only flags are raised, ``kill`` (a
-      fault) keeps the slot but writes nothing.
-    - ``load_free``: the cycle after this one has no result, so a load may write in it.
-    - ``release`` with warp and rd, in the cycle before W.
-    - ``write`` and ``write_meta`` in W.
-    - ``clash``: two results in one slot; may never happen.
+    that depends on it can be selected in W: latency + 2. One reservation a cycle. Reset: nothing is reserved.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         meta = _meta_layout(config)
         super().__init__({
-            "slot_free": Out(len(Unit)),
-            "reserve": In(1),
-            "reserve_unit": In(Unit),
-            "execute": In(1),
+            "slot_free": Out(len(Unit)),  # by Unit: cycle W of an instruction selected now is still free
+            "reserve": In(1),  # an instruction that writes in a fixed cycle is selected now (t)
+            "reserve_unit": In(Unit),  # its unit, whose `slot_free` must be set
+            "execute": In(1),  # an instruction with a reserved slot is in stage X (t+2)
+            #: What belongs to its result; ``writes`` 0: flags only; ``kill`` (a fault): the slot passes unused.
             "execute_meta": In(meta),
-            "load_free": Out(1),
-            "release": Out(1),
-            "release_meta": Out(meta),
-            "write": Out(1),
-            "write_meta": Out(meta),
-            "clash": Out(1),
-            "busy": Out(1),
+            "load_free": Out(1),  # no result is written in the next cycle: a load may be
+            "release": Out(1),  # a result is written in the next cycle
+            "release_meta": Out(meta),  # whose; with `release`
+            "write": Out(1),  # a result is written in this cycle (W)
+            "write_meta": Out(meta),  # whose; with `write`
+            "clash": Out(1),  # two results in one slot: may never happen
+            "busy": Out(1),  # some result is still to be written
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -133,45 +126,44 @@ class WritebackSchedule(wiring.Component):
             self.write.eq(reserved[0]),
             self.write_meta.eq(pipe[0]),
         ]
-        for unit, left in slow.items():
+        for unit, count in slow.items():
             record = Signal(meta, name=f"record_{unit.name}")
             with m.If(self.execute & (self.execute_meta.unit == unit)):
                 m.d.sync += record.eq(self.execute_meta)
-            with m.If(left[1]):
+            with m.If(count[1]):
                 m.d.comb += self.release_meta.eq(record)
-            with m.If(left[0]):
+            with m.If(count[0]):
                 m.d.comb += self.write_meta.eq(record)
 
 
-class WritebackStage(wiring.Component):
+class WritebackStage(Component):
     """Stage W: joins fixed-latency results and loads on the one writeback port.
 
-    A load is taken from ``load`` in a cycle before a free slot and written in that slot. ``release`` with warp and
-    register comes in the cycle before the write, for loads with their last part; ``release_flags`` instead of it for
-    an instruction of the FPU whose rd is x0. ``write`` in W; without lanes it writes nothing. ``flags_valid``: an
-    instruction of the FPU, of warp ``flags_warp``, raises its flags in this cycle W.
+    One write a cycle. A load writes in the cycle after it is taken, its register released with its last part; results
+    of fixed latency never wait, loads wait for a free slot. Reset: no load is waiting to be written.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         meta = _meta_layout(config)
         super().__init__({
-            "load_free": In(1),
+            "load_free": In(1),  # no result of fixed latency is written in the next cycle
+            #: Results of the LSU; one is taken in a cycle with ``load_free`` and written in the next.
             "load": In(stream.Signature(writeback_layout(config))),
-            "scheduled": In(1),
-            "scheduled_meta": In(meta),
-            "result": In(data.ArrayLayout(32, config.threads)),
-            "early": In(1),
-            "early_meta": In(meta),
-            "release": Out(1),
-            "release_flags": Out(1),
-            "release_warp": Out(config.warp_bits),
-            "release_register": Out(6),
-            "flags_valid": Out(1),
-            "flags_warp": Out(config.warp_bits),
-            "write_valid": Out(1),
-            "write": Out(writeback_layout(config)),
-            "busy": Out(1),
+            "scheduled": In(1),  # a result of fixed latency is due in this cycle (W)
+            "scheduled_meta": In(meta),  # whose; with `scheduled`
+            "result": In(data.ArrayLayout(32, config.threads)),  # its values; with `scheduled`
+            "early": In(1),  # a result of fixed latency is due in the next cycle
+            "early_meta": In(meta),  # whose; with `early`
+            "release": Out(1),  # a register is written for the last time by its instruction in the next cycle
+            "release_flags": Out(1),  # the same of an instruction of the FPU whose rd is x0
+            "release_warp": Out(config.warp_bits),  # whose; with either
+            "release_register": Out(6),  # which; with `release`
+            "flags_valid": Out(1),  # an instruction of the FPU raises its flags in this cycle (W)
+            "flags_warp": Out(config.warp_bits),  # whose; with `flags_valid`
+            "write_valid": Out(1),  # a register is written in this cycle
+            "write": Out(writeback_layout(config)),  # which, and the values; without lanes it writes nothing
+            "busy": Out(1),  # a load is still to be written
         })
 
     def elaborate(self, platform: object) -> Module:

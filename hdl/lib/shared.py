@@ -44,7 +44,8 @@ class SharedModules:
         domain = {"clk": ClockSignal(), "rst": ResetSignal()}
         ports = [("i", port, domain[port]) for port in domain if port in names]
         for path, member, value in signature.flatten(interface):
-            ports.append(("i" if member.flow is wiring.In else "o", "__".join(map(str, path)), Value.cast(value)))
+            is_input = member.flow is wiring.In  # type: ignore[attr-defined]  # the stubs take a member for its flow
+            ports.append(("i" if is_input else "o", "__".join(map(str, path)), Value.cast(value)))
         return interface, Instance(module, *ports)
 
     def _make(self, part: type[wiring.Component], arguments: dict[str, Any]) -> tuple[str, list[str], wiring.Signature]:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from .port import icache_tag_bits, lsu_tag_bits, memory_port_signature
+from ..layouts.memory import memory_port_signature
+from ..lib.component import Component
 
 __all__ = ["MemoryArbiter"]
 
 
-class MemoryArbiter(wiring.Component):
+class MemoryArbiter(Component):
     """Combinational; one request and one response a cycle.
 
     The I-cache goes first, but a request of the LSU that was offered to memory and not accepted stays until it is.
-    A tag at ``port`` is the source (0 I-cache, 1 LSU) above the source's own tag, zero-extended; responses are routed
-    by that bit. ``port.request.valid`` does not depend on ``ready``, nor a source's ``ready`` on its own ``valid``.
+    ``port.request.valid`` does not depend on ``ready``, nor a source's ``ready`` on its own ``valid``. Reset: nothing
+    is held.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
         super().__init__({
-            "icache": In(memory_port_signature(config, tag_bits=icache_tag_bits(config))),
-            "lsu": In(memory_port_signature(config, tag_bits=lsu_tag_bits(config))),
+            #: The fetches' lines; reads only.
+            "icache": In(memory_port_signature(config, tag_bits=config.icache_tag_bits)),
+            #: The lines of loads and stores.
+            "lsu": In(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
+            #: The SM's memory port. A tag here is the source (0 I-cache, 1 LSU) above the source's own tag,
+            #: zero-extended; responses are routed by that bit.
             "port": Out(memory_port_signature(config)),
         })
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
 from ..layouts.execute import fault_layout, lsu_request_layout, writeback_layout
+from ..layouts.memory import memory_port_signature
 from ..layouts.probe import lookup_layout, probe_layout
-from .coalescer import Coalescer
-from .entrance import Entrance
-from .line_accesses import LineAccesses
-from .port import lsu_tag_bits, memory_port_signature
-from .records import OFFSET_BITS, bank_bits, entry_layout
-from .response import ResponseStage
-from .scratchpad import Scratchpad
-from .stacks import to_program
-from .stores import StoreTracker
+from ..lib.component import Component
+from ..lib.stacks import to_program
+from .l1.l1 import L1
+from .lanes.coalescer import Coalescer
+from .lanes.entrance import Entrance
+from .lanes.part_counts import PartCounts
+from .lanes.records import bank_bits, entry_layout
+from .lanes.response import ResponseStage
+from .lanes.scratchpad import Scratchpad
+from .lanes.stores import StoreTracker
+from .seam import loads_under_way
 
 __all__ = ["HIT_LATENCY", "LOCAL_LATENCY", "MISS_OVERHEAD", "QUEUE_DEPTH", "Lsu"]
 
@@ -28,7 +31,7 @@ HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD = 4, 3, 5
 QUEUE_DEPTH = 8
 
 
-class Lsu(wiring.Component):
+class Lsu(Component):
     """Loads and stores of all warps, in order of issue, coalesced into lines; local memory; access faults.
 
     Cycles, for a request in stage X in cycle c and nothing in the way:
@@ -50,27 +53,9 @@ class Lsu(wiring.Component):
     accesses to a line are made one after the other (:class:`WriteBuffer`). Below ``memory_map.user`` nothing is cached
     or merged, and all accesses are made one after the other.
 
-    Preconditions: ``request`` or ``cancel`` exactly two cycles after each ``take``; the mask of a request is not 0; a
-    warp issues no load to rd while an older load of the warp to the same rd has not delivered its ``last`` part (the
-    scoreboard sees to it).
-
-    Ports
-    -----
-    ``take``, ``take_warp``, ``take_store``: a load or store is selected; only while ``ready``.
-    ``request_valid``, ``request``, ``cancel``: two cycles later, no back-pressure.
-    ``mem``: lines, with the unit's own tags.
-    ``wb``: lane values; parts of several loads may alternate, ``last`` marks each load's final part. Loads with
-    ``writes_rd`` clear access memory and come here not at all.
-    ``fault_valid``, ``fault``: one-cycle pulse, registered. A misaligned instruction does nothing else (no access, no
-    writeback). A line that memory answers with an error faults at its lowest lane; a load then has a part with mask 0.
-    Of several stores to a line that memory gets as one, the first is the one that faults.
-    ``stores_pending``: per warp, from the cycle after the take of a store to the cycle of memory's last answer for it.
-    ``idle``: nothing is in the unit, from the cycle after a take on.
-    ``store_event``: one-cycle pulse for each store, misaligned ones excepted, in the order of processing, two cycles
-    after the request at the earliest; ``data`` as in the request: its low 1 << size bytes count. Always 0 when
-    ``config.probe`` is off.
-    ``lookup_event``: see :func:`hdl.layouts.probe.lookup_layout`; 0 without a probe.
-    ``overflow``: hardware assertion: a take without ``ready``, a request without its take or without room.
+    Preconditions: the mask of a request is not 0; a warp issues no load to rd while an older load of the warp to the
+    same rd has not delivered its ``last`` part (the scoreboard sees to it). Reset: empty, the cache too; local memory
+    keeps its contents.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -81,15 +66,41 @@ class Lsu(wiring.Component):
             )
         self.config = config
         super().__init__({
-            "take": In(1), "take_warp": In(config.warp_bits), "take_store": In(1),
+            #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
+            "take": In(1),
+            #: With ``take``: its warp.
+            "take_warp": In(config.warp_bits),
+            #: With the take: it is a store.
+            "take_store": In(1),
+            #: There is room for a take. Registered state only.
             "ready": Out(1),
-            "request_valid": In(1), "request": In(lsu_request_layout(config)), "cancel": In(1),
-            "mem": Out(memory_port_signature(config, tag_bits=lsu_tag_bits(config))),
+            #: The request of the take two cycles ago comes. No back-pressure. From stage X.
+            "request_valid": In(1),
+            #: With ``request_valid``.
+            "request": In(lsu_request_layout(config)),
+            #: The request of the take two cycles ago does not come.
+            "cancel": In(1),
+            #: Lines, with the unit's own tags.
+            "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
+            #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each
+            #: load's final part. Other loads access memory and come here not at all.
             "wb": Out(stream.Signature(writeback_layout(config))),
-            "fault_valid": Out(1), "fault": Out(fault_layout(config)),
-            "stores_pending": Out(config.warps), "idle": Out(1),
+            #: One-cycle pulse, registered. A misaligned instruction does nothing else: no access, no writeback. A line
+            #: that memory refuses faults at its lowest lane; a load then has a part with mask 0. Of several stores
+            #: that memory gets as one, the first is the one that faults.
+            "fault_valid": Out(1),
+            #: With ``fault_valid``: cause, warp, pc and address.
+            "fault": Out(fault_layout(config)),
+            #: One bit a warp: from the cycle after a store's take to the cycle of memory's last answer for it.
+            "stores_pending": Out(config.warps),
+            #: Nothing is in the unit. From the cycle after a take on it is 0.
+            "idle": Out(1),
+            #: One-cycle pulse for each store that is not misaligned, in the order of processing, two cycles after the
+            #: request at the earliest. ``data`` as in the request: its low 1 << size bytes count. 0 without a probe.
             "store_event": Out(probe_layout(config)["store"].shape),
+            #: What the lookup does (:func:`hdl.layouts.probe.lookup_layout`). 0 without a probe.
             "lookup_event": Out(lookup_layout(config)),
+            #: May never happen: a take without ``ready``, a request without its take, or without room.
             "overflow": Out(1),
         })
 
@@ -100,8 +111,10 @@ class Lsu(wiring.Component):
         self._stored = Signal()
         m.submodules.entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
         m.submodules.coalescer = coalescer = Coalescer(config)
-        m.submodules.lines = lines = LineAccesses(config)
+        m.submodules.l1 = l1 = L1(config)
         m.submodules.responses = responses = ResponseStage(config)
+        stores_behind, busy_behind = self._seam(m, coalescer, l1)
+        wiring.connect(m, l1.answers, responses.answers)
         for name in ("take", "take_warp", "take_store", "request_valid", "request", "cancel"):
             m.d.comb += getattr(entrance, name).eq(getattr(self, name))
         m.d.comb += [
@@ -110,56 +123,48 @@ class Lsu(wiring.Component):
             coalescer.head_valid.eq(entrance.head_valid),
             coalescer.head.eq(entrance.head),
             entrance.pop.eq(coalescer.pop),
-            self.idle.eq(~(entrance.busy | lines.busy | responses.busy | self.fault_valid | self._stored)),
+            self.idle.eq(~(entrance.busy | busy_behind | responses.busy | self.fault_valid | self._stored)),
         ]
         wiring.connect(m, wiring.flipped(self.wb), responses.wb)
-        wiring.connect(m, wiring.flipped(self.mem), lines.mem)
-        self._lines(m, entrance.head, coalescer, lines, responses)
+        wiring.connect(m, wiring.flipped(self.mem), l1.mem)
+        self._count(m, coalescer, responses)
         self._local(m, entrance.head, coalescer, responses)
-        self._faults(m, entrance.head, coalescer, lines, responses)
-        self._stores(m, entrance, coalescer, lines)
+        self._faults(m, entrance.head, coalescer, l1, responses)
+        self._stores(m, entrance, coalescer, stores_behind)
         self._store_event(m, entrance.head, coalescer)
         if config.probe:
             m.d.comb += [
-                self.lookup_event.eq(lines.event),
+                self.lookup_event.eq(l1.event),
                 self.lookup_event.load_done.eq(self.wb.valid & self.wb.ready & self.wb.payload.last),
                 self.lookup_event.load_done_warp.eq(self.wb.payload.warp),
             ]
         return m
 
-    def _lines(
-        self, m: Module, head: Signal, coalescer: Coalescer, lines: LineAccesses, responses: ResponseStage
-    ) -> None:
-        """Line accesses to the lookup, loaded lines to the response stage.
+    def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+        """Line accesses from the lanes to the L1: the one place for a unit that stands between them.
 
-        A part is its load's last when no other is in the lookup or behind it, or still to be made.
+        Returns the warps with stores behind the coalescer, and whether anything is there: what the L1 has, and what
+        such a unit holds. The loads that it holds need numbers (:func:`loads_under_way`).
         """
-        offered, access = coalescer.line, lines.access
-        part = access.payload.part
-        m.d.comb += [
-            access.valid.eq(offered.valid),
-            offered.ready.eq(access.ready),
-            part.mask.eq(offered.payload.lanes),
-            part.line.eq(offered.payload.line),
-        ]
-        m.d.comb += [access.payload[name].eq(offered.payload[name]) for name in ("write", "first", "byte_mask", "data")]
-        m.d.comb += [part[name].eq(head[name]) for name in ("warp", "pc", "op", "rd", "writes_rd")]
-        m.d.comb += [part.offset[lane].eq(head.address[lane][:OFFSET_BITS]) for lane in range(self.config.threads)]
-        at_head = Signal()
-        m.d.comb += [
-            at_head.eq(
-                coalescer.head_valid & ~coalescer.store & head.writes_rd
-                & (head.warp == responses.key_warp) & (head.rd == responses.key_rd)
-            ),
-            responses.shares.eq(lines.shares | at_head),
-        ]
-        for name in ("fill_push", "fill_part", "fill_data", "fill_error", "hit_push", "hit_part", "hit_forwarded",
-                     "hit_data", "forward_data"):
-            m.d.comb += getattr(responses, name).eq(getattr(lines, name))
-        for name in ("fill_free", "hit_free", "peek_free", "key_warp", "key_rd"):
-            m.d.comb += getattr(lines, name).eq(getattr(responses, name))
+        wiring.connect(m, coalescer.access, l1.access)
+        return l1.stores_pending, l1.busy
 
-    def _local(self, m: Module, head: Signal, coalescer: Coalescer, responses: ResponseStage) -> None:
+    def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
+        """Parts are counted where they are made and where they are written back."""
+        m.submodules.counts = counts = PartCounts(loads=loads_under_way(self.config), parts=self.config.threads)
+        m.d.comb += [
+            counts.made.eq(coalescer.made),
+            counts.first.eq(coalescer.begins),
+            counts.ended.eq(coalescer.pop),
+            coalescer.number.eq(counts.number),
+            coalescer.number_ready.eq(counts.ready),
+            counts.answered.eq(responses.answered),
+            counts.answered_number.eq(responses.answered_load),
+            responses.local_part.load.eq(counts.number),
+            responses.last.eq(counts.last),
+        ]
+
+    def _local(self, m: Module, head: data.View, coalescer: Coalescer, responses: ResponseStage) -> None:
         """Accesses to local memory: they complete at once, a load when the response stage has room."""
         config = self.config
         banks = bank_bits(config)
@@ -189,18 +194,18 @@ class Lsu(wiring.Component):
             ]
 
     def _faults(
-        self, m: Module, head: Signal, coalescer: Coalescer, lines: LineAccesses, responses: ResponseStage
+        self, m: Module, head: data.View, coalescer: Coalescer, l1: L1, responses: ResponseStage
     ) -> None:
         """The fault register. Of those in one cycle a load's access fault goes first, a misaligned address last."""
         m.d.comb += [
-            lines.fault_ready.eq(~responses.fault_valid),
-            coalescer.fault_ready.eq(~responses.fault_valid & ~lines.fault_valid),
+            l1.fault_ready.eq(~responses.fault_valid),
+            coalescer.fault_ready.eq(~responses.fault_valid & ~l1.fault_valid),
         ]
-        m.d.sync += self.fault_valid.eq(responses.fault_valid | lines.fault_valid | coalescer.misaligned)
+        m.d.sync += self.fault_valid.eq(responses.fault_valid | l1.fault_valid | coalescer.misaligned)
         with m.If(responses.fault_valid):
             m.d.sync += self.fault.eq(responses.fault)
-        with m.Elif(lines.fault_valid):
-            m.d.sync += self.fault.eq(lines.fault)
+        with m.Elif(l1.fault_valid):
+            m.d.sync += self.fault.eq(l1.fault)
         with m.Elif(coalescer.misaligned):
             m.d.sync += [
                 self.fault.cause.eq(Mux(coalescer.store, FaultCause.STORE_MISALIGNED, FaultCause.LOAD_MISALIGNED)),
@@ -209,21 +214,21 @@ class Lsu(wiring.Component):
                 self.fault.address.eq(coalescer.fault_address),
             ]
 
-    def _stores(self, m: Module, entrance: Entrance, coalescer: Coalescer, lines: LineAccesses) -> None:
+    def _stores(self, m: Module, entrance: Entrance, coalescer: Coalescer, behind: Value) -> None:
         m.submodules.stores = stores = StoreTracker(warps=self.config.warps, limit=QUEUE_DEPTH)
         m.d.comb += [
             stores.taken.eq(self.take & self.take_store), stores.taken_warp.eq(self.take_warp),
             stores.cancelled.eq(entrance.cancelled_store), stores.cancelled_warp.eq(entrance.cancelled_warp),
             stores.finished.eq(coalescer.pop & coalescer.store), stores.finished_warp.eq(entrance.head.warp),
-            self.stores_pending.eq(stores.pending | lines.stores_pending),
+            self.stores_pending.eq(stores.pending | behind),
         ]
 
-    def _store_event(self, m: Module, head: Signal, coalescer: Coalescer) -> None:
-        m.d.sync += self._stored.eq(coalescer.first & coalescer.store)
+    def _store_event(self, m: Module, head: data.View, coalescer: Coalescer) -> None:
+        m.d.sync += self._stored.eq(coalescer.arrives & coalescer.store)
         if not self.config.probe:
             return
         record = Signal(entry_layout(self.config))
-        with m.If(coalescer.first & coalescer.store):
+        with m.If(coalescer.arrives & coalescer.store):
             m.d.sync += record.eq(head)
             for lane in range(self.config.threads):
                 address = to_program(m, self.config, head.address[lane], f"store_address{lane}")

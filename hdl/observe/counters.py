@@ -1,55 +1,53 @@
 """The SM's counters, and the one reason why nothing was selected in a cycle."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..layouts.probe import StallReason, counters_layout
+from ..isa.ops import Unit
+from ..layouts.counters import COUNTERS, REASON_BITS, StallReason, counters_layout
+from ..layouts.events import control_event_layout, front_event_layout, issue_event_layout
+from ..lib.component import Component
 
 __all__ = ["Counters", "StallAttribution"]
 
 
-class StallAttribution(wiring.Component):
+class StallAttribution(Component):
     """Each warp's reason for not being eligible, and the SM's reason for selecting nobody, combinational.
 
-    ``head_reason`` is the scoreboard's judgement of each head. A warp that is active and eligible, and one that is
-    not active, has reason NONE. ``stall`` is NONE when a warp was selected, POLICY when none was although there is an
-    ``eligible`` one, else the lowest number among the active warps' reasons, IDLE if there is none.
+    A warp that is active and eligible, and one that is not active, has reason NONE. ``stall`` is NONE when a warp was
+    selected, POLICY when none was although there is an eligible one, else the lowest number among the active warps'
+    reasons, IDLE if there is none.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "active": In(config.warps),
-            "eligible": In(config.warps),
-            "fetch_waits": In(config.warps),
-            "starved": In(config.warps),
-            "unresolved": In(config.warps),
-            "waiting": In(config.warps),
-            "head_nop": In(config.warps),
-            "head_reason": In(data.ArrayLayout(4, config.warps)),
-            "halt": In(1),
-            "selected": In(1),
-            "reason": Out(data.ArrayLayout(4, config.warps)),
-            "stall": Out(4),
+            "front": In(front_event_layout(config)),  # this cycle of the front end
+            "issue": In(issue_event_layout(config)),  # this cycle of the issue stage
+            "control": In(control_event_layout(config)),  # this cycle of the control unit
+            "halt": In(1),  # a fault has stopped the SM
+            "reason": Out(data.ArrayLayout(REASON_BITS, config.warps)),  # each warp's StallReason
+            "stall": Out(REASON_BITS),  # the SM's
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        front, control = self.front, self.control
         for w in range(self._config.warps):
-            with m.If(~self.active[w]):
+            with m.If(~control.active[w]):
                 m.d.comb += self.reason[w].eq(StallReason.NONE)
-            with m.Elif(self.waiting[w]):
+            with m.Elif(control.waiting[w]):
                 m.d.comb += self.reason[w].eq(StallReason.BARRIER)
-            with m.Elif(self.unresolved[w]):
+            with m.Elif(front.unresolved[w]):
                 m.d.comb += self.reason[w].eq(StallReason.CONTROL)
-            with m.Elif(self.fetch_waits[w]):
+            with m.Elif(front.fetch_waits[w]):
                 m.d.comb += self.reason[w].eq(StallReason.ICACHE)
-            with m.Elif(self.starved[w]):
+            with m.Elif(front.buffer_empty[w]):
                 m.d.comb += self.reason[w].eq(StallReason.BUFFER)
-            with m.Elif(~self.head_nop[w]):
-                m.d.comb += self.reason[w].eq(self.head_reason[w])
+            with m.Elif(~front.head_nop[w]):
+                m.d.comb += self.reason[w].eq(self.issue.head_reason[w])
         found = {
             reason: Cat(self.reason[w] == reason for w in range(self._config.warps)).any()
             for reason in StallReason if reason not in (StallReason.NONE, StallReason.POLICY)
@@ -58,62 +56,42 @@ class StallAttribution(wiring.Component):
         for reason in sorted(found, reverse=True):
             with m.If(found[reason]):
                 m.d.comb += self.stall.eq(reason)
-        with m.If(self.eligible.any()):
+        with m.If(front.eligible.any()):
             m.d.comb += self.stall.eq(StallReason.POLICY)
         with m.If(self.halt):
             m.d.comb += self.stall.eq(StallReason.IDLE)
-        with m.If(self.selected):
+        with m.If(front.select_valid):
             m.d.comb += self.stall.eq(StallReason.NONE)
         return m
 
 
-class Counters(wiring.Component):
-    """Counts what :func:`hdl.layouts.probe.counters_layout` names.
+class Counters(Component):
+    """Counts what :data:`hdl.layouts.counters.COUNTERS` names.
 
-    Inputs describe one cycle's selection (``selected``, ``nop``, ``stall``, ``miss``, ``load_waits``: warps whose
-    head waits for a load, ``discrepancy`` and ``error``: osched1 and osched2 pick another warp) and count where
-    ``region`` is 1 in that cycle, so that committed + nops + stalls = cycles. ``lanes`` counts
-    the active lanes of a selected instruction and ``taken`` its redirect where they are known, later, with their own
-    region bits. ``running``: the program runs (total_cycles). ``start`` clears all.
+    A selection counts where the region is open in its cycle, so that committed + nops + stalls = cycles. What is known
+    of the selected instruction only in stage X counts for the region of its selection, too. Reset: all 0.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "start": In(1),
-            "running": In(1),
-            "region": In(1),
-            "selected": In(1),
-            "nop": In(1),
-            "load": In(1),
-            "stall": In(4),
-            "discrepancy": In(1),
-            "error": In(1),
-            "miss": In(1),
-            "load_waits": In(config.warps),
-            "lanes": In(range(config.threads + 1)),
-            "taken": In(1),
-            "values": Out(counters_layout()),
+            "start": In(1),  # the launch, one cycle: all counters become 0
+            "running": In(1),  # the SM is busy
+            "front": In(front_event_layout(config)),  # this cycle of the front end
+            "control": In(control_event_layout(config)),  # this cycle of the control unit
+            "stall": In(REASON_BITS),  # the SM's StallReason in this cycle
+            "reason": In(data.ArrayLayout(REASON_BITS, config.warps)),  # each warp's
+            "values": Out(counters_layout()),  # registers
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        waits = Signal(range(self._config.warps + 1))
-        m.d.comb += waits.eq(sum((self.load_waits[w] for w in range(self._config.warps)), Const(0, 1)))
-        region = self.region
-        steps = {
-            "total_cycles": self.running,
-            "cycles": region,
-            "committed": region & self.selected & ~self.nop,
-            "committed_threads": self.lanes,
-            "nops": region & self.selected & self.nop,
-            "discrepancies": region & self.discrepancy,
-            "errors": region & self.error,
-            "icache_misses": region & self.miss,
-            "taken_branches": self.taken,
-            "loads": region & self.selected & ~self.nop & self.load,
-            "load_wait_cycles": Mux(region, waits, 0),
-        }
+        region = self.control.region
+        steps = self._steps(m)
+        unlike = {counter.name for counter in COUNTERS if not counter.by_reason} ^ set(steps)
+        if unlike:
+            names = ", ".join(sorted(unlike))
+            raise ValueError(f"a counter needs a line in hdl.layouts.counters and one in hdl.observe.counters: {names}")
         for name, step in steps.items():
             m.d.sync += self.values[name].eq(self.values[name] + step)
         for reason in StallReason:
@@ -123,3 +101,36 @@ class Counters(wiring.Component):
         with m.If(self.start):
             m.d.sync += self.values.eq(0)
         return m
+
+    def _steps(self, m: Module) -> dict[str, Value]:
+        """What each counter grows by at the end of this cycle."""
+        front, control = self.front, self.control
+        region = control.region
+        instruction = region & front.select_valid & ~front.select_nop
+        memory = instruction & (front.select_unit == Unit.LSU)
+        waits = Signal(range(self._config.warps + 1))
+        waiting = [self.reason[w] == StallReason.LOAD for w in range(self._config.warps)]
+        # Whether the region was open in the last two cycles: stage X is two cycles behind the selection.
+        selected_in_region = Signal(2)
+        m.d.comb += waits.eq(sum(waiting, Const(0, 1)))
+        m.d.sync += selected_in_region.eq(Cat(region, selected_in_region[0]))
+        return {
+            "total_cycles": self.running,
+            "cycles": region,
+            "committed": instruction,
+            "committed_threads": Mux(selected_in_region[1], control.retired, 0),
+            "nops": region & front.select_valid & front.select_nop,
+            # Nobody is a pick like any other.
+            "discrepancies": self._differs(0),
+            "errors": self._differs(1),
+            "icache_misses": region & front.miss,
+            "taken_branches": selected_in_region[1] & control.taken,
+            "loads": memory & ~front.select_store,
+            "load_wait_cycles": Mux(region, waits, 0),
+        }
+
+    def _differs(self, oracle: int) -> Value:
+        """In the region: what the oracle picks is not what was selected."""
+        if not self._config.oracles:
+            return Const(0, 1)
+        return self.control.region & (self.front.oracles[oracle] != self.front.select)

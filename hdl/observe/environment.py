@@ -1,13 +1,13 @@
 """What the front end takes for granted of the rest of the SM and of memory, watched in every cycle."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.control import activation_layout, resolution_layout
+from ..lib.component import Component
 from ..lib.onehot import one_hot
-from ..memory.port import icache_tag_bits
 
 __all__ = ["EnvironmentWatch", "environment_layout"]
 
@@ -17,7 +17,7 @@ def environment_layout() -> data.StructLayout:
     return data.StructLayout(dict.fromkeys(("resolution", "release", "activation", "active", "answer"), 1))
 
 
-class EnvironmentWatch(wiring.Component):
+class EnvironmentWatch(Component):
     """One bit for each thing that may never happen around the front end.
 
     The proofs of the front end assume that all are 0, with these very equations; in simulation they are assertions of
@@ -35,18 +35,18 @@ class EnvironmentWatch(wiring.Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        tags = icache_tag_bits(config)
+        tags = config.icache_tag_bits
         super().__init__({
-            "active": In(config.warps),
-            "unresolved": In(config.warps),
-            "resolution": In(resolution_layout(config)),
-            "release": In(config.warps),
-            "activation": In(activation_layout(config)),
-            "request": In(1),
-            "request_tag": In(tags),
-            "answer": In(1),
-            "answer_tag": In(tags),
-            "broken": Out(environment_layout()),
+            "active": In(config.warps),  # warps that run
+            "unresolved": In(config.warps),  # the front end's register: control flow is issued and not resolved
+            "resolution": In(resolution_layout(config)),  # the outcome of a warp's control flow
+            "release": In(config.warps),  # warps that go on after a bar or wspawn
+            "activation": In(activation_layout(config)),  # warps that start
+            "request": In(1),  # memory accepts a request of the I-cache
+            "request_tag": In(tags),  # its tag
+            "answer": In(1),  # the I-cache accepts an answer of memory
+            "answer_tag": In(tags),  # its tag
+            "broken": Out(environment_layout()),  # what is broken in this cycle
         })
 
     def elaborate(self, platform: object) -> Module:

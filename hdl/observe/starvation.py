@@ -1,13 +1,14 @@
 """Which warps a scheduler has passed over for a long time (docs/policies.md, "Starvation")."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from ..lib.component import Component
 
 __all__ = ["PassedOver"]
 
 
-class PassedOver(wiring.Component):
+class PassedOver(Component):
     """``passed_over[w]``: warp w was eligible, and has not been selected since then for ``cycles`` cycles or more.
 
     ``eligible`` and ``select`` (one-hot or 0) are a scheduler's set and selection of this cycle. A warp may stop being
@@ -25,7 +26,11 @@ class PassedOver(wiring.Component):
         if cycles < 2 or cycles & (cycles - 1):
             raise ValueError(f"cycles must be a power of two of at least 2, not {cycles!r}")
         self._warps, self._cycles = warps, cycles
-        super().__init__({"eligible": In(warps), "select": In(warps), "passed_over": Out(warps)})
+        super().__init__({
+            "eligible": In(warps),  # a scheduler's set in this cycle
+            "select": In(warps),  # whom it selects (one-hot or 0)
+            "passed_over": Out(warps),  # a register: the warps that it starves
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

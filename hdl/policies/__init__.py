@@ -1,4 +1,4 @@
-"""The warp policies, by name. A new one is a file here and a line in ``POLICIES`` (docs/policies.md)."""
+"""The warp policies, by name. A new one is a file here and a line in ``POLICIES`` (docs/extending.md)."""
 
 from __future__ import annotations
 

@@ -21,22 +21,15 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyInputs:
-    """What a policy may see of the current cycle; vectors have one bit per warp, sequences one value per warp.
+    """What a policy may see of the current cycle; vectors have one bit per warp, sequences one value per warp."""
 
-    ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
-    warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
-    ``lanes`` counts the active lanes, ``fetched`` the instructions fetched and not issued, inserted NOPs left
-    out.
-    """
-
-    eligible: Value
-    active: Value
-    waiting: Value
-    activated: Value
-    lanes: Sequence[Value]
-    fetched: Sequence[Value]
-    #: For updates: whether anybody is selected, where that is known sooner than who.
-    selects: Value | None = None
+    eligible: Value  # the set to pick from; comes late in the cycle
+    active: Value  # the warps that have started and not ended
+    waiting: Value  # those of them that wait for other warps (at a barrier, or in wspawn)
+    activated: Value  # the warps that start now: they are active from the next cycle on
+    lanes: Sequence[Value]  # how many lanes are active
+    fetched: Sequence[Value]  # how many instructions are fetched and not issued, inserted NOPs left out
+    selects: Value | None = None  # for updates: whether anybody is selected, where that is known sooner than who
 
 
 class Policy(abc.ABC):

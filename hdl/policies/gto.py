@@ -15,7 +15,7 @@ AGE_BITS = 12
 
 
 class GreedyOldest(LastWarpPolicy):
-    """The last warp while it is eligible, else the eligible one of greatest age (paper 003, algorithm 1; ``gto``).
+    """The last warp while it is eligible, else the eligible one of greatest age (Magalhães 2025, algorithm 1; ``gto``).
 
     State: ``last``, and an ``age`` per warp, 0 at first. An age grows by 1 in every cycle in which its warp is
     eligible and saturates at 2**age_bits - 1; equal ages go to the lowest number. The age of ``last`` becomes 0 in

@@ -11,7 +11,7 @@ __all__ = ["MostActiveThreads"]
 
 
 class MostActiveThreads(Policy):
-    """The eligible warp with most active lanes, the lowest-numbered of equal ones (paper 003, algorithm 2; ``pta``)."""
+    """The eligible warp with most lanes active, the lowest number first (Magalhães 2025, algorithm 2; ``pta``)."""
 
     name = "pta"
 

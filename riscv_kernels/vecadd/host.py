@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 
-from hdl.config import SmConfig
-from riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
+from metronome.hdl.config import SmConfig
+from metronome.riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
 
 ABOUT = "c = a + b over size elements"
 TYPES = ("int32", "float32")

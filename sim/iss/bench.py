@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from hdl.config import SmConfig
-from sim.memory.store import SparseMemory
+from metronome.hdl.config import SmConfig
+from metronome.sim.memory.store import SparseMemory
 
 from .machine import Iss
 from .records import EndStatus

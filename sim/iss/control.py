@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from hdl.config import FaultCause
+from metronome.hdl.config import FaultCause
 
 from .records import FaultError
 from .state import State

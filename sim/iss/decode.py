@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hdl.config import FaultCause
-from sim.memory.store import SparseMemory
+from metronome.hdl.config import FaultCause
+from metronome.sim.memory.store import SparseMemory
 
 from . import csr, float_ops, memory_ops, simt
 from .control import branch, fault, illegal, jal, jalr, next_instruction

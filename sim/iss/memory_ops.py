@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hdl.config import FaultCause
-from sim.memory.store import AccessError
+from metronome.hdl.config import FaultCause
+from metronome.sim.memory.store import AccessError
 
 from .records import FaultError
 from .state import State

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hdl.config import FaultCause
+from metronome.hdl.config import FaultCause
 
 __all__ = ["Commit", "EndStatus", "Fault", "FaultError", "IssEnd", "IssError", "Wait"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hdl.config import FaultCause
+from metronome.hdl.config import FaultCause
 
 from .control import Next, merge
 from .records import FaultError, Wait

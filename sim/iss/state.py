@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hdl.config import SmConfig
-from sim.memory.store import SparseMemory
+from metronome.hdl.config import SmConfig
+from metronome.sim.memory.store import SparseMemory
 
 from .local import LocalMemory
 from .records import Wait

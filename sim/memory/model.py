@@ -11,20 +11,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hdl.config import MemoryMap
+from metronome.hdl.config import LINE_BYTES, MemoryMap
 
 from .store import AccessError, SparseMemory
 
 __all__ = ["UNLIMITED", "Completion", "Console", "LatencyModel", "MemoryModel"]
 
-LINE_BYTES = 64
 #: More requests than any port can have under way.
 UNLIMITED = 1 << 30
 _NO_DATA = bytes(LINE_BYTES)
 
 
 class Completion(NamedTuple):
-    """The answer to one request: ``data`` is 64 bytes (zeros for a write or an error)."""
+    """The answer to one request: ``data`` is a line (zeros for a write or an error)."""
 
     due: int
     tag: int
@@ -100,8 +99,8 @@ class MemoryModel(ABC):
     def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:
         """Take a request that was accepted in ``cycle`` (not below that of the request before it).
 
-        ``line`` is the byte address divided by 64; ``byte_mask`` (bit i: byte i) and ``data`` (64 bytes) count for
-        writes.
+        ``line`` is the byte address divided by the line size; ``byte_mask`` (bit i: byte i) and ``data`` (a line) count
+        for writes.
         """
 
     @property

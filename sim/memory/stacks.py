@@ -1,4 +1,4 @@
-"""Interleaved stacks as memory sees them: the bijection of hdl.memory.stacks in Python, for addresses and contents.
+"""Interleaved stacks as memory sees them: the bijection of hdl.lib.stacks in Python, for addresses and contents.
 
 Programs, the golden model, results and dumps know the program's addresses only; what stands behind the SM's memory port
 has the permuted ones (docs/memory.md, "Stacks").
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 from .store import PAGE_BYTES, SparseMemory
 

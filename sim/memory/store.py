@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hdl.config import MemoryMap
+from metronome.hdl.config import LINE_BYTES, MemoryMap
 
 __all__ = ["PAGE_BYTES", "AccessError", "SparseMemory"]
 
@@ -14,7 +14,6 @@ PAGE_BITS = 16
 #: Memory is allocated in pages of this many bytes, at the first write.
 PAGE_BYTES = 1 << PAGE_BITS
 PAGE_MASK = PAGE_BYTES - 1
-LINE_BYTES = 64
 FULL_LINE = (1 << LINE_BYTES) - 1
 _PAGES = 1 << (32 - PAGE_BITS)
 _WORD_BITS = {1: 0, 2: 1, 4: 2}
@@ -117,7 +116,7 @@ class SparseMemory:
         return self._words.item(self._slots.get(addr >> PAGE_BITS, 0) << (PAGE_BITS - 2) | (addr & PAGE_MASK) >> 2)
 
     def read_line(self, addr: int) -> bytes:
-        """The 64-byte line at ``addr`` (a multiple of 64).
+        """The line at ``addr``, a multiple of the line size.
 
         Raises
         ------
@@ -131,7 +130,7 @@ class SparseMemory:
         return self._bytes[start : start + LINE_BYTES].tobytes()
 
     def write_line(self, addr: int, data: bytes, byte_mask: int) -> None:
-        """Write those of the 64 bytes ``data`` to the line at ``addr`` whose bit is set in ``byte_mask``.
+        """Write those of the line's bytes ``data`` to the line at ``addr`` whose bit is set in ``byte_mask``.
 
         Raises
         ------

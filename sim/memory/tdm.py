@@ -1,6 +1,6 @@
 """A predictable memory controller: DDR4 with closed page and fixed slots, whose worst latency is a formula.
 
-After the bank privatisation of the PRET DRAM controller (Reineke et al., CODES+ISSS 2011): a resource is a bank group,
+After the bank privatisation of the PRET DRAM controller (Reineke 2011): a resource is a bank group,
 each has its turn whether it is used or not, and nothing that happens in one is felt in another.
 """
 

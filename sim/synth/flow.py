@@ -1,6 +1,6 @@
 """Amaranth -> RTLIL -> yosys -> nextpnr, each step cached by the content of what goes into it.
 
-The folder is that of :func:`sim.build.cache_folder`. The wheels run WebAssembly in a sandbox that sees relative paths
+The folder is that of :func:`sim.cache.cache_folder`. The wheels run WebAssembly in a sandbox that sees relative paths
 only, so every call runs in a folder of its own.
 """
 
@@ -9,22 +9,23 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import shutil
+import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 from amaranth.lib import wiring
 
-from hdl.config import SmConfig
-from hdl.lib.collector import collector_paused
+from metronome.hdl.config import SmConfig
+from metronome.hdl.lib.collector import collector_paused
 
-from ..build import Progress, cache_folder, locked
+from ..cache import entry
+from ..design import Progress
+from ..processes import own_folder, run
 from . import report
 from .units import make_unit
 from .wrapper import INNER, RAMS, Registered
@@ -82,8 +83,10 @@ def _tool(module: str, function: str, arguments: list[str], folder: Path, minute
     code = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
     tool = module.removeprefix("yowasp_").replace("_", "-")
     try:
-        done = subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True,
-                              check=False, timeout=None if minutes is None else 60 * minutes)
+        with own_folder(parent=folder) as temporary:  # the wheel's, which it leaves when it is killed
+            environment = {**os.environ, "TMPDIR": str(temporary)}
+            done = run([sys.executable, "-c", code, *arguments], cwd=folder, env=environment,
+                       seconds=None if minutes is None else 60 * minutes)
     except subprocess.TimeoutExpired:
         raise SynthesisError(
             f"{tool} has not ended after {minutes:g} minutes: from some placements its router never does; "
@@ -97,23 +100,15 @@ def _tool(module: str, function: str, arguments: list[str], folder: Path, minute
 
 def _cached(kind: str, content: object, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
     """The folder that ``make`` has filled with ``files``, made now unless there is one for the same content."""
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
     key = hashlib.sha256(repr((content, _versions())).encode()).hexdigest()[:16]
-    entry = cache / f"{kind}-{key}"
-    with locked(cache / f"{kind}-{key}.lock"):
-        if entry.exists():
-            return entry
-        folder = Path(tempfile.mkdtemp(prefix=f"tmp-{key}-", dir=cache))
-        try:
-            make(folder)
-            for path in folder.iterdir():
-                if path.name not in files:
-                    path.unlink()
-            folder.rename(entry)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return entry
+
+    def make_files(folder: Path) -> None:
+        make(folder)
+        for path in folder.iterdir():
+            if path.name not in files:
+                path.unlink()
+
+    return entry(f"{kind}-{key}", make_files, lambda made: all((made / name).exists() for name in files))
 
 
 def netlist(text: str, progress: Progress) -> Path:

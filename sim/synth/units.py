@@ -10,48 +10,45 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from hdl.config import SmConfig
-from hdl.execute.alu import AluUnit
-from hdl.execute.control import ControlUnit
-from hdl.execute.div import DivUnit
-from hdl.execute.fpu.convert import FcvtUnit
-from hdl.execute.fpu.divide import FdivUnit
-from hdl.execute.fpu.fma import FmaUnit
-from hdl.execute.fpu.misc import FmiscUnit
-from hdl.execute.mul import MulUnit
-from hdl.frontend.buffers import InstructionBuffers
-from hdl.frontend.decode import Decoder
-from hdl.frontend.frontend import FrontEnd
-from hdl.frontend.icache_store import ICacheStore
-from hdl.frontend.misses import MissUnit
-from hdl.frontend.scheduler import Scheduler
-from hdl.frontend.warps import WarpTable
-from hdl.issue.issue import IssueStage
-from hdl.issue.scoreboard import Scoreboard
-from hdl.memory.lsu import Lsu
-from hdl.sm import Sm
+from metronome.hdl.config import SmConfig
+from metronome.hdl.execute.alu import AluUnit
+from metronome.hdl.execute.control import ControlUnit
+from metronome.hdl.execute.div import DivUnit
+from metronome.hdl.execute.fpu.convert import FcvtUnit
+from metronome.hdl.execute.fpu.divide import FdivUnit
+from metronome.hdl.execute.fpu.fma import FmaUnit
+from metronome.hdl.execute.fpu.misc import FmiscUnit
+from metronome.hdl.execute.mul import MulUnit
+from metronome.hdl.frontend.buffers import InstructionBuffers
+from metronome.hdl.frontend.decode import Decoder
+from metronome.hdl.frontend.frontend import FrontEnd
+from metronome.hdl.frontend.icache_store import ICacheStore
+from metronome.hdl.frontend.misses import MissUnit
+from metronome.hdl.frontend.scheduler import Scheduler
+from metronome.hdl.frontend.warps import WarpTable
+from metronome.hdl.issue.issue import IssueStage
+from metronome.hdl.issue.scoreboard import Scoreboard
+from metronome.hdl.lib.component import Component
+from metronome.hdl.memory.lsu import Lsu
+from metronome.hdl.sm import Sm
 
 __all__ = ["UNITS", "UnitEntry", "make_unit"]
 
-#: Outputs that only hardware assertions read: without them a build has no such logic, so it is not measured either.
-_ASSERTION_PORTS = frozenset({"empty_pop", "miscounted", "occupancy", "clash", "overflow"})
-#: Outputs of the front end that only the probe reads.
-_PROBE_PORTS = frozenset({
-    "fetch", "fetch_valid", "fetch_warp", "fetch_eligible", "missed", "miss_warp", "miss_line", "refill", "woken",
-    "refill_line", "turn", "pc",
+#: Outputs that only observers and hardware assertions read: what only they need is not measured.
+_OPEN_PORTS = frozenset({
+    "event", "write_event", "store_event", "lookup_event", "empty_pop", "occupancy", "clash", "overflow",
 })
 
 
 @dataclasses.dataclass(frozen=True)
 class UnitEntry:
-    """A unit by name: what it is, the component of a configuration, and those of its outputs that nothing reads."""
+    """A unit by name: what it is, and the component of a configuration."""
 
     about: str
     make: Callable[[SmConfig], wiring.Component]
-    unread: frozenset[str] = frozenset()
 
 
-class _Joined(wiring.Component):
+class _Joined(Component):
     """Two units and the connections between them; every other port is a port, with the unit's name before it."""
 
     def __init__(self, units: dict[str, wiring.Component], connections: dict[str, str]) -> None:
@@ -62,7 +59,7 @@ class _Joined(wiring.Component):
             f"{name}__{port}": member
             for name, unit in units.items()
             for port, member in unit.signature.members.items()
-            if f"{name}.{port}" not in joined and port not in _ASSERTION_PORTS
+            if f"{name}.{port}" not in joined and port not in _OPEN_PORTS
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -101,14 +98,12 @@ def _select_loop(config: SmConfig) -> wiring.Component:
 
 
 UNITS: dict[str, UnitEntry] = {
-    "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end,
-                          _PROBE_PORTS),
-    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop,
-                             frozenset(f"frontend__{port}" for port in _PROBE_PORTS)),
+    "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end),
+    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
     "scheduler": UnitEntry("the warp policy", Scheduler),
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
-    "misses": UnitEntry("the I-cache's miss registers", MissUnit),
+    "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
     "decode": UnitEntry("the decoder", lambda config: Decoder(prediction=config.prediction)),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
@@ -134,5 +129,4 @@ def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[
     KeyError
         For a name that :data:`UNITS` does not have.
     """
-    entry = UNITS[name]
-    return entry.make(config), _ASSERTION_PORTS | entry.unread
+    return UNITS[name].make(config), _OPEN_PORTS

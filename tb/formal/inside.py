@@ -18,9 +18,10 @@ class Inside:
     """
 
     def __init__(self, component: Elaboratable) -> None:
-        self.fragment = Fragment.get(component, None)
+        # The stubs know only what Amaranth documents of a fragment; its origins, statements and parts are not.
+        self.fragment: Any = Fragment.get(component, None)
 
-    def part(self, path: str) -> Fragment:
+    def part(self, path: str) -> Any:
         """The submodule at ``path``; the component itself for the empty path.
 
         Raises
@@ -38,10 +39,6 @@ class Inside:
     def component(self, path: str) -> Any:
         """The component that elaborated to the submodule at ``path``."""
         return self.part(path).origins[0]
-
-    def has(self, path: str, name: str) -> bool:
-        """Whether the submodule at ``path`` drives a signal ``name``."""
-        return bool(self._driven(path, name))
 
     def signal(self, path: str, name: str, layout: data.Layout | None = None) -> Any:
         """The signal ``name`` that the submodule at ``path`` drives, seen as ``layout`` where one is given.
@@ -67,11 +64,13 @@ class Inside:
         part.statements.clear()
         part.subfragments.clear()
 
-    def look_at(self, path: str, address: Value, layout: data.Layout) -> Any:
+    def look_at(self, path: str, address: Value, layout: data.Layout | type[data.Struct]) -> Any:
         """What the memory at ``path`` holds at ``address`` now; no port of the design is used or changed."""
         memory = self.part(path)
         if not isinstance(memory, MemoryInstance):
             raise LookupError(f"the proofs look for a memory {path}, which is something else in the design")
         value = Signal(layout)
-        memory.read_port(domain="comb", addr=address, data=Value.cast(value), en=Const(1, 1), transparent_for=())
+        memory.read_port(  # type: ignore[attr-defined]  # as `fragment`: not documented
+            domain="comb", addr=address, data=Value.cast(value), en=Const(1, 1), transparent_for=()
+        )
         return value

@@ -6,12 +6,13 @@ from itertools import combinations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
-from hdl.lib.onehot import one_hot, or_all
-from hdl.policies.gto_dispatch import GreedyOldestDispatch
+from metronome.hdl.lib.onehot import one_hot, or_all
+from metronome.hdl.policies.gto_dispatch import GreedyOldestDispatch
 
-from .model import Held, Model
+from .model import Model
+from .records import Held
 
-__all__ = ["control_flow", "flight", "idle", "miss_registers", "program_order", "queues", "ring", "rings", "selection"]
+__all__ = ["control_flow", "flight", "idle", "mshrs", "program_order", "queues", "ring", "rings", "selection"]
 
 
 def one(vector: Value) -> Value:
@@ -113,7 +114,7 @@ def flight(model: Model) -> None:
 def control_flow(model: Model) -> None:
     """The design's record of unresolved control flow is the harness's."""
     model.lemma("unresolved from the issue of a control instruction to its resolution or release",
-                model.dut.unresolved == model.unresolved)
+                model.dut.event.unresolved == model.unresolved)
 
 
 def idle(model: Model, places: list[Held]) -> None:
@@ -147,8 +148,8 @@ def place_nops(places: list[Held], start: int, stop: int) -> Value:
     return Cat(place.nop for place in places[start:stop]).all()
 
 
-def miss_registers(model: Model) -> None:
-    """A miss register that memory owes an answer holds the line that was asked for; no two of a cache hold one line."""
+def mshrs(model: Model) -> None:
+    """An MSHR that memory owes an answer holds the line that was asked for; no two of a cache hold one line."""
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
     model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
@@ -160,15 +161,15 @@ def miss_registers(model: Model) -> None:
     model.lemma("the register that is answered is the one whose request it was",
                 answered == Mux(model.answered, one_hot(model.answered_tag, model.config.fetch_requests), 0))
     for tag in range(model.config.fetch_requests):
-        model.lemma(f"miss register {tag} has sent its request and has no answer iff memory owes one",
+        model.lemma(f"MSHR {tag} has sent its request and has no answer iff memory owes one",
                     (valid[tag] & sent[tag]) == (model.owed[tag] | answered[tag]))
-        model.lemma(f"miss register {tag} owes or takes up an answer", ~(model.owed[tag] & answered[tag]))
-        model.lemma(f"miss register {tag} holds the line asked for",
+        model.lemma(f"MSHR {tag} owes or takes up an answer", ~(model.owed[tag] & answered[tag]))
+        model.lemma(f"MSHR {tag} holds the line asked for",
                     ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
-        model.lemma(f"the answer to miss register {tag} is to its line",
+        model.lemma(f"the answer to MSHR {tag} is to its line",
                     ~answered[tag] | (misses.lines[tag] == refill_line))
     for i, k in combinations(range(model.config.icache_mshrs) if model.config.icache_bytes else (), 2):
-        model.lemma(f"miss registers {i} and {k} hold different lines",
+        model.lemma(f"MSHRs {i} and {k} hold different lines",
                     ~(valid[i] & valid[k]) | (misses.lines[i] != misses.lines[k]))
     locked = misses.locked
     model.lemma("the request that is offered stands",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from hdl.config import Coordination, Prediction
-from hdl.policies import POLICIES
+from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.policies import POLICIES
 
 from .flow import Case
+from .picks import ORDERS
 from .properties import PROPERTIES
+from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases", "schemes_of"]
 
@@ -38,6 +40,11 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
     return tuple(POLICIES) if (name, scheme) == ("P3", Coordination.SWAS) else (USUAL_POLICY,)
 
 
+def _usual_warps(name: str, policy: str) -> list[int]:
+    """The usual sizes; of P3 those at which there is a reference for the policy."""
+    return [warps for warps in USUAL_WARPS if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
+
+
 def cases(
     properties: Sequence[str] | None = None, schemes: Sequence[str] | None = None,
     policies: Sequence[str] | None = None, predictions: Sequence[str] | None = None,
@@ -52,10 +59,11 @@ def cases(
         for name in properties or PROPERTIES:
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
             for scheme in its_schemes:
-                for policy, prediction, count in product(
-                    _policies_of(name, scheme, policies), predictions or _PREDICTIONS, warps or USUAL_WARPS,
+                for policy, prediction in product(
+                    _policies_of(name, scheme, policies), predictions or _PREDICTIONS,
                 ):
-                    yield Case(name, scheme, policy, prediction, count, icache)
+                    for count in warps or _usual_warps(name, policy):
+                        yield Case(name, scheme, policy, prediction, count, icache)
 
     return list(found())
 

@@ -7,72 +7,37 @@ data are cut out: whether a lookup hits, and the word that it brings, are free t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from amaranth.hdl import Array, Assert, Assume, Cat, ClockDomain, Const, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import (
+    Array,
+    Assert,
+    Assume,
+    Cat,
+    ClockDomain,
+    Const,
+    Instance,
+    Module,
+    Mux,
+    ShapeLike,
+    Signal,
+    Value,
+)
 from amaranth.lib import data, wiring
 
-from hdl.config import Coordination, Prediction, SmConfig
-from hdl.frontend.buffers import slot_bits
-from hdl.frontend.fetch import stage_layout
-from hdl.frontend.frontend import FrontEnd
-from hdl.layouts.decoded import BufferEntry, IssueInfo
-from hdl.lib.onehot import one_hot, or_all, select
-from hdl.observe.environment import EnvironmentWatch
-from hdl.policies import POLICIES
+from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, Prediction, SmConfig
+from metronome.hdl.frontend.buffers import slot_bits
+from metronome.hdl.frontend.fetch import stage_layout
+from metronome.hdl.frontend.frontend import FrontEnd
+from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
+from metronome.hdl.lib.onehot import one_hot, or_all, select
+from metronome.hdl.observe.environment import EnvironmentWatch
+from metronome.hdl.policies import POLICIES
 
 from .inside import Inside
+from .records import Column, Held, Misses
 
-__all__ = ["Column", "Held", "Model"]
-
-
-@dataclass(frozen=True)
-class Held:
-    """What one place of the symbolic warp's ring holds: a slot of its buffer, or the fetch that will fill the slot.
-
-    ``decoded``: it is in the buffer, so ``entry`` counts; before that only its pc is known.
-    """
-
-    nop: Value
-    decoded: Value
-    pc: Value
-    step: Value
-    info: Value
-    entry: data.View
-
-
-@dataclass(frozen=True, kw_only=True)
-class Misses:
-    """The miss registers: one bit a register, a line each; ``waiting``: the warps that wait for a register.
-
-    ``warp`` (one-hot) asks for a register for ``wanted_line`` in this cycle, and is ``granted`` one (one-hot).
-    ``answered`` (one-hot): memory answered this register's request in the last cycle.
-    """
-
-    valid: Signal
-    sent: Signal
-    locked: Signal
-    waiting: Signal
-    warp: Signal
-    wanted_line: Signal
-    granted: Signal
-    answered: Signal
-    lines: list[Signal]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the counterexample's table: a signal of the harness and how to write its value.
-
-    ``kind``: number, mask (a set of warps), pc (hexadecimal), popped (whether it was a NOP) or ring (the places of a
-    warp's ring, the next to issue first: N a NOP, i an instruction, and in flight n and f). The cell is empty while the
-    signal ``when`` is 0.
-    """
-
-    title: str
-    signal: str
-    kind: str = "number"
-    when: str = ""
+__all__ = ["Model"]
 
 
 class Model:
@@ -92,6 +57,7 @@ class Model:
         self.dut = FrontEnd(config)
         self.inside = Inside(self.dut)
         self.store = self.inside.component("fetch.store")
+        self.suspended = self.inside.component("fetch").suspended
         self.inside.cut("fetch.store")
         self.m.submodules.frontend = self.inside.fragment
         self.claims: dict[str, str] = {}
@@ -105,7 +71,8 @@ class Model:
         """The clock, and everything that is free."""
         inputs = [Value.cast(value) for _, member, value in self.dut.signature.flatten(self.dut)
                   if member.flow is wiring.In]
-        return [self.clock.clk, *inputs, Value.cast(self.store.hit), self.store.instruction, self.store.error]
+        clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
+        return [clock, *inputs, Value.cast(self.store.hit), self.store.instruction, self.store.error]
 
     def claim(self, text: str, holds: Value) -> None:
         """Something to prove: ``holds`` in every cycle."""
@@ -137,9 +104,10 @@ class Model:
         """The symbolic warp's value."""
         return select(self.mine, values)
 
-    def register(self, shape: object, name: str, init: object = 0) -> Signal:
-        """A register of the harness."""
-        return Signal(shape, name=name, init=init)
+    def register(self, shape: ShapeLike, name: str, init: int | None = None) -> Any:
+        """A register of the harness; 0 at first where nothing else is asked for."""
+        # The stubs know only numbers as `init`.
+        return Signal(shape, name=name, init=init)  # type: ignore[arg-type]
 
     def _choose_warp(self) -> None:
         config = self.config
@@ -225,7 +193,7 @@ class Model:
         word = select(self.fetched, self.fetch_pcs())
         self.show("warp in question", self.warp)
         self.show("active", dut.active, "mask")
-        self.show("eligible", dut.eligible, "mask")
+        self.show("eligible", dut.event.eligible, "mask")
         self.show("selected", dut.select, "mask")
         self.show("pops", dut.select_nop, "popped", pops)
         self.show("fetches", word, "pc", self.fetched.any())
@@ -234,8 +202,8 @@ class Model:
         self.show("to", dut.resolution.target, "pc", self.redirected.any())
         self.show("jumps in decode", self.turned, "mask", self.turned.any())
         self.show("starts", dut.activation.warps, "mask", dut.activation.warps.any())
-        self.show("unresolved", dut.unresolved, "mask", dut.unresolved.any())
-        self.show("suspended", dut.suspended, "mask", dut.suspended.any())
+        self.show("unresolved", dut.event.unresolved, "mask", dut.event.unresolved.any())
+        self.show("suspended", self.suspended, "mask", self.suspended.any())
 
     # The symbolic warp's ring, place 0 the next to issue.
 
@@ -320,14 +288,14 @@ class Model:
 
     def fetch_pcs(self) -> list[Value]:
         """The fetch pc of every warp."""
-        return [self.dut.pc[w] for w in range(self.config.warps)]
+        return [self.inside.component("warps").pc[w] for w in range(self.config.warps)]
 
     def pc_registers(self) -> list[Signal]:
         """Each warp's pc without its two low bits; a fetch moves it on when its lookup hits."""
         return [self.inside.signal("warps", f"pc_{w}") for w in range(self.config.warps)]
 
     def misses(self) -> Misses:
-        """The miss registers."""
+        """The MSHRs."""
         path = "fetch.misses"
         plain = ("valid", "sent", "locked", "warp", "wanted_line", "granted", "answered")
         names = {"waiting": "_waiting", **{name: name for name in plain}}
@@ -343,11 +311,12 @@ class Model:
         m, config = self.m, self.config
         request, response = self.dut.mem.request, self.dut.mem.response
         self.owed = self.register(config.fetch_requests, "expect_owed")
-        self.asked = [self.register(26, f"expect_asked_{tag}") for tag in range(config.fetch_requests)]
-        self.answered, self.answered_line = self.register(1, "expect_answered"), self.register(26, "expect_answer")
+        self.asked = [self.register(LINE_NUMBER_BITS, f"expect_asked_{tag}") for tag in range(config.fetch_requests)]
+        self.answered = self.register(1, "expect_answered")
+        self.answered_line = self.register(LINE_NUMBER_BITS, "expect_answer")
         self.answered_tag = self.register(response.payload.tag.shape(), "expect_answered_tag")
         # Without an I-cache nothing is shared: an answer serves the warp that asked, and its tag is that warp.
-        self.serves = self.answered
+        self.serves: Value = self.answered
         if not config.icache_bytes:
             self.serves = self.answered & (self.answered_tag == self.warp)
         answers = response.valid & response.ready

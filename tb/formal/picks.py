@@ -1,7 +1,8 @@
-"""Every policy once more, as an order of the warps: the reference of P3.
+"""The policies once more, each as an order of the warps: the reference of P3.
 
 Written from docs/policies.md: a warp is picked if it is eligible and no eligible warp goes ahead of it. The
-registers are the harness's own and hold numbers; the invariants tie those of the design to them.
+registers are the harness's own and hold numbers; the invariants tie those of the design to them. A policy without an
+order here has the tables of its plain Python as its reference (tables.py).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from itertools import combinations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
-from hdl.lib.onehot import encode
-from hdl.policies.gto import AGE_BITS
+from metronome.hdl.lib.onehot import encode
+from metronome.hdl.policies.gto import AGE_BITS
 
 from .model import Model
+from .tables import TableReference
 
-__all__ = ["ORDERS", "PickReference"]
+__all__ = ["ORDERS", "PickReference", "pick_reference"]
 
 Ahead = Callable[[int, int], Value]
 
@@ -112,7 +114,7 @@ def _gto(model: Model) -> Order:
     for w, age in enumerate(ages):
         with m.If((last == w) & ~model.issued[w]):
             m.d.sync += age.eq(0)
-        with m.Elif(model.dut.eligible[w] & (age != (1 << AGE_BITS) - 1)):
+        with m.Elif(model.dut.event.eligible[w] & (age != (1 << AGE_BITS) - 1)):
             m.d.sync += age.eq(age + 1)
         invariants.append((f"the design knows the age of warp {w}", state.age[w] == age))
     return Order(_greedy(last, lambda v, w: ages[v] >= ages[w]), invariants=invariants)
@@ -196,3 +198,15 @@ class PickReference:
             Cat(allowed[w] & ~(allowed & before).any() for w, before in enumerate(self._before))
         )
         return picked
+
+
+def pick_reference(model: Model) -> PickReference | TableReference:
+    """What P3 compares the model's one policy with.
+
+    Raises
+    ------
+    NoReference
+        For a policy without an order whose tables are too large at this number of warps.
+    """
+    (name,) = model.config.policies
+    return PickReference(model) if name in ORDERS else TableReference(model)

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 from amaranth.hdl import Assume, Instance, Mux, Signal, Value
 
-from hdl.layouts.decoded import BufferEntry, IssueInfo
-from hdl.layouts.probe import ORACLES
-from hdl.lib.onehot import encode
+from metronome.hdl.config import LINE_NUMBER_BITS, LINE_OFFSET_BITS
+from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
+from metronome.hdl.layouts.events import ORACLES
+from metronome.hdl.lib.onehot import encode
 
 from . import invariants
 from .model import Model
-from .picks import PickReference
+from .picks import PickReference, pick_reference
+from .tables import TableReference
 
 __all__ = ["PROPERTIES"]
 
@@ -26,7 +28,7 @@ def together(model: Model) -> None:
     model.claim("the warps that pop are those that are selected", buffers.pop == model.issued)
     model.claim("at most one warp pops", (buffers.pop & (buffers.pop - 1)) == 0)
     model.claim("a request is made when a warp pops", fetch.request == buffers.pop.any())
-    model.claim("the design says when a warp is selected", model.dut.select_valid == buffers.pop.any())
+    model.claim("the design says when a warp is selected", model.dut.event.select_valid == buffers.pop.any())
     popped = model.of_mine(buffers.pop)
     pc = Mux(fetch.lookup_missed, fetch.request_pc_if_missed, fetch.request_pc_if_hit)
     for name, number in (("selected", model.dut.select_warp), ("popped", buffers.pop_warp),
@@ -52,28 +54,29 @@ def never_dry(model: Model) -> None:
         invariants.control_flow(model)
     model.claim("the buffer of a warp that pops is not empty", (buffers.pop & buffers.empty) == 0)
     model.claim("no slot is filled that is filled already", ~buffers.overflow)
-    model.claim("the design's own watch is silent", ~(model.dut.empty_pop | model.dut.miscounted))
+    model.claim("the design's own watch is silent", ~(model.dut.event.empty_pop | model.dut.event.miscounted))
 
 
 def picks(model: Model) -> None:
     """P3: the selection is the policy's pick on the eligible set, and on that set as if an empty buffer were ready."""
     dut = model.dut
     buffers = model.inside.component("buffers")
-    reference = PickReference(model)
+    reference = pick_reference(model)
     if not model.replaces:
         _issue_pick(model, reference)
         return
-    may_run = dut.active & ~dut.suspended & ~model.missed & ~model.unresolved & ~dut.halt.replicate(model.config.warps)
+    halted = dut.halt.replicate(model.config.warps)
+    may_run = dut.active & ~model.suspended & ~model.missed & ~model.unresolved & ~halted
     eligible, widened = Signal(model.config.warps), Signal(model.config.warps)
     model.m.d.comb += [
-        eligible.eq(may_run & (dut.head_nop | dut.ready)),
-        widened.eq(may_run & (dut.head_nop | dut.ready | buffers.empty)),
+        eligible.eq(may_run & (dut.event.head_nop | dut.ready)),
+        widened.eq(may_run & (dut.event.head_nop | dut.ready | buffers.empty)),
     ]
     invariants.flight(model)
     invariants.control_flow(model)
     invariants.rings(model)
     reference.add_invariants()
-    model.claim("the eligible set is what it should be", dut.eligible == eligible)
+    model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
     model.lemma("nobody is eligible only because an empty buffer counts as ready", widened == eligible)
     pick, widened_pick = reference.pick(eligible, "pick"), reference.pick(widened, "widened_pick")
     # A claim for each warp: far easier for a solver than one for all.
@@ -82,10 +85,10 @@ def picks(model: Model) -> None:
     model.claim("the selection is what the policy picks where an empty buffer counts as ready",
                 model.issued == widened_pick)
     for number in range(ORACLES):
-        model.claim(f"osched{number + 1} picks what is selected", dut.oracle_select[number] == model.issued)
+        model.claim(f"osched{number + 1} picks what is selected", dut.event.oracles[number] == model.issued)
 
 
-def _issue_pick(model: Model, reference: PickReference) -> None:
+def _issue_pick(model: Model, reference: PickReference | TableReference) -> None:
     """``baseline`` and ``vortex``: the issue scheduler picks among the warps with a ready instruction in the buffer."""
     dut, warps = model.dut, model.config.warps
     empty = model.inside.component("buffers").empty
@@ -93,7 +96,7 @@ def _issue_pick(model: Model, reference: PickReference) -> None:
     model.m.d.comb += eligible.eq(dut.active & ~model.unresolved & ~empty & dut.ready & ~dut.halt.replicate(warps))
     invariants.control_flow(model)
     reference.add_invariants()
-    model.claim("the eligible set is what it should be", dut.eligible == eligible)
+    model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
     pick = reference.pick(eligible, "pick")
     for w in range(warps):
         model.claim(f"warp {w} is selected iff it is the policy's pick", model.issued[w] == pick[w])
@@ -148,7 +151,7 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
         model.lemma(f"place {number} of the ring shows the issue stage the same instruction",
                     ~kept | (place.info == place.entry.decoded.info.as_value()))
     issued, issued_pc = model.register(1, "expect_issued"), model.register(32, "expect_issued_pc")
-    issued_info = model.register(IssueInfo, "expect_issued_info", None)
+    issued_info = model.register(IssueInfo, "expect_issued_info")
     m.d.sync += [issued.eq(issues), issued_pc.eq(next_pc), issued_info.eq(model.dut.select_info)]
     out = model.dut.entry
     model.claim("the entry that follows has the pc that issued", ~issued | (out.pc == issued_pc))
@@ -186,7 +189,7 @@ def bounded_wait(model: Model) -> None:
     """P6: lrr: while a warp is eligible, at most W-1 selections pass it by."""
     m, warps = model.m, model.config.warps
     waited = model.register(range(warps + 1), "expect_waited")
-    with m.If(~model.of_mine(model.dut.eligible) | model.of_mine(model.issued)):
+    with m.If(~model.of_mine(model.dut.event.eligible) | model.of_mine(model.issued)):
         m.d.sync += waited.eq(0)
     with m.Elif(model.issued.any() & (waited != warps)):
         m.d.sync += waited.eq(waited + 1)
@@ -206,15 +209,16 @@ def suspended(model: Model) -> None:
     """P7: a warp is suspended iff its newest fetch missed, is not squashed and its line is not there."""
     m, dut = model.m, model.dut
     places = model.ring(contents=False)
-    missed, line = model.register(1, "expect_suspended"), model.register(26, "expect_line")
+    missed, line = model.register(1, "expect_suspended"), model.register(LINE_NUMBER_BITS, "expect_line")
     model.track_requests()
     fetched_pc = model.register(32, "expect_fetched_pc")
+    fetched_line = fetched_pc[LINE_OFFSET_BITS:]
     with m.If(model.of_mine(model.fetched)):
         m.d.sync += fetched_pc.eq(model.mine_of(model.fetch_pcs()))
     with m.If(model.of_mine(model.redirected | model.turned)):
         m.d.sync += missed.eq(0)
     with m.Elif(model.of_mine(model.missed)):
-        m.d.sync += [missed.eq(~(model.serves & (model.answered_line == fetched_pc[6:]))), line.eq(fetched_pc[6:])]
+        m.d.sync += [missed.eq(~(model.serves & (model.answered_line == fetched_line))), line.eq(fetched_line)]
     with m.Elif(model.serves & (model.answered_line == line)):
         m.d.sync += missed.eq(0)
     invariants.selection(model)
@@ -222,31 +226,32 @@ def suspended(model: Model) -> None:
     invariants.flight(model)
     invariants.control_flow(model)
     invariants.idle(model, places)
-    invariants.miss_registers(model)
+    invariants.mshrs(model)
     first, misses = model.stages()[0], model.misses()
-    suspends = model.of_mine(dut.suspended)
+    suspends = model.of_mine(model.suspended)
     model.lemma("only a warp that is active, or has control flow unresolved, is suspended",
                 ~suspends | model.of_mine(dut.active | model.unresolved))
     model.lemma("the fetch in lookup is at the pc that was fetched last",
                 ~model.of_mine(model.live[0]) | (first.pc == fetched_pc))
-    model.lemma("a warp waits for the line that it missed", ~suspends | (model.mine_of(model.fetch_pcs())[6:] == line))
+    fetch_line = model.mine_of(model.fetch_pcs())[LINE_OFFSET_BITS:]
+    model.lemma("a warp waits for the line that it missed", ~suspends | (fetch_line == line))
     model.claim("a warp is suspended iff its newest fetch missed and its line is not there", suspends == missed)
     waits = model.of_mine(misses.waiting)
-    # The register that took the warp's miss: a witness is easier to follow than "one of the registers".
+    # The MSHR that took the warp's miss: a witness is easier to follow than "one of the MSHRs".
     home = model.register(model.config.fetch_requests, "expect_home")
     asks = model.of_mine(misses.warp)
     taken = asks & misses.granted.any()
     with m.If(taken):
         m.d.sync += home.eq(misses.granted)
     if not model.config.icache_bytes:
-        model.lemma("at most one warp asks for a miss register", (misses.warp & (misses.warp - 1)) == 0)
+        model.lemma("at most one warp asks for an MSHR", (misses.warp & (misses.warp - 1)) == 0)
         model.lemma("the register that takes a warp's miss is its own", (home & ~model.mine) == 0)
     model.lemma("a suspended warp has no fetch in lookup", ~(suspends & model.of_mine(model.live[0])))
-    model.lemma("only a suspended warp waits for a miss register", ~waits | suspends)
-    model.lemma("a warp asks for a miss register for the line that it missed", ~asks | (misses.wanted_line == line))
-    model.lemma("a suspended warp waits for a miss register, or has had one", ~suspends | waits | home.any())
+    model.lemma("only a suspended warp waits for an MSHR", ~waits | suspends)
+    model.lemma("a warp asks for an MSHR for the line that it missed", ~asks | (misses.wanted_line == line))
+    model.lemma("a suspended warp waits for an MSHR, or has had one", ~suspends | waits | home.any())
     for i, its in enumerate(misses.lines):
-        model.lemma(f"miss register {i}, where a suspended warp has it, is for the warp's line",
+        model.lemma(f"MSHR {i}, where a suspended warp has it, is for the warp's line",
                     ~(suspends & ~waits & home[i]) | misses.valid[i] & (its == line))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .model import Column
+from .records import Column
 
 __all__ = ["Counterexample", "make_table", "read_trace"]
 

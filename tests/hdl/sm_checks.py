@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hdl.config import Prediction
-from hdl.execute.control import RESOLVE
-from hdl.layouts.probe import StallReason
+from metronome.hdl.config import Prediction
+from metronome.hdl.execute.control import RESOLVE
+from metronome.hdl.layouts.counters import StallReason
 from tests.hdl.sm_harness import LINE, Cycle, Run
 
-__all__ = ["check_front_end", "reference_pick"]
+__all__ = ["USUAL", "check_front_end", "reference_pick"]
+
+#: The policies that :func:`reference_pick` knows; the others have tests of their own.
+USUAL = ("lrr", "gtlrr", "gtlo")
 
 #: d: instruction-buffer slots of a warp, and so the NOPs of an activation or a redirect.
 DEPTH = 4
-#: A fetch is looked up in t+1, asks for a miss register in t+2 and for its line in t+3.
+#: A fetch is looked up in t+1, asks for an MSHR in t+2 and for its line in t+3.
 REQUEST_AFTER_MISS = 2
 
 #: Opcodes of branches, jalr and jal; opcode and funct3 of fence.i; opcode of the SIMT extension (funct3 0 to 5).
@@ -63,6 +66,9 @@ def check_front_end(run: Run) -> None:
         assert cycle.select == expected, f"cycle {cycle.number}: {cycle.select}, {run.policy} picks {expected}"
         assert cycle.eligible & ~cycle.active == 0, f"cycle {cycle.number}: an inactive warp is eligible"
         last = last if expected is None else expected
+        if cycle.issue is not None:
+            selected = run.cycles[cycle.number - 2].select
+            assert selected == cycle.issue.warp, f"cycle {cycle.number}: {cycle.issue}, two cycles before {selected}"
     _check_end(run)
     for warp in range(run.config.warps):
         _check_nops(run, warp)
@@ -124,7 +130,8 @@ def _offset_behind(run: Run, cycle: int) -> int | None:
 def _check_order(run: Run, warp: int) -> None:
     """Between redirects and activations pcs follow one another, or a jump followed at decode.
 
-    Every fetch is of the pc that issues d pops later.
+    A fetch that misses, misses the line of the instruction that issues next behind its slot: with the places of the
+    NOPs (:func:`_check_nops`) and the order of the others it follows which pc is fetched when.
     """
     breaks = sorted(_redirects(run, warp) + [c.number for c in run.cycles if c.activate >> warp & 1])
     issues = run.issues(warp)
@@ -132,10 +139,13 @@ def _check_order(run: Run, warp: int) -> None:
         if not any(before < cycle < after for cycle in breaks):
             offset = _offset_behind(run, before) or 4
             assert following == pc + offset, f"warp {warp}, cycle {after}: {following:#x} after {pc:#x}"
-    selections = run.selections(warp)
-    for (fetched, _), (cycle, pc) in zip(selections, selections[DEPTH:], strict=False):
-        at = run.cycles[fetched].pcs[warp]
-        assert pc in (None, at), f"warp {warp}: cycle {fetched} fetched {at:#x}, cycle {cycle} issues {pc:#x}"
+    selections, missed = run.selections(warp), set(run.misses(warp))
+    breaks += [c.number for c in run.cycles if c.turn >> warp & 1]
+    for index, (fetched, _) in enumerate(selections):
+        cycle, pc = next(((t, pc) for t, pc in selections[index + DEPTH:] if pc is not None), (0, None))
+        if fetched + 1 in missed and pc is not None and not any(fetched < t < cycle for t in breaks):
+            line = run.cycles[fetched + 1].missed_line
+            assert pc // LINE * LINE == line, f"warp {warp}: cycle {fetched} missed {line:#x}, {cycle} issues {pc:#x}"
 
 
 def _check_resolution(run: Run, warp: int) -> None:
@@ -162,7 +172,7 @@ def _check_suspension(run: Run, warp: int) -> None:
     # Without an I-cache only the answer to the warp's own request counts, whose tag is the warp's number.
     tags = range(run.config.icache_mshrs) if run.config.icache_bytes else (warp,)
     for miss in run.misses(warp):
-        line = run.cycles[miss + 1].pcs[warp] // LINE * LINE
+        line = run.cycles[miss].missed_line
         for cycle in run.cycles[miss:]:
             assert not cycle.eligible >> warp & 1, f"warp {warp} is eligible in {cycle.number}, missed in {miss}"
             if cycle.answer in [(line, tag) for tag in tags] or (cycle.number in redirects and cycle.number > miss):

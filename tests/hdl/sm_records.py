@@ -1,24 +1,15 @@
-"""What a run of the whole SM in Amaranth's simulator leaves behind: every cycle, and how tests ask about it."""
+"""What a run of the whole SM leaves behind: every cycle, and how tests ask about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from hdl.config import FaultCause, SmConfig
-from sim.memory.store import SparseMemory
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.sim.memory.store import SparseMemory
+from tests.hdl.sm_memory import Request
 
-__all__ = ["Cycle", "Fault", "Issued", "Request", "Run"]
-
-
-@dataclass(frozen=True)
-class Request:
-    """A line request that memory has taken, as the latency callable sees it."""
-
-    cycle: int
-    number: int
-    line: int
-    write: bool
+__all__ = ["Cycle", "Fault", "Issued", "Run"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +38,9 @@ class Cycle:
     select: int | None
     nop: bool
     stall: int
+    #: The warp whose lookup misses, unless it is squashed in this cycle; the line of any lookup that misses.
     miss: int | None
+    missed_line: int | None
     refill: int | None
     resolve: int | None
     redirect: bool
@@ -61,9 +54,8 @@ class Cycle:
     write: tuple[int, int, dict[int, int]] | None
     #: The store that the LSU takes up: warp, pc, {lane: (address, data)}.
     store: tuple[int, int, dict[int, tuple[int, int]]] | None
-    #: Each warp's stall reason and fetch pc.
+    #: Each warp's stall reason.
     reasons: tuple[int, ...]
-    pcs: tuple[int, ...]
     busy: bool
     fault: bool
     #: Line and tag of the answer that fetch takes up in this cycle: memory's answer of the last one.

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from hdl.config import SmConfig
-from hdl.frontend.scheduler import Scheduler
-from hdl.presets import PRESETS
+from metronome.hdl.config import SmConfig
+from metronome.hdl.frontend.scheduler import Scheduler
+from metronome.hdl.presets import PRESETS
 
 #: Field, a bad value, and the words of the message that say what is allowed.
 BAD = [
@@ -23,12 +23,12 @@ BAD = [
     ("icache_bytes", 3 * 4096, "power of two"),
     ("icache_mshrs", 0, "between 1 and 16"), ("icache_mshrs", 17, "between 1 and 16"),
     ("local_bytes", 8, "at least one word per lane"), ("local_bytes", 3000, "power of two"),
-    ("lsu_tags", 1, "power of two between 2 and 64"), ("lsu_tags", 128, "power of two between 2 and 64"),
+    ("load_parts", 1, "power of two between 2 and 64"), ("load_parts", 128, "power of two between 2 and 64"),
     ("dcache_ways", 3, "a power of two"), ("dcache_bytes", 3 * 1024, "0 or a power of two of at least two sets"),
     ("dcache_bytes", 256, "0 or a power of two of at least two sets"),
     ("dcache_mshrs", 0, "between 1 and 64"), ("dcache_mshrs", 65, "between 1 and 64"),
     ("store_buffer", 0, "between 1 and 64"), ("store_buffer", 65, "between 1 and 64"),
-    ("lsu_tags", 6, "power of two between 2 and 64"),
+    ("load_parts", 6, "power of two between 2 and 64"),
     ("latency_alu", 2, "must be 1"), ("latency_csr", 0, "must be 1"), ("latency_simt", 2, "must be 1"),
     ("latency_mul", 1, "between 2 and 8"), ("latency_mul", 9, "between 2 and 8"),
     ("latency_div", 33, "between 34 and 40"), ("latency_div", 41, "between 34 and 40"),
@@ -51,7 +51,7 @@ GOOD = [
     ("warps", 1), ("warps", 64), ("warps", 5), ("threads", 1), ("threads", 32), ("policies", ("gtlo",)),
     ("icache_ways", 1), ("icache_bytes", 0), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16),
     ("local_bytes", 16),
-    ("lsu_tags", 2), ("lsu_tags", 64), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1),
+    ("load_parts", 2), ("load_parts", 64), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1),
     ("dcache_mshrs", 1), ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("latency_mul", 2),
     ("latency_mul", 8), ("latency_div", 34), ("latency_div", 40), ("latency_fcvt", 5), ("latency_fcvt", 8),
     ("latency_fdiv", 16), ("latency_fdiv", 40), ("latency_fmisc", 2), ("latency_fmisc", 8), ("latency_fma", 4),

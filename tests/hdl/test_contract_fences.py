@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from hdl.layouts.probe import StallReason
-from hdl.presets import TINY
-from sim import asm
-from sim.asm import Program
+from metronome.hdl.layouts.counters import StallReason
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import TINY, UNCACHED, on
 from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import USER, finish, run_program, spawn
+from tests.hdl.sm_harness import USER, Latencies, finish, run_program, spawn
 
+pytestmark = on("TINY")
 #: A line a warp in place of the I-cache: the loop of the patched instruction lies in one line.
-NO_CACHE = replace(TINY, icache_bytes=0)
+NO_CACHE = pytest.param(UNCACHED, id="no_cache", marks=on("uncached"))
 
 
 @pytest.mark.parametrize("latency", [1, 30])
@@ -26,7 +25,7 @@ def test_fence_waits_for_the_warps_own_stores(latency):
     store = p.here
     p.add(asm.sw(6, 0, 5), asm.nop(), asm.fence(), asm.addi(8, 0, 1))
     finish(p)
-    run = run_program(TINY, p, latency=lambda request: latency if request.write else 3)
+    run = run_program(TINY, p, latency=Latencies(3, stores=latency))
     check_front_end(run)
     (write,) = (request for request in run.requests if request.write)
     completed = write.cycle + latency
@@ -47,7 +46,7 @@ def test_fence_does_not_wait_for_another_warps_store():
     fence = p.here
     p.add(asm.fence(), asm.addi(8, 0, 1))
     finish(p)
-    run = run_program(TINY, p, latency=lambda request: 90 if request.write else 3)
+    run = run_program(TINY, p, latency=Latencies(3, stores=90))
     check_front_end(run)
     (write,) = (request for request in run.requests if request.write)
     assert write.cycle < run.issued_at(fence, 1) < write.cycle + 90
@@ -69,14 +68,15 @@ def _patched(fence: int) -> Program:
     return p
 
 
-@pytest.mark.parametrize(("config", "latency"), [(TINY, 1), (TINY, 20), (NO_CACHE, 20)])
+@pytest.mark.parametrize("latency", [1, 20])
+@pytest.mark.parametrize("config", [pytest.param(TINY, id="TINY"), NO_CACHE])
 def test_fence_i_makes_a_store_visible_to_fetch(config, latency):
     run = run_program(config, _patched(asm.fence_i()), latency=latency)
     check_front_end(run)
     assert [value for _, value in run.writes(7)] == [{0: 1}, {0: 2}]
 
 
-@pytest.mark.parametrize("config", [TINY, NO_CACHE], ids=["TINY", "no_cache"])
+@pytest.mark.parametrize("config", [pytest.param(TINY, id="TINY"), NO_CACHE])
 def test_without_fence_i_the_old_instruction_stays(config):
     """So the test above shows fence.i and not an accident."""
     run = run_program(config, _patched(asm.fence()), latency=1)
@@ -106,7 +106,7 @@ def test_fence_i_while_a_fetch_of_the_line_is_under_way(delay):
     p.add(asm.addi(7, 0, 1))
     finish(p)
     here = p.address("here")
-    run = run_program(TINY, p, latency=lambda r: 150 if r.line == here and not r.write else 3)
+    run = run_program(TINY, p, latency=Latencies(3, reads={here: 150}))
     check_front_end(run)
     first, second = (r.cycle for r in run.requests if r.line == here and not r.write)
     (write,) = (r.cycle for r in run.requests if r.write)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import START, Run, finish, run_program, spawn
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import BASE, TINY, UNCACHED, named, on
+from tests.hdl.sm_checks import USUAL, check_front_end
+from tests.hdl.sm_harness import START, Between, Latencies, Run, finish, run_program, spawn
 
-#: Every warp keeps the line that it fetched last, and nothing is shared.
-LINES = {name: replace(config, icache_bytes=0) for name, config in (("TINY", TINY), ("BASE", BASE))}
+pytestmark = on("TINY")
 
 
 def _straight(words: int) -> Program:
@@ -50,9 +48,8 @@ def _nops(run: Run, warp: int) -> int:
     return sum(pc is None for _, pc in run.selections(warp))
 
 
-@pytest.mark.parametrize(("config", "latency"), [
-    *((TINY, latency) for latency in (1, 2, 7, 30)), (LINES["TINY"], 1), (LINES["TINY"], 7),
-])
+@pytest.mark.parametrize("latency", [1, 2, 7, 30])
+@pytest.mark.parametrize("config", named("TINY", "uncached"))
 def test_a_line_costs_one_nop(config, latency):
     """Four lines, four misses, d + 4 NOPs, each in front of the first instruction of its line."""
     run = run_program(config, _straight(58), latency=latency)
@@ -74,10 +71,11 @@ def test_hit_latency():
     # The fetch of START that hit was made by the first selection after the refill.
     (refill,) = (c.number for c in run.cycles if c.refill == START)
     assert selected[1] == refill + 1 == first - 4
-    assert run.cycles[first - 4].pcs[0] == START
+    assert [pc for _, pc in run.selections(0)][1:6] == [None] * 4 + [START]
 
 
-@pytest.mark.parametrize(("config", "latency"), [(TINY, 1), (TINY, 5), (TINY, 12), (LINES["TINY"], 5)])
+@pytest.mark.parametrize("latency", [1, 5, 12])
+@pytest.mark.parametrize("config", named("TINY", "uncached"))
 def test_suspended_from_the_lookup_to_the_refill(config, latency):
     """Selected in t, the miss is signalled in t+1 and the warp out already; the cycle after the refill it is back."""
     run = run_program(config, _straight(40), latency=latency)
@@ -106,13 +104,14 @@ def test_other_warps_go_on_during_a_miss():
     p.add(*[asm.nop()] * 40)
     p.label("far")
     finish(p)
-    run = run_program(TINY, p, latency=lambda request: 60 if request.number else 3)
+    run = run_program(TINY, p, latency=Latencies(60, first=3))
     check_front_end(run)
     miss = run.misses(0)[-1]
     between = [pc for cycle, pc in run.issues(1) if miss < cycle < miss + 60]
     assert between.count(p.address("again")) >= 5
 
 
+@on("BASE")
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_misses_to_one_line_share_one_request(policy):
     """Four warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
@@ -138,7 +137,7 @@ def test_two_warps_in_two_lines_wait_for_their_own():
     p.label("other")
     finish(p)
     mine, other = p.address("mine") // 64 * 64, p.address("other") // 64 * 64
-    run = run_program(TINY, p, latency=lambda request: 80 if request.line == mine else 4)
+    run = run_program(TINY, p, latency=Latencies(4, reads={mine: 80}))
     check_front_end(run)
     assert {mine, other} <= {request.line for request in run.requests}
     assert run.issues(1)[-1][0] < run.issued_at(p.address("mine"), 0)
@@ -157,7 +156,7 @@ def test_miss_whose_refill_comes_in_its_very_cycle():
             if cycle.miss is None or cycle.refill is None:
                 continue
             following = run.cycles[cycle.number + 1]
-            if cycle.refill == following.pcs[cycle.miss] // 64 * 64:
+            if cycle.refill == cycle.missed_line:
                 met.append(latency)
                 assert not cycle.eligible >> cycle.miss & 1
                 assert following.reasons[cycle.miss] == 0
@@ -167,10 +166,11 @@ def test_miss_whose_refill_comes_in_its_very_cycle():
     assert met, "no latency made a miss meet the refill of its own line"
 
 
+@on("uncached")
 @pytest.mark.parametrize("policy", ["lrr", "gtlo"])
 def test_without_a_cache_each_warp_requests_each_line(policy):
     """Four warps run through the same lines: as many requests for each as warps, and a miss for each request."""
-    run = run_program(LINES["BASE"], _everywhere(4, 40), latency=20, policy=policy)
+    run = run_program(UNCACHED, _everywhere(4, 40), latency=20, policy=policy)
     check_front_end(run)
     lines = Counter(request.line for request in run.requests)
     common = [START + 64 * n for n in range(6) if lines[START + 64 * n] > 1]
@@ -178,8 +178,8 @@ def test_without_a_cache_each_warp_requests_each_line(policy):
     assert len(run.misses()) == len(run.requests)
 
 
-@pytest.mark.parametrize("config", LINES.values(), ids=LINES)
-def test_without_a_cache_only_the_last_line_is_kept(config):
+@on("uncached")
+def test_without_a_cache_only_the_last_line_is_kept():
     """Five rounds of a loop: within one line it misses once, over two lines twice a round.
 
     One that ends with its line misses in every round: the fetch behind the branch has taken the line's place.
@@ -198,22 +198,22 @@ def test_without_a_cache_only_the_last_line_is_kept(config):
         _to_next_line(p)
         p.label("end")
         finish(p)
-        run = run_program(config, p, latency=9)
+        run = run_program(UNCACHED, p, latency=9)
         check_front_end(run)
         again = p.address("again")
-        inside = [miss for miss in run.misses(0) if again <= run.cycles[miss + 1].pcs[0] <= again + 4 * (words - 1)]
+        inside = [miss for miss in run.misses(0) if run.cycles[miss].missed_line in range(again, again + 4 * words, 64)]
         assert len(inside) == misses
 
 
-@pytest.mark.parametrize("config", [TINY, BASE, *LINES.values()], ids=["TINY", "BASE", "TINY_lines", "BASE_lines"])
+@pytest.mark.parametrize("config", named("TINY", "BASE", "uncached"))
 def test_random_latencies(config):
     """Every response after 1 to 25 cycles, in any order; the checks are those of every run."""
     for seed in range(3):
         rng = random.Random(seed)
         try:
             run = run_program(config, _everywhere(config.warps, 60, stagger=rng.randrange(8)),
-                              latency=lambda _, rng=rng: rng.randint(1, 25),
-                              policy=rng.choice(config.policies))
+                              latency=Between(rng, 1, 25),
+                              policy=rng.choice(USUAL))
             check_front_end(run)
             for warp in range(config.warps):
                 # Program order: 60 increments, whatever the misses.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from hdl.config import Prediction
-from hdl.execute.control import RESOLVE
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
+from metronome.hdl.execute.control import RESOLVE
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import BARE, on
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program, spawn
 
-ALONE = replace(TINY, prediction=Prediction.BTFN)
-FOUR = replace(BASE, prediction=Prediction.BTFN)
+pytestmark = on("bare")
 
 
 def _loop(times: int) -> tuple[Program, int, int]:
@@ -49,7 +45,7 @@ def _nops_after(run: Run, pc: int, warp: int = 0) -> list[int]:
 def test_loop_of_one_warp():
     """Alone a warp is fetched in t+1..t+3 as well, before t+3 knows better: three NOPs; the way out costs d."""
     p, top, branch = _loop(4)
-    run = run_program(ALONE, p)
+    run = run_program(BARE, p)
     check_front_end(run)
     assert _nops_after(run, branch) == [3, 3, 3, 4]
     redirects = [c.number for c in run.cycles if c.resolve == 0 and c.redirect]
@@ -62,7 +58,7 @@ def test_loop_of_one_warp():
 def test_loops_in_turn_cost_nothing():
     """Four warps in turn: nobody is fetched between a branch and its decode."""
     p = Program()
-    spawn(p, FOUR.warps, "all")
+    spawn(p, BARE.warps, "all")
     p.label("all")
     p.li(5, 6)
     p.label("loop")
@@ -73,9 +69,9 @@ def test_loops_in_turn_cost_nothing():
     back = p.here
     p.branch(asm.bne, 5, 0, "loop")
     finish(p)
-    run = run_program(FOUR, p, policy="lrr")
+    run = run_program(BARE, p, policy="lrr")
     check_front_end(run)
-    for warp in range(FOUR.warps):
+    for warp in range(BARE.warps):
         taken = _nops_after(run, back, warp)
         # Before the first round the warps do not run in step: misses, the end of wspawn.
         assert taken[2:-1] == [0] * len(taken[2:-1]) and len(taken) == 6, f"warp {warp}: {taken}"
@@ -104,7 +100,7 @@ def test_jal_needs_no_resolution(forward):
         at = p.here
         p.jal(1, "target")
     finish(p)
-    run = run_program(ALONE, p)
+    run = run_program(BARE, p)
     check_front_end(run)
     t = run.issued_at(at)
     nops = [(t + 1, None), (t + 2, None), (t + 3, None)]
@@ -123,7 +119,7 @@ def test_a_forward_branch_is_predicted_not_taken():
     target = p.here
     p.add(asm.addi(8, 0, 1))
     finish(p)
-    run = run_program(ALONE, p)
+    run = run_program(BARE, p)
     check_front_end(run)
     assert run.nops_before(target) == 4
     assert run.issued_at(target) == run.issued_at(at) + RESOLVE + 5
@@ -143,7 +139,7 @@ def test_a_jump_behind_an_unresolved_branch_is_squashed_with_it():
         p.label("wrong")
         p.add(*[asm.addi(9, 9, 1)] * 8)
         finish(p)
-        run = run_program(ALONE, p)
+        run = run_program(BARE, p)
         check_front_end(run)
         assert run.writes(9) == [], f"gap {gap}"
 
@@ -160,7 +156,7 @@ def test_a_jump_into_a_line_that_is_not_there(latency):
         p.label("far")
         p.add(asm.addi(8, 8, 1))
         finish(p)
-        run = run_program(ALONE, p, latency=latency)
+        run = run_program(BARE, p, latency=latency)
         check_front_end(run)
         far = p.address("far")
         # Its own miss is a NOP more than the three of the decode redirect; a fall-through miss replaces one of them.

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.config import Prediction
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import Run, finish, run_program, spawn
+from metronome.hdl.config import Prediction
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import TINY, named, on
+from tests.hdl.sm_checks import USUAL, check_front_end
+from tests.hdl.sm_harness import Between, Run, finish, run_program, spawn
 
 #: x5 counts what must be executed; x6 what must not; x7 = the warp number; x8 = 0; x9 = number of warps.
 COUNT, WRONG, WARP, ZERO, WARPS = 5, 6, 7, 8, 9
@@ -149,18 +149,22 @@ def _check(run: Run, writer: _Writer) -> None:
         assert run.register(WRONG, warp) == {0: 0, 1: 0}, f"warp {warp}: the wrong path was executed"
 
 
-@pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
-@pytest.mark.parametrize("prediction", Prediction)
-@pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
-def test_random_program(config, prediction, policy):
-    config = replace(config, prediction=prediction)
+#: Those that the tests share, and a build of its own.
+CONFIGS = [*named("TINY", "BASE", "bare"), pytest.param(
+    replace(TINY, prediction=Prediction.BTFN), id="TINY btfn", marks=[on("TINY btfn"), pytest.mark.long],
+)]
+
+
+@pytest.mark.parametrize("policy", USUAL)
+@pytest.mark.parametrize("config", CONFIGS)
+def test_random_program(config, policy):
     for seed in range(2):
         rng = random.Random(f"{policy} {config.warps} {seed}")
         slowest = rng.choice((1, 4, 30))
         writer = _Writer(rng, config.warps)
         program = writer.write()
         try:
-            run = run_program(config, program, policy=policy, latency=lambda _, r=rng, n=slowest: r.randint(1, n))
+            run = run_program(config, program, policy=policy, latency=Between(rng, 1, slowest))
             _check(run, writer)
         except AssertionError as error:
             raise AssertionError(f"seed '{policy} {config.warps} {seed}': {error}") from error

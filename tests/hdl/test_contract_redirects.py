@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from hdl.execute.control import RESOLVE
-from hdl.presets import TINY
-from sim import asm
-from sim.asm import Program
+from metronome.hdl.execute.control import RESOLVE
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import TINY, on
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program
 
+pytestmark = on("TINY")
 Emit = Callable[[Program], None]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hdl.execute.control import RESOLVE
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
+from metronome.hdl.execute.control import RESOLVE
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import BASE, TINY, on
 from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import START, Run, finish, run_program, spawn
+from tests.hdl.sm_harness import START, Latencies, Run, finish, run_program, spawn
+
+pytestmark = on("TINY")
 
 
 def test_launch():
@@ -40,6 +42,7 @@ def _spawned(warps: int) -> tuple[Run, Program, int]:
     return run_program(BASE, p), p, at
 
 
+@on("BASE")
 @pytest.mark.parametrize("warps", [2, 4])
 def test_spawned_warps_start_with_four_nops(warps):
     run, p, at = _spawned(warps)
@@ -93,7 +96,7 @@ def test_termination_with_a_miss_outstanding():
     p = Program()
     p.add(*[asm.nop()] * 12)
     finish(p)
-    run = run_program(TINY, p, latency=lambda request: 40 if request.number else 3)
+    run = run_program(TINY, p, latency=Latencies(40, first=3))
     check_front_end(run)
     assert [request.line for request in run.requests] in ([START], [START, START + 64])
     assert max(cycle for cycle, _ in run.selections(0)) == run.issued_at(p.here - 4)
@@ -129,6 +132,7 @@ def test_reactivation_by_a_second_wspawn():
     assert len(selections) == 4 + len(misses) + 1
 
 
+@on("BASE")
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_barrier_release(policy):
     """Nobody goes on before the last arrival at t; the last in t+R+1, the others as soon as the policy lets them."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from hdl.config import FaultCause
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
+from metronome.hdl.config import FaultCause
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import BARE, BASE, TINY, on
 from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import USER, Fault, Run, finish, run_program, spawn
+from tests.hdl.sm_harness import USER, Fault, Latencies, Run, finish, run_program, spawn
 
+pytestmark = on("TINY")
 #: Cycles from the selection of a faulting instruction to the first in which nobody is selected: X is in t+2.
 STOPS_AFTER = 3
 
@@ -128,19 +127,19 @@ def test_fetch_outside_memory(target):
     _expect(run, FaultCause.FETCH_ACCESS, target, target)
 
 
+@on("bare")
 def test_fetch_error_that_is_never_issued_is_no_fault():
     """The line behind a jump answers with an error; the jump goes elsewhere."""
-    # The code is in the last words of memory, where stacks are: interleaved, they hold no code.
-    config = replace(TINY, interleave_stacks=False)
+    # The code is in the last words of memory, where stacks are: interleaved, they would hold no code.
     p = Program()
     p.li(5, 0xFFFE_FFF8)
     p.add(asm.jalr(1, 5, 0))
     p.label("back")
     finish(p)
-    memory = run_program(config, p, latency=2, max_cycles=60, may_hang=True).memory
+    memory = run_program(BARE, p, latency=2, max_cycles=60, may_hang=True).memory
     # The last words of memory: jump back; what is fetched behind them is outside.
     memory.write(0xFFFE_FFF8, b"".join(w.to_bytes(4, "little") for w in (asm.nop(), asm.jalr(0, 1, 0))))
-    run = run_program(config, p, latency=2, memory=memory)
+    run = run_program(BARE, p, latency=2, memory=memory)
     assert run.fault is None
     assert 0xFFFF_0000 in [request.line for request in run.requests]
     check_front_end(run)
@@ -182,9 +181,9 @@ def test_divergent_branch(word):
     _expect_precise(run, at)
 
 
+@on("bare")
 def test_divergent_branch_check_can_be_left_out():
     """Then the leader, the highest active lane, decides: lane 1 has x9 = 1, so bne is taken."""
-    config = replace(TINY, check_divergent_branch=False)
     p = Program()
     p.li(7, 3)
     p.add(asm.tmc(7), asm.csrr(9, 0xCC0))
@@ -192,7 +191,7 @@ def test_divergent_branch_check_can_be_left_out():
     p.li(10, 1)
     p.label("end")
     finish(p)
-    run = run_program(config, p)
+    run = run_program(BARE, p)
     assert run.fault is None
     assert run.writes(10) == []
 
@@ -212,6 +211,7 @@ def test_stack_overflow():
     assert run.register(10) == {0: 0, 1: 0}
 
 
+@on("BASE")
 def test_fault_of_another_warp():
     """Warp 2 faults while the others run: its number and pc, and everybody stops."""
     p = Program()
@@ -244,7 +244,7 @@ def test_first_fault_stays():
 def test_fault_while_a_load_is_under_way():
     """busy falls only when nothing is in flight: the load's answer is still awaited."""
     p, at = _body(asm.lw(9, 0, 5), asm.ebreak())
-    run = run_program(TINY, p, latency=lambda request: 4 if request.line >= USER << 4 else 40)
+    run = run_program(TINY, p, latency=Latencies(4, reads={USER: 40}))
     _expect(run, FaultCause.BREAKPOINT, at, 0)
     request = next(r for r in run.requests if r.line == USER)
     last_busy = max(c.number for c in run.cycles if c.busy)
@@ -286,5 +286,5 @@ def test_the_fault_of_another_warps_load_is_not():
     p.add(asm.ebreak())
     p.label("other")
     p.add(asm.lw(9, 0, 0), asm.lw(9, 0, 0), asm.nop(), asm.tmc(0))
-    run = run_program(TINY, p, latency=lambda request: 4 if request.line >= USER << 4 else 60)
+    run = run_program(TINY, p, latency=Latencies(4, reads={0: 60}))
     _expect(run, FaultCause.BREAKPOINT, at, 0)

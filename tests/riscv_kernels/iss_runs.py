@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hdl.config import SmConfig
-from sim.elf import load_elf
-from sim.iss import EndStatus, Iss, IssEnd
-from sim.kernel import Launch, load_into
-from sim.memory.store import SparseMemory
-from sim.toolchain import build_elf
+from metronome.hdl.config import SmConfig
+from metronome.sim.elf import load_elf
+from metronome.sim.iss import EndStatus, Iss, IssEnd
+from metronome.sim.kernel import Launch, load_into
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.toolchain import build_elf
 
 PROGRAMS = Path(__file__).parent / "programs"
 RESULTS = 0x0002_0000

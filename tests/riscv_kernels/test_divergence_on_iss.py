@@ -8,13 +8,14 @@ import pytest
 from iss_runs import RESULTS, run_program
 from random_simt import random_program
 
-from hdl.presets import BASE, PAPER, TINY
+from metronome.hdl.presets import BASE, PAPER, TINY
 
 ALONE = replace(TINY, warps=1, threads=1)
 THREADS = 50
 SEEDS = range(1, 13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_control_flow(seed, tmp_path, monkeypatch):
     """One lane at a time and unoptimized is what C says; every other machine and level must agree.

@@ -1,12 +1,12 @@
-"""Warp-instructions of every kernel on PAPER, exactly. A change that moves one edits the README and this table."""
+"""Warp-instructions of every kernel on PAPER, exactly. A change that moves one edits this table."""
 
 import pytest
 from iss_runs import dirty_registers
 
-from hdl.presets import PAPER
-from sim.iss import Iss
-from sim.kernel import load_into, prepare
-from sim.memory.store import SparseMemory
+from metronome.hdl.presets import PAPER
+from metronome.sim.iss import Iss
+from metronome.sim.kernel import load_into, prepare
+from metronome.sim.memory.store import SparseMemory
 
 #: (kernel, type, size) -> (total, inside the measured region)
 COUNTS = {

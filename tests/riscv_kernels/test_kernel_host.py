@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from riscv_kernels.diverge import host as diverge
-from riscv_kernels.host import fma32
-from riscv_kernels.psum import host as psum
-from riscv_kernels.sgemm import host as sgemm
+from metronome.riscv_kernels.diverge import host as diverge
+from metronome.riscv_kernels.host import fma32
+from metronome.riscv_kernels.psum import host as psum
+from metronome.riscv_kernels.sgemm import host as sgemm
 
 
 def round_to_float32(exact: Fraction) -> np.float32:

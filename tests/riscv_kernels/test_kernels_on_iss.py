@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from iss_runs import run_launch
 
-from hdl.presets import BASE, MID, PAPER, PRESETS, TINY
-from sim.iss import EndStatus
-from sim.kernel import KERNELS, KernelError, kernels, load_into, prepare
-from sim.memory.store import SparseMemory
+from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
+from metronome.sim.iss import EndStatus
+from metronome.sim.kernel import KERNELS, KernelError, kernels, load_into, prepare
+from metronome.sim.memory.store import SparseMemory
 
 CASES = [(info.name, dtype) for info in kernels() for dtype in info.types]
 #: Machines whose sizes are no powers of two, or as small as they get.

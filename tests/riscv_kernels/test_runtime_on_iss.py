@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from iss_runs import PROGRAMS, RESULTS, run_launch, run_program
 
-from hdl.presets import BASE, MID, PAPER, PRESETS, TINY
-from sim.elf import load_elf
-from sim.kernel import Launch
-from sim.toolchain import ToolchainError, build_elf
+from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
+from metronome.sim.elf import load_elf
+from metronome.sim.kernel import Launch
+from metronome.sim.toolchain import ToolchainError, build_elf
 
 MAPPING = PROGRAMS / "mapping.c"
 GROUPS = PROGRAMS / "groups.c"

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from hdl.config import FaultCause, MemoryMap
-from hdl.layouts.probe import LookupWait, StallReason
-from scripts.cli import main
-from scripts.errors import UsageError
-from sim.elf import ElfImage
-from sim.kernel import KernelError, KernelInfo, Launch
-from sim.memory.store import SparseMemory
-from sim.runner_types import Fault, RunResult
-from sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.hdl.config import FaultCause, MemoryMap
+from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.layouts.probe import LookupWait
+from metronome.scripts.cli import main
+from metronome.scripts.errors import UsageError
+from metronome.sim.elf import ElfImage
+from metronome.sim.kernel import KernelError, KernelInfo, Launch
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.runner_types import Fault, RunResult
+from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 
 RESULT_ADDRESS = 0x0001_1000
 RESULT_BYTES = bytes(range(64))
@@ -30,6 +31,7 @@ def counters(**values):
     """Counters in which the cycles add up: 400 instructions, 40 NOPs, 50 + 10 stalls."""
     stalls = dict.fromkeys((reason.name.lower() for reason in StallReason), 0) | {"load": 50, "icache": 10}
     return {
+        **{counter.name: 0 for counter in COUNTERS},
         "total_cycles": 700, "cycles": 500, "committed": 400, "committed_threads": 1500, "nops": 40,
         "icache_misses": 3, "taken_branches": 9, "loads": 20, "load_wait_cycles": 60, "stalls": stalls,
         "discrepancies": 70, "errors": 25,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from hdl.presets import TINY
-from scripts.backend import SimBackend
-from scripts.cli import main
-from sim import build as build_module
-from sim.build import BuildError, build
-from sim.runner_process import messages
+from metronome.hdl.presets import TINY
+from metronome.scripts.backend import SimBackend
+from metronome.scripts.cli import main
+from metronome.sim import build as build_module
+from metronome.sim.build import BuildError, build
+from metronome.sim.runner_process import messages
 
 
 @pytest.fixture(params=["no such file system", "below that", "a file", "below a file"])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from scripts.cli import main
-from sim import asm
-from sim.toolchain import build_elf
+from metronome.scripts.cli import main
+from metronome.sim import asm
+from metronome.sim.toolchain import build_elf
 
 #: One worker runs them all, so that the machine is built once.
-pytestmark = pytest.mark.xdist_group("TINY")
+pytestmark = pytest.mark.build("TINY")
 
 SOURCE = """\
 #include "metronome.h"
@@ -211,6 +211,7 @@ def test_a_bad_kernel_is_one_line_and_status_2(run, arguments):
     assert (status, value, len(err.splitlines())) == (2, None, 1)
 
 
+@pytest.mark.slow
 def test_verilog_is_a_module_with_and_without_the_probe(capsys):
     texts = {}
     for arguments in ((), ("--probe",)):

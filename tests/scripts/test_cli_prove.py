@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-import tb.formal.broken
-import tb.formal.flow
-from hdl.policies import POLICIES
-from tb.formal.flow import Proof, ProofError
-from tb.formal.witness import Counterexample
+from metronome.hdl.policies import POLICIES
+from metronome.tb.formal import broken, flow
+from metronome.tb.formal.flow import Proof, ProofError
+from metronome.tb.formal.witness import Counterexample
 
 TRACE = Counterexample(("a claim",), ("cycle", "selected", "pops"), (("0", "{1}", ""), ("1", "{0}", "")), True)
 
@@ -26,7 +25,7 @@ def asked(monkeypatch):
             return Proof(case, "bmc", 1, 2.5, "fail", counterexample=TRACE)
         return Proof(case, "induction", 1, 1.25, "pass", cached=case.warps == 8)
 
-    monkeypatch.setattr(tb.formal.flow, "prove", prove)
+    monkeypatch.setattr(flow, "prove", prove)
     return seen
 
 
@@ -68,7 +67,7 @@ def test_the_table_says_what_was_cached_and_shows_a_counterexample(metronome, as
 
 
 def test_broken_designs(metronome, monkeypatch):
-    monkeypatch.setattr(tb.formal.broken, "refute", lambda its: TRACE if its.property == "P6" else None)
+    monkeypatch.setattr(broken, "refute", lambda its: TRACE if its.property == "P6" else None)
     assert metronome("prove", "--broken", "--property", "P6").status == 0
     done = metronome("prove", "--broken", "--json", "-")
     assert done.status == 1
@@ -106,7 +105,7 @@ def test_a_tool_that_fails(metronome, monkeypatch):
     def prove(case):
         raise ProofError("yosys failed: ERROR: no\nits last lines")
 
-    monkeypatch.setattr(tb.formal.flow, "prove", prove)
+    monkeypatch.setattr(flow, "prove", prove)
     done = metronome("prove", "--property", "P1", "--warps", 2)
     assert (done.status, done.err.splitlines()[0]) == (2, "metronome: yosys failed: ERROR: no")
 

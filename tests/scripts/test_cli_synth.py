@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-import sim.synth
-from sim.synth import PathStep, SynthesisError, SynthResult
+from metronome.sim import synth
+from metronome.sim.synth import PathStep, SynthesisError, SynthResult
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def calls(monkeypatch):
         path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
         return SynthResult(unit, 10, 5, 1, 2, 250.0, path)
 
-    monkeypatch.setattr(sim.synth, "synthesize", synthesize)
+    monkeypatch.setattr(synth, "synthesize", synthesize)
     return seen
 
 
@@ -104,12 +104,13 @@ def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch):
     def synthesize(*arguments):
         raise SynthesisError("yosys failed: no such thing\nlog 1\nlog 2")
 
-    monkeypatch.setattr(sim.synth, "synthesize", synthesize)
+    monkeypatch.setattr(synth, "synthesize", synthesize)
     done = metronome("synth", "--unit", "alu")
     assert (done.status, done.out) == (2, "")
     assert done.err.splitlines() == ["metronome: yosys failed: no such thing", "log 1", "log 2"]
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("synth")
 def test_a_unit_through_the_real_tools(metronome, tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import preflight
+from metronome.scripts import preflight
 
 SCRIPT = Path(preflight.__file__)
 

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from scripts.progress import show_progress
+from metronome.scripts.progress import show_progress
 
 
 def shown(terminal):

@@ -2,22 +2,25 @@
 
 import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
-from hdl.presets import TINY
-from scripts.cli import main
-from sim import asm
-from sim.build import build
+from metronome.hdl.presets import TINY
+from metronome.scripts.cli import main
+from metronome.scripts.signals import terminable
+from metronome.sim import asm
+from metronome.sim.build import build
 
 ROOT = Path(__file__).parents[2]
 #: One worker runs them all, so that the machine is built once.
-pytestmark = pytest.mark.xdist_group("TINY")
+pytestmark = pytest.mark.build("TINY")
 
 
 def simulations(pid):
@@ -62,7 +65,7 @@ def endless(tmp_path):
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "scripts.cli", "run", "--bin", str(program), "--preset", "TINY",
+        [sys.executable, "-m", "metronome.scripts.cli", "run", "--bin", str(program), "--preset", "TINY",
          "--max-cycles", str(2**62)],
         cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=default_signals,
@@ -105,7 +108,55 @@ def test_a_killed_command_takes_its_simulation_with_it(endless):
     wait_until(lambda: not is_running(simulation), "the simulation ends")
 
 
+#: Sends itself SIGINT at the given one of the imports; says at the end how many there were.
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+from metronome.scripts.entry import main
+left = int(sys.argv.pop(1))
+count = 0
+def hook(event, arguments):
+    global count
+    if event == "import":
+        count += 1
+        if count == left:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(hook)
+status = main()
+print("imports", count)
+sys.exit(status)
+"""
+
+
+def interrupted_import(number):
+    return subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, str(number), "kernels"], cwd=ROOT, text=True, capture_output=True,
+        stdin=subprocess.DEVNULL, preexec_fn=default_signals, check=False,
+    )
+
+
+def test_an_interrupt_at_any_import_is_one_line():
+    whole = interrupted_import(0)
+    assert whole.returncode == 0
+    assert whole.stderr == ""
+    imports = int(whole.stdout.split()[-1])
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    # The first and the last half: typer's and our own, and what the subcommand imports when it runs, numpy among it.
+    rng = random.Random(seed)
+    for number in (1, *(rng.randint(1, imports) for _ in range(8))):
+        done = interrupted_import(number)
+        assert (done.returncode, done.stderr.strip()) == (130, "metronome: interrupted"), f"{number}, seed {seed}"
+
+
 def test_the_handlers_are_those_of_before_afterwards():
-    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     assert main(["--help"]) == 0
-    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
+
+
+def test_a_design_that_is_given_up_is_not_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(KeyboardInterrupt), terminable():
+            signal.raise_signal(signal.SIGINT)
+        warnings.warn("part was created but never used", UserWarning, stacklevel=1)

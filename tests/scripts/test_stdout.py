@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("verilog", "--preset", "TINY"), ("run", "--help")]
+COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("run", "--help"),
+            pytest.param(("verilog", "--preset", "TINY"), marks=pytest.mark.slow)]
 
 
 def metronome(arguments, redirection):
     """The command line as a process of its own, under a shell that redirects."""
-    command = f'"$0" -m scripts.cli "$@" {redirection}'
+    command = f'"$0" -m metronome.scripts.cli "$@" {redirection}'
     return subprocess.run(
         ["bash", "-c", command, sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
     )

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sim import asm
+from metronome.sim import asm
 
 #: Assembler text and the call that must give the same word; checked against clang below.
 CASES = [
@@ -78,6 +78,7 @@ CASES += [
 CASES += [(f"jal x1, .{offset:+}", asm.jal(1, offset)) for offset in (-(1 << 20), (1 << 20) - 2, 0xAAAAA, 0x55554)]
 
 
+@pytest.mark.slow
 def test_every_word_equals_clangs(tmp_path):
     """Each line is given to the cross compiler's assembler; the text section of the object holds the same words."""
     source, obj, image = tmp_path / "words.s", tmp_path / "words.o", tmp_path / "words.bin"

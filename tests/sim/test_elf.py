@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from hdl.config import MemoryMap
-from sim.elf import ImageError, load_binary, load_elf
-from sim.toolchain import build_elf
+from metronome.hdl.config import MemoryMap
+from metronome.sim.elf import ImageError, load_binary, load_elf
+from metronome.sim.toolchain import build_elf
 
 ENTRY = 0x8000_0000
 CODE = bytes.fromhex("6f000000")  # jal x0, 0

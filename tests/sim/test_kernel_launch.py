@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from hdl.presets import BASE
-from sim import toolchain
-from sim.elf import ImageError
-from sim.kernel import (
+from metronome.hdl.presets import BASE
+from metronome.sim import toolchain
+from metronome.sim.elf import ImageError
+from metronome.sim.kernel import (
     KERNELS,
     KernelError,
     Launch,
@@ -19,8 +19,8 @@ from sim.kernel import (
     prepare_binary,
     prepare_elf,
 )
-from sim.memory.store import SparseMemory
-from sim.toolchain import RUNTIME, ToolchainError, build_elf
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.toolchain import RUNTIME, ToolchainError, build_elf
 
 MAIN = "int main(void)\n{\n    return 0;\n}\n"
 
@@ -138,6 +138,7 @@ def test_a_build_is_found_again_and_not_made_twice(fresh_cache, source, monkeypa
     assert build_elf([source], name="program") == first
 
 
+@pytest.mark.slow
 def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monkeypatch):
     header = source.parent / "local.h"
     header.write_text("")
@@ -157,6 +158,7 @@ def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monk
     assert builds[0].read_bytes() == builds[3].read_bytes() != builds[4].read_bytes()
 
 
+@pytest.mark.slow
 def test_builds_are_the_same_anywhere(fresh_cache, monkeypatch):
     """No path of this machine in the program, so that a build can be compared with another one's."""
     first = build_kernel("diverge").read_bytes()

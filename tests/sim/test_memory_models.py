@@ -5,15 +5,15 @@ from fractions import Fraction
 
 import pytest
 
-from hdl.config import MemoryMap
-from sim.memory.adversarial import AdversarialMemory
-from sim.memory.dram.model import DramMemory
-from sim.memory.fixed import FixedMemory
-from sim.memory.model import Completion, Console
-from sim.memory.models import MemoryOptions, create_model
-from sim.memory.random import RandomMemory
-from sim.memory.store import SparseMemory
-from sim.memory.tdm import TdmMemory
+from metronome.hdl.config import MemoryMap
+from metronome.sim.memory.adversarial import AdversarialMemory
+from metronome.sim.memory.dram.model import DramMemory
+from metronome.sim.memory.fixed import FixedMemory
+from metronome.sim.memory.model import Completion, Console
+from metronome.sim.memory.models import MemoryOptions, create_model
+from metronome.sim.memory.random import RandomMemory
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.memory.tdm import TdmMemory
 
 LINE = 0x8000_0000 // 64
 ALL = (1 << 64) - 1

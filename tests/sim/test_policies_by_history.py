@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import pytest
 
-from sim.policies import POLICIES, PolicyInputs
+from metronome.sim.policies import POLICIES, PolicyInputs
 
 
 @dataclass
@@ -70,7 +70,7 @@ def tell_prr(history: History, now: PolicyInputs) -> int | None:
 
 
 def tell_gto(history: History, now: PolicyInputs) -> int | None:
-    """Algorithm 1 of paper 003, run from the start: ages grow first, then the stalled warp's becomes 0."""
+    """Algorithm 1 of Magalhães 2025, run from the start: ages grow first, then the stalled warp's becomes 0."""
     ages, last = [0] * history.warps, history.warps - 1
     for cycle, inputs in enumerate([*history.inputs, now]):
         ages = [age + in_set(inputs.eligible, w) for w, age in enumerate(ages)]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from hdl.config import FaultCause
-from hdl.presets import TINY
-from sim import asm
-from sim.iss import Fault, Iss
-from sim.lockstep import LockStep, Mismatch
-from sim.memory.store import SparseMemory
-from sim.runner_records import decode_records, record_words
+from metronome.hdl.config import FaultCause
+from metronome.hdl.presets import TINY
+from metronome.sim import asm
+from metronome.sim.iss import Fault, Iss
+from metronome.sim.lockstep import LockStep, Mismatch
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.runner_records import decode_records, record_words
 
 START = TINY.memory_map.start
 DATA = 0x0001_0000

@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from hdl.config import MemoryMap
-from sim.memory.store import PAGE_BYTES, AccessError, SparseMemory
+from metronome.hdl.config import MemoryMap
+from metronome.sim.memory.store import PAGE_BYTES, AccessError, SparseMemory
 
 MAP = MemoryMap()
 #: Places worth hitting: both ends of memory, page boundaries, the program.

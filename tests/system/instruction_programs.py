@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import random
 
-from hdl.config import SmConfig
-from hdl.isa.ops import FLOAT_UNITS, Unit
-from hdl.isa.table import Instruction, RegFile
-from sim import asm
-from sim.asm import Program
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
+from metronome.hdl.isa.table import Instruction, RegFile
+from metronome.sim import asm
+from metronome.sim.asm import Program
 
 __all__ = ["make_program"]
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 import sys
 from statistics import median
 
-from hdl.presets import PRESETS
-from hdl.verilog import generate
-from sim.kernel import prepare
-from sim.runner import RunRequest, run_many
-from tb.formal.broken import Broken, applied
+from metronome.hdl.presets import PRESETS
+from metronome.hdl.verilog import generate
+from metronome.sim.kernel import prepare
+from metronome.sim.runner import RunRequest, run_many
+from metronome.tb.formal.broken import Broken, applied
 
 KERNELS = (("psort", "int32", 512), ("sgemm", "float32", 24), ("saxpy", "float32", 4096))
 REPEATS = 3
 
 #: Not a proof's broken design, but made in the same way: one replacement in the source of a method.
 UNGATED = Broken(
-    "no operand gating", "none", "hdl.execute.compute:ComputeUnits.elaborate",
+    "no operand gating", "none", "metronome.hdl.execute.compute:ComputeUnits.elaborate",
     """component.valid.eq(x.valid & (decoded.info.unit == unit)),
             component.op.eq(decoded.op),
             component.mask.eq(x.mask),""",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hdl.presets import PAPER
-from riscv_kernels.vecadd import host
-from sim.elf import load_elf
-from sim.kernel import Launch
-from sim.runner import RunRequest, RunResult, run_many
-from sim.toolchain import REPOSITORY, build_elf
+from metronome.hdl.presets import PAPER
+from metronome.riscv_kernels.vecadd import host
+from metronome.sim.elf import load_elf
+from metronome.sim.kernel import Launch
+from metronome.sim.runner import RunRequest, RunResult, run_many
+from metronome.sim.toolchain import REPOSITORY, build_elf
 
 SIZE, SEED = 1024, 1
 PLAIN = replace(PAPER, interleave_stacks=False)

@@ -10,8 +10,8 @@ import random
 from functools import reduce
 from operator import xor
 
-from hdl.config import SmConfig
-from sim import asm
+from metronome.hdl.config import SmConfig
+from metronome.sim import asm
 from tests.sim.iss.iss_programs import BINARY, COUNT, FP, FREE, MEMORY, ONE, SCRATCH, RandomProgram
 
 __all__ = ["MemoryProgram", "colliding_lines"]

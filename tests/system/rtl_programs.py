@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sim.memory.store import SparseMemory
+from metronome.sim.memory.store import SparseMemory
 
 #: Where the argument block of a program without a host side would be (isa.md).
 ARGUMENTS = 0x0001_0000

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.config import Coordination, Prediction
-from hdl.policies import POLICIES
-from hdl.presets import BASE, MID, TINY
-from sim.kernel import kernels
+from metronome.hdl.config import Coordination, Prediction
+from metronome.hdl.policies import POLICIES
+from metronome.sim.kernel import kernels
+from tests.builds import BARE, BASE, MID, TINY, on
 
-#: Issue and fetch policies of a scheme: all in swas; the paper's nine pairs; Vortex's own fixed priority (policies.md).
+#: Issue and fetch policies of a scheme: all in swas; the nine pairs of Crouzet 2024; Vortex's own (policies.md).
 USUAL = ("lrr", "gtlrr", "gtlo")
 SCHEMES = {
     Coordination.SWAS: (tuple(POLICIES), ()),
@@ -23,29 +23,32 @@ MATRIX_KERNELS = ("sgemm", "transpose")
 TYPES = ("int32", "float32")
 #: Model, latency, seed: every memory model.
 MEMORIES = [("fixed", 20, 1), ("dram", 1, 1), ("random", 60, 2), ("tdm", 1, 1)]
-#: What each kind of caches is in the configuration.
-CACHES = {"cached": {}, "no data cache": {"dcache_bytes": 0}}
+#: What each kind of caches is in the configuration; "bare" is also without what else tests.builds.BARE leaves out.
+CACHES = {
+    "cached": {},
+    "bare": {name: getattr(BARE, name) for name in ("dcache_bytes", "interleave_stacks", "check_divergent_branch")},
+}
 NAMES = [kernel.name for kernel in kernels()]
 
 #: What `make test` runs: a build costs it half a minute of a core. All others, and MID, are long.
-QUICK = {
-    ("TINY", Coordination.SWAS, Prediction.NOT_TAKEN, "cached"),
-    ("TINY", Coordination.SWAS, Prediction.BTFN, "no data cache"),
-    ("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN, "cached"),
-    ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN, "cached"),
-    ("BASE", Coordination.BASELINE, Prediction.BTFN, "cached"),
-}
+SWAS = ("BASE", Coordination.SWAS, Prediction.NOT_TAKEN)
+BASELINE = ("BASE", Coordination.BASELINE, Prediction.BTFN)
+VORTEX = ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN)
+QUICK = {(*SWAS, "cached"), ("BASE", Coordination.SWAS, Prediction.BTFN, "bare"), (*BASELINE, "cached"),
+         (*VORTEX, "cached")}
 
 
 def group_of(preset, scheme, prediction, caches="cached"):
-    """The tests of one build are one group, so that two processes do not wait for each other's."""
-    return f"{preset} {scheme} {prediction}" + ("" if caches == "cached" else f" {caches}")
+    """The name of a build, for the mark ``build``; that of tests.builds where it is one of those."""
+    config, _ = build_of(preset, scheme, prediction, caches)
+    shared = {BASE: "BASE", BARE: "bare"}
+    return shared.get(config) or f"{preset} {scheme} {prediction} {caches}"
 
 
 def builds():
     """One parameter a build."""
     for build in itertools.product(SIZES, SCHEMES, Prediction, CACHES):
-        marks = [pytest.mark.xdist_group(group_of(*build)), *([] if build in QUICK else [pytest.mark.long])]
+        marks = [on(group_of(*build)), *([] if build in QUICK else [pytest.mark.long])]
         yield pytest.param(*build, marks=marks)
 
 

@@ -9,14 +9,16 @@ stores and fences only, ``head_ready`` (the LSU's queue and the stores in memory
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from hdl.config import Coordination, SmConfig
-from hdl.layouts.probe import LookupWait, StallReason
-from sim.oracles import FrontEndReplay, front_rows
-from sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.hdl.config import Coordination, SmConfig
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.layouts.probe import LookupWait
+from metronome.sim.oracles import FrontEndReplay, front_rows
+from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 
 __all__ = ["recount"]
 
@@ -142,7 +144,7 @@ def next_instructions(config: SmConfig, events: np.ndarray) -> list[list[int | N
     heads: list[list[int | None]] = [[None] * len(events) for _ in range(config.warps)]
     current: list[int | None] = [None] * config.warps
     for cycle in reversed(range(len(events))):
-        if front["select"][cycle]:
+        if front["select_valid"][cycle]:
             executes = issue[cycle + TO_EXECUTE] if cycle + TO_EXECUTE < len(events) else None
             known = not front["select_nop"][cycle] and executes is not None
             current[front["select_warp"][cycle]] = int(executes["instruction"]) if known else None
@@ -169,29 +171,38 @@ def _state(config: SmConfig, replay: FrontEndReplay, row: dict[str, int], w: int
     return next((state for holds, state in states if holds), None)
 
 
-def warp_cycles(config: SmConfig, events: np.ndarray) -> tuple[WarpCycles, ...]:
-    """Each warp's states, from the front end's replay and the scoreboard."""
+def warp_states(config: SmConfig, events: np.ndarray) -> Iterator[tuple[dict[str, int], list]]:
+    """Each cycle's row and each warp's state in it, from the front end's replay and the scoreboard."""
     replay, scoreboard, heads = FrontEndReplay(config), Scoreboard(config), next_instructions(config, events)
-    counts: list[defaultdict] = [defaultdict(int) for _ in range(config.warps)]
     writes = events["wb"]
     ends = (writes["valid"] & writes["value"]["last"]).astype(bool)
     for cycle, row in enumerate(front_rows(events)):
         if ends[cycle]:
             scoreboard.write(int(writes["value"]["warp"][cycle]), int(writes["value"]["rd"][cycle]))
+        states: list[StallReason | str | None] = []
         for w in range(config.warps):
             state = _state(config, replay, row, w)
             head = heads[w][cycle]
             if state is None and head is not None:
                 reason = scoreboard.judge(cycle, w, head, row["head_ready"] >> w & 1)
                 state = "not_selected" if reason is StallReason.NONE else reason
-            if row["region"]:
-                assert state is not None, f"cycle {cycle}: warp {w} issues nothing any more"
-                counts[w][state] += 1
+            states.append(state)
+        yield row, states
         if row["select"] and not row["select_nop"]:
             head = heads[row["select_warp"]][cycle]
             if head is not None:
                 scoreboard.select(cycle, row["select_warp"], head)
         replay.advance(cycle, row)
+
+
+def warp_cycles(config: SmConfig, events: np.ndarray) -> tuple[WarpCycles, ...]:
+    """Each warp's cycles of the region, by its state."""
+    counts: list[defaultdict] = [defaultdict(int) for _ in range(config.warps)]
+    for cycle, (row, states) in enumerate(warp_states(config, events)):
+        for w, state in enumerate(states):
+            if row["region"]:
+                assert state is not None, f"cycle {cycle}: warp {w} issues nothing any more"
+                counts[w][state] += 1
     return tuple(
         WarpCycles(
             **{name: count[name] for name in ("instructions", "nops", "not_selected", "inactive")},
@@ -227,7 +238,7 @@ def load_latency(events: np.ndarray) -> LoadLatency:
         key = int(write["value"]["warp"]), int(write["value"]["rd"])
         if write["valid"] and write["value"]["last"] and key in started:
             since = started.pop(key)
-            if event["front"]["region"]:
+            if event["control"]["region"]:
                 latencies.append(cycle - since)
     histogram = [sum(1 << number <= latency < 2 << number for latency in latencies) for number in range(64)]
     return LoadLatency(total=sum(latencies), maximum=max(latencies, default=0), histogram=tuple(histogram))
@@ -236,7 +247,7 @@ def load_latency(events: np.ndarray) -> LoadLatency:
 def recount(config: SmConfig, events: np.ndarray) -> RegionStatistics:
     """All of it. The last record, of the cycle in which the program has ended, is not counted."""
     events = events[:-1]
-    lookups = events["lookup"][events["front"]["region"] == 1]
+    lookups = events["lookup"][events["control"]["region"] == 1]
     waits = [reason for reason in LookupWait if reason is not LookupWait.NONE]
     return RegionStatistics(
         loads=line_accesses(lookups, store=False), stores=line_accesses(lookups, store=True),

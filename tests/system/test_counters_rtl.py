@@ -4,13 +4,14 @@ import itertools
 
 import pytest
 
-from hdl.config import Coordination, Prediction
-from sim import asm
-from sim.asm import Program
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import Coordination
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import on
 from tests.hdl.sm_harness import USER, finish, spawn
 from tests.system.rtl_programs import RawProgram, problems
-from tests.system.scheme_builds import build_of
+from tests.system.scheme_builds import BASELINE, SWAS, VORTEX, build_of, group_of
 
 MREGION = 0x7C0
 #: isa.md, from 0xB03 on; the cycles without an issue follow, by reason.
@@ -45,12 +46,11 @@ def counting(warps):
     return RawProgram(p.assemble())
 
 
-@pytest.mark.parametrize("scheme", [
-    pytest.param(scheme, marks=pytest.mark.xdist_group(f"TINY {scheme} {Prediction.NOT_TAKEN}"))
-    for scheme in Coordination
+@pytest.mark.parametrize(("preset", "scheme", "prediction"), [
+    pytest.param(*build, id=build[1], marks=on(group_of(*build))) for build in (SWAS, BASELINE, VORTEX)
 ])
-def test_software_reads_what_the_run_reports(scheme):
-    config, pairs = build_of("TINY", scheme, Prediction.NOT_TAKEN)
+def test_software_reads_what_the_run_reports(preset, scheme, prediction):
+    config, pairs = build_of(preset, scheme, prediction)
     requests = [
         RunRequest(launch=counting(config.warps), policy=issue, fetch_policy=fetch, latency=latency, check=True)
         for (fetch, issue), latency in itertools.product(pairs, (5, 20))

@@ -5,15 +5,15 @@ What the SM reports is one that the golden model has too, and what it has issued
 
 import pytest
 
-from hdl.config import FaultCause
-from hdl.presets import TINY
-from sim import asm
-from sim.asm import Program
-from sim.memory.models import MemoryOptions
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import FaultCause
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.memory.models import MemoryOptions
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import TINY, on
 from tests.system.rtl_programs import RawProgram
 
-pytestmark = pytest.mark.xdist_group("TINY")
+pytestmark = on("TINY")
 
 START = TINY.memory_map.start
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from hdl.config import FaultCause
-from hdl.isa.table import INSTRUCTIONS
-from hdl.presets import BASE
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import FaultCause
+from metronome.hdl.isa.table import INSTRUCTIONS
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BASE, on
 from tests.system.instruction_programs import PER_ROUND, ROUNDS, make_program
 from tests.system.rtl_programs import RawProgram, problems
 
@@ -25,7 +25,7 @@ def results():
     return dict(zip((row.mnemonic for row in INSTRUCTIONS), run_many(BASE, requests), strict=True))
 
 
-@pytest.mark.xdist_group("BASE")
+@on("BASE")
 @pytest.mark.parametrize("row", INSTRUCTIONS, ids=lambda row: row.mnemonic)
 def test_instruction(results, row):
     """It has been executed by every warp, and everything that it did is what the golden model did."""

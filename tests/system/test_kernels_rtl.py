@@ -4,10 +4,11 @@ import itertools
 
 import pytest
 
-from hdl.presets import BASE, MID, PAPER, TINY
-from sim.kernel import kernels, prepare
-from sim.runner import RunRequest, run_many
+from metronome.sim.kernel import kernels, prepare
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BASE, MID, PAPER, TINY, on
 from tests.system.rtl_programs import problems
+from tests.system.scheme_builds import USUAL
 
 #: Small sizes that are no multiple of the lanes, so that the remainders run too. A matrix kernel takes the square.
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
@@ -19,14 +20,13 @@ FLOAT_MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 1)]
 PROGRAMS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
 
 
-# One build a group: the processes of a parallel run do not wait for each other's.
 @pytest.mark.parametrize(("name", "dtype"), PROGRAMS)
-@pytest.mark.parametrize("preset", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PRESETS])
+@pytest.mark.parametrize("preset", [pytest.param(name, marks=on(name)) for name in PRESETS])
 def test_kernel_in_lock_step(preset, name, dtype):
-    """Each policy; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
+    """The usual policies; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
     config = PRESETS[preset]
     size = SIZES[preset][name in MATRIX_KERNELS]
-    combinations = list(itertools.product(config.policies, MEMORIES if dtype == "int32" else FLOAT_MEMORIES))
+    combinations = list(itertools.product(USUAL, MEMORIES if dtype == "int32" else FLOAT_MEMORIES))
     launches = [prepare(name, dtype, size, seed, config) for seed in range(len(combinations))]
     results = run_many(config, [
         RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True)
@@ -40,7 +40,8 @@ def test_kernel_in_lock_step(preset, name, dtype):
         assert (counted["discrepancies"], counted["errors"]) == (0, 0), combination
 
 
-@pytest.mark.xdist_group("PAPER")
+@pytest.mark.long  # a build of minutes
+@on("PAPER")
 @pytest.mark.parametrize(("name", "dtype", "size"), [
     ("vecadd", "int32", 1024), ("sgemm", "int32", 32), ("psort", "int32", 1024), ("diverge", "int32", 1024),
     ("vecadd", "float32", 1024), ("saxpy", "float32", 1024), ("sgemm", "float32", 32), ("psort", "float32", 1024),

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from hdl.config import FaultCause
-from hdl.presets import BASE, MID, TINY
-from sim.kernel import kernels, prepare
-from sim.memory.models import MemoryOptions
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import FaultCause
+from metronome.sim.kernel import kernels, prepare
+from metronome.sim.memory.models import MemoryOptions
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BASE, MID, TINY, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.sim.memory.dram_checker import TABLES, violations
 from tests.system.rtl_programs import RawProgram, problems
@@ -33,7 +33,7 @@ MEMORIES = {
 
 def grouped(names):
     return [
-        pytest.param(name, marks=[pytest.mark.xdist_group(name), *([] if name == "TINY" else [pytest.mark.long])])
+        pytest.param(name, marks=[on(name), *([] if name == "TINY" else [pytest.mark.long])])
         for name in names
     ]
 
@@ -86,7 +86,7 @@ def check_random_programs(config, count, seed):
     assert not bad, f"seed {seed}\n" + "\n".join(bad[:5])
 
 
-@pytest.mark.xdist_group("TINY")
+@on("TINY")
 def test_random_programs():
     check_random_programs(TINY, 40, 20261121)
 
@@ -97,7 +97,7 @@ def test_more_random_programs(preset):
     check_random_programs(PRESETS[preset][0], 200, 20261122)
 
 
-@pytest.mark.xdist_group("TINY")
+@on("TINY")
 @pytest.mark.parametrize("memory", ["dram", "tdm"])
 @pytest.mark.parametrize("name", ["psort", "sgemm", "vecadd"])
 def test_commands_of_a_kernel_keep_the_timing(name, memory):
@@ -114,7 +114,7 @@ def test_commands_of_a_kernel_keep_the_timing(name, memory):
     assert violations(commands, TABLES["DDR4_2400R"])[:5] == []
 
 
-@pytest.mark.xdist_group("TINY")
+@on("TINY")
 def test_injected_errors_become_faults():
     """An access error that names an instruction of the program; without errors the same runs end well."""
     launch = prepare("psort", "int32", 60, 1, TINY)

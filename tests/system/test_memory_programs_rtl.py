@@ -1,14 +1,13 @@
 """Random programs that are hard on memory, on the RTL in lock step: data caches of all kinds, every memory model."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
-from hdl.presets import BASE, MID, PAPER, TINY
-from sim.kernel import kernels, prepare
-from sim.memory.models import MemoryOptions
-from sim.runner import RunRequest, run_many
+from metronome.sim.kernel import kernels, prepare
+from metronome.sim.memory.models import MemoryOptions
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BARE, BASE, LEAST, MID, PAPER, TINY, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram, problems
@@ -16,12 +15,10 @@ from tests.system.scheme_builds import MATRIX_KERNELS
 from tests.system.test_random_simt_rtl import TIGHT
 
 SEED = 20261123
-#: One of everything.
-LEAST = replace(TINY, dcache_bytes=128, dcache_ways=1, dcache_mshrs=1, store_buffer=1, lsu_tags=2)
 #: Name of the build's group, configuration, programs.
 COUNTS = {
-    "TINY": (TINY, 60), "BASE": (BASE, 50), "MID": (MID, 30),
-    "tight": (TIGHT, 60), "least": (LEAST, 60), "no data cache": (replace(TINY, dcache_bytes=0), 40),
+    "TINY": (TINY, 60), "BASE": (BASE, 50), "MID": (MID, 30), "least": (LEAST, 60), "bare": (BARE, 40),
+    "tight": (TIGHT, 60),
 }
 ADVERSARIAL = MemoryOptions(adversarial=True)
 #: Model, latency, options, how often.
@@ -55,10 +52,12 @@ def check(config, count, seed, memories, kinds=(MemoryProgram,)):
 
 
 def grouped(names):
-    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
+    return [pytest.param(name, marks=on(name)) for name in names]
 
 
-@pytest.mark.parametrize("name", grouped(COUNTS))
+@pytest.mark.parametrize("name", [
+    *grouped(name for name in COUNTS if name != "tight"), pytest.param("tight", marks=[on("tight"), pytest.mark.long]),
+])
 def test_random_memory_programs(name):
     config, count = COUNTS[name]
     check(config, count, SEED, MEMORIES)

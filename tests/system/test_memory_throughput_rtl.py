@@ -3,16 +3,13 @@
 With ``-s`` the tests print the tables of docs/memory.md.
 """
 
-from dataclasses import replace
-
 import pytest
 
-from hdl.presets import BASE, MID
-from sim import asm
-from sim.runner import RunRequest, run_many
+from metronome.sim import asm
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import CROWD, MID, on
 from tests.system.rtl_programs import RawProgram, problems
 
-CONFIG = replace(BASE, warps=32, threads=4, policies=("lrr",))
 USER, LOCAL = 0x0001_0000, 0xFFFF_0000
 THREAD_ID, WARP_ID, REGION = 0xCC0, 0xCC1, 0x7C0
 #: Registers: addresses, all-ones, number of warps, 1, and what is free for results.
@@ -101,10 +98,10 @@ CASES = {
 }
 
 
-@pytest.mark.xdist_group("memory throughput")
+@on("crowd")
 def test_throughput():
     """Between two barriers, memory latency 20."""
-    found = rates(CONFIG, [case for case, _, _ in CASES.values()])
+    found = rates(CROWD, [case for case, _, _ in CASES.values()])
     print("\nwarp-instructions a cycle:")
     low = []
     for (name, (_, least, vortex)), rate in zip(CASES.items(), found, strict=True):
@@ -115,8 +112,8 @@ def test_throughput():
 
 
 @pytest.mark.parametrize("config", [
-    pytest.param(CONFIG, marks=pytest.mark.xdist_group("memory throughput"), id="4 lanes"),
-    pytest.param(MID, marks=pytest.mark.xdist_group("MID"), id="8 lanes"),
+    pytest.param(CROWD, marks=on("crowd"), id="4 lanes"),
+    pytest.param(MID, marks=on("MID"), id="8 lanes"),
 ])
 @pytest.mark.parametrize("instruction", [load, store])
 def test_bank_conflicts_of_local_memory(config, instruction):
@@ -145,14 +142,14 @@ def chain(word, steps, rounds):
     return program.assemble()
 
 
-@pytest.mark.xdist_group("memory throughput")
+@on("crowd")
 def test_cycles_to_a_dependent_instruction():
     """From the selection of a load that hits, and of an addition, to that of the next one, which needs it."""
     # What a second round costs is without I-cache misses; what 32 steps more cost in it is without the loop.
     print("\ncycles from an instruction to its dependent:")
     for name, word, cycles, vortex in (("load", asm.lw(5, 0, 5), 7, 21), ("addition", asm.addi(5, 5, 0), 3, 9)):
         lengths = [(steps, rounds) for steps in (32, 64) for rounds in (1, 2)]
-        took = dict(zip(lengths, run(CONFIG, [chain(word, *length) for length in lengths]), strict=True))
+        took = dict(zip(lengths, run(CROWD, [chain(word, *length) for length in lengths]), strict=True))
         more = (took[64, 2] - took[64, 1]) - (took[32, 2] - took[32, 1])
         print(f"{name}: {more / 32:.2f} ({vortex})")
         assert more == 32 * cycles, f"{name}: {more / 32} cycles a step"

@@ -1,5 +1,7 @@
 """The oracles in hardware, compared in every cycle with picks recomputed from the events of the run (sim.oracles)."""
 
+import functools
+import operator
 import random
 from types import SimpleNamespace
 
@@ -7,19 +9,20 @@ import numpy as np
 import pytest
 from amaranth.hdl import Const
 
-from hdl.config import Coordination, Prediction
-from hdl.frontend import coordination
-from hdl.observe.oracles import OracleSets
-from hdl.verilog import generate
-from sim import asm
-from sim.asm import Program
-from sim.kernel import prepare
-from sim.oracles import oracle_differences
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import Coordination, Prediction
+from metronome.hdl.frontend import coordination
+from metronome.hdl.frontend.oracles import OracleSets
+from metronome.hdl.verilog import generate
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.kernel import prepare
+from metronome.sim.oracles import oracle_differences
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import on
 from tests.hdl.sm_harness import finish, spawn
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram
-from tests.system.scheme_builds import MEMORIES, SIZES, build_of, builds
+from tests.system.scheme_builds import BASELINE, MEMORIES, SIZES, build_of, builds, group_of
 
 SEED = 20261123
 #: With barriers, with divergence, and with loops of loads.
@@ -85,8 +88,8 @@ def test_every_cycle(preset, scheme, prediction, caches):
 
 @pytest.fixture(scope="module")
 def traced():
-    """A traced run of the smallest baseline, whose counters are not 0."""
-    config, _ = build_of("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN)
+    """A traced run of a baseline, whose counters are not 0."""
+    config, _ = build_of(*BASELINE)
     request = RunRequest(
         launch=prepare("psum", "int32", 11, 1, config), policy="gtlrr", fetch_policy="lrr", latency=20, trace=True,
     )
@@ -96,28 +99,36 @@ def traced():
     return config, request, result
 
 
-def spoiled(events, field, cycle, value):
+def field_of(events, path):
+    """A field of the probe, by the names that lead to it."""
+    return functools.reduce(operator.getitem, path.split("."), events)
+
+
+def spoiled(events, path, cycle, value):
     """A copy in which one flag of one cycle is another."""
     events = events.copy()
-    events["front"][field][cycle] = value
+    field_of(events, path)[cycle] = value
     return events
 
 
-#: Events without which the rest of the run cannot be explained.
-EVENTS = ("woken", "miss", "missed", "redirect", "fetch", "head_ready", "active", "waiting")
-#: Means something in a cycle in which there is also this.
-MATTERS_WITH = {"redirect": "resolve", "head_ready": "select", "active": "select"}
+SELECTED = "front.select_valid"
+#: Events without which the rest of the run cannot be explained, and what must also be in a cycle in which they matter.
+EVENTS = {
+    "front.woken": None, "front.miss": None, "front.missed": None, "front.fetch_valid": None,
+    "control.resolution.redirect": "control.resolution.valid", "issue.head_ready": SELECTED,
+    "control.active": SELECTED, "control.waiting": None,
+}
 
 
-@pytest.mark.xdist_group("TINY baseline not_taken")
+@on(group_of(*BASELINE))
 @pytest.mark.parametrize("field", EVENTS)
 def test_a_lost_event_shows(traced, field):
     """The comparison hangs on each of them: leaving one out makes it fail."""
     config, request, result = traced
-    front = result.events["front"]
-    happens = (front["region"] != 0) & (front[field] != 0)
-    if field in MATTERS_WITH:
-        happens &= front[MATTERS_WITH[field]] != 0
+    events, beside = result.events, EVENTS[field]
+    happens = (events["control"]["region"] != 0) & (field_of(events, field) != 0)
+    if beside is not None:
+        happens &= field_of(events, beside) != 0
     cycles = happens.nonzero()[0]
     middle = cycles[len(cycles) // 2]
     lost = SimpleNamespace(
@@ -126,7 +137,7 @@ def test_a_lost_event_shows(traced, field):
     assert oracle_differences(config, request.policy, lost)
 
 
-@pytest.mark.xdist_group("TINY baseline not_taken")
+@on(group_of(*BASELINE))
 def test_a_wrong_pick_and_a_wrong_counter_show(traced):
     config, request, result = traced
     cycle = len(result.events) // 2
@@ -145,6 +156,7 @@ def test_a_wrong_pick_and_a_wrong_counter_show(traced):
         assert text.startswith(f"{name}: ")
 
 
+@on(group_of(*BASELINE))
 def test_what_cannot_be_recomputed_is_refused(traced):
     config, request, result = traced
     for change in ({"events": None}, {"status": "fault"}, {"status": "hang"}):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.presets import BASE, MID, PAPER, TINY
-from sim.runner import RunRequest, run_many
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BARE, BASE, MID, PAPER, TINY, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram, problems
 
@@ -26,18 +26,14 @@ def requests_for(config, count, seed):
         )
 
 
-#: Hardly any cache, miss registers and write buffer: everything has to wait for everything.
-TIGHT = replace(BASE, dcache_bytes=256, dcache_ways=2, dcache_mshrs=2, store_buffer=2, lsu_tags=2)
-#: Without what can be left out of the memory system.
-BARE = replace(TINY, dcache_bytes=0, interleave_stacks=False)
-COUNTS = {
-    "TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50), "tight": (TIGHT, 80), "bare": (BARE, 80),
-}
-LONG_COUNTS = {"TINY": (TINY, 500), "BASE": (BASE, 500), "MID": (MID, 200), "PAPER": (PAPER, 40)}
+#: Hardly any cache, MSHRs and write buffer: everything has to wait for everything.
+TIGHT = replace(BASE, dcache_bytes=256, dcache_ways=2, dcache_mshrs=2, store_buffer=2, load_parts=2)
+COUNTS = {"TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50), "bare": (BARE, 80)}
+LONG_COUNTS = {"TINY": (TINY, 500), "BASE": (BASE, 500), "MID": (MID, 200), "PAPER": (PAPER, 40), "tight": (TIGHT, 80)}
 
 
 def grouped(counts):
-    return [pytest.param(*values, id=name, marks=pytest.mark.xdist_group(name)) for name, values in counts.items()]
+    return [pytest.param(*values, id=name, marks=on(name)) for name, values in counts.items()]
 
 
 def check_random_programs(config, count, seed):

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.config import Coordination, Prediction
-from hdl.presets import PAPER
-from sim.kernel import prepare
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import Coordination
+from metronome.sim.kernel import prepare
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import PAPER, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import (
@@ -22,12 +22,11 @@ from tests.system.scheme_builds import (
     TYPES,
     build_of,
     builds,
-    group_of,
 )
 
 SEED = 20261122
 MAIN_KERNELS = ("vecadd", "sgemm", "psort", "diverge")
-#: At the paper's size, beside those of all builds (tests/system/test_without_caches_rtl.py has the other presets).
+#: At the size of Crouzet 2024, beside all builds (tests/system/test_without_caches_rtl.py has the other presets).
 PAPER_CACHES = {**CACHES, "no caches": {"dcache_bytes": 0, "icache_bytes": 0}}
 
 
@@ -74,7 +73,7 @@ def test_kernels_and_random_programs(preset, scheme, prediction, caches):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("scheme", "caches"), [
-    pytest.param(scheme, caches, marks=pytest.mark.xdist_group(group_of("PAPER", scheme, Prediction.NOT_TAKEN, caches)))
+    pytest.param(scheme, caches, marks=on(f"PAPER {scheme} {caches}"))
     for scheme, caches in itertools.product(SCHEMES, PAPER_CACHES)
 ])
 def test_main_kernels_at_the_papers_size(scheme, caches):

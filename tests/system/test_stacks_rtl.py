@@ -7,17 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hdl.config import FaultCause
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.elf import load_elf
-from sim.kernel import Launch
-from sim.runner import RunRequest, run_many
-from sim.toolchain import build_elf
+from metronome.hdl.config import FaultCause
+from metronome.sim import asm
+from metronome.sim.elf import load_elf
+from metronome.sim.kernel import Launch
+from metronome.sim.runner import RunRequest, run_many
+from metronome.sim.toolchain import build_elf
+from tests.builds import BARE, BASE, TINY, on
 from tests.riscv_kernels.iss_runs import PROGRAMS
 from tests.system.measure_stacks import measure
 from tests.system.rtl_programs import RawProgram, problems
-from tests.system.test_random_simt_rtl import BARE
 
 SEED = 20261121
 TOP, STACK = 0xFFFF_0000, 8192
@@ -29,7 +28,7 @@ OFF = replace(BASE, interleave_stacks=False)
 def grouped():
     """The builds of test_random_simt_rtl, and one more that is long."""
     for name, config in {"TINY": TINY, "BASE": BASE, "bare": BARE, "off": OFF}.items():
-        marks = [pytest.mark.xdist_group(name), *([pytest.mark.long] if name == "off" else [])]
+        marks = [on(name), *([pytest.mark.long] if name == "off" else [])]
         yield pytest.param(config, id=name, marks=marks)
 
 
@@ -175,7 +174,7 @@ def test_faults_name_the_programs_address(config):
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("PAPER")
+@on("PAPER")
 def test_what_interleaving_is_worth():
     """vecadd of 1024 elements on PAPER whose threads live on their stacks: at least 5 times fewer cycles.
 

@@ -1,24 +1,19 @@
 """Which policies starve a warp (docs/policies.md, "Starvation"), and that the report of a hang names it."""
 
 import itertools
-from dataclasses import replace
 
-import pytest
-
-from hdl.config import Coordination, Prediction
-from hdl.layouts.probe import STARVATION_CYCLES
-from hdl.policies import POLICIES
-from hdl.presets import TINY
-from sim import asm
-from sim.asm import Program
-from sim.kernel import prepare
-from sim.runner import RunRequest, run_many
+from metronome.hdl.layouts.probe import STARVATION_CYCLES
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.kernel import prepare
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BASE, CROWD, on
 from tests.hdl.sm_harness import USER, finish, spawn
 from tests.system.rtl_programs import RawProgram, problems
-from tests.system.scheme_builds import build_of
+from tests.system.scheme_builds import BASELINE, build_of, group_of
 
-#: Eight warps, so that seven spinning ones always find one among them that is eligible.
-CROWD = replace(TINY, warps=8, policies=tuple(POLICIES))
+#: So many that seven spinning ones always find one among them that is eligible.
+WARPS = 8
 #: Policies that prefer some warps for ever; under the others a warp waits for a bounded time here.
 STARVING = {"fixed", "lo", "gtlo", "gto_dispatch", "pta"}
 MAX_CYCLES = 30_000
@@ -43,14 +38,13 @@ def spinning(warps):
     return RawProgram(p.assemble())
 
 
-@pytest.mark.xdist_group("crowd")
+@on("crowd")
 def test_spinning_warps_starve_another():
-    requests = [RunRequest(launch=spinning(CROWD.warps), policy=policy, max_cycles=MAX_CYCLES)
-                for policy in CROWD.policies]
+    requests = [RunRequest(launch=spinning(WARPS), policy=policy, max_cycles=MAX_CYCLES) for policy in CROWD.policies]
     for request, result in zip(requests, run_many(CROWD, requests), strict=True):
         assert result.status == ("hang" if request.policy in STARVING else "ended"), request.policy
         if result.status == "hang":
-            first, last = result.hang[0], result.hang[-1]
+            first, last = result.hang[0], result.hang[WARPS - 1]
             assert last.active and first.active
             assert last.starved == {"issue": request.policy}, f"{request.policy}: {last}"
             assert first.starved == {}, f"{request.policy}: {first}"
@@ -59,24 +53,24 @@ def test_spinning_warps_starve_another():
             )
 
 
-@pytest.mark.xdist_group("crowd")
+@on("BASE")
 def test_barriers_end_under_every_policy():
     """psum synchronises its warps by barriers: nobody who waits at one is in anybody's way."""
     requests = [
-        RunRequest(launch=prepare("psum", "int32", 37, 1, CROWD), policy=policy, memory=memory, check=True,
+        RunRequest(launch=prepare("psum", "int32", 37, 1, BASE), policy=policy, memory=memory, check=True,
                    max_cycles=400_000)
-        for policy, memory in itertools.product(CROWD.policies, ("fixed", "random"))
+        for policy, memory in itertools.product(BASE.policies, ("fixed", "random"))
     ]
-    for request, result in zip(requests, run_many(CROWD, requests), strict=True):
+    for request, result in zip(requests, run_many(BASE, requests), strict=True):
         what = f"{request.policy}, {request.memory}"
         assert not problems(result), f"{what}: {problems(result)}"
         assert not request.launch.check(result.memory), what
 
 
-@pytest.mark.xdist_group(f"BASE {Coordination.BASELINE} {Prediction.BTFN}")
+@on(group_of(*BASELINE))
 def test_a_fetch_policy_starves_a_warp():
     """A warp whose buffer is empty, because the fetch scheduler always prefers others, is named with that policy."""
-    config, _ = build_of("BASE", Coordination.BASELINE, Prediction.BTFN)
+    config, _ = build_of(*BASELINE)
     (result,) = run_many(config, [
         RunRequest(launch=spinning(config.warps), policy="lrr", fetch_policy="gtlo", max_cycles=MAX_CYCLES),
     ])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.runner import RunRequest, run_many
+from metronome.sim import asm
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import BASE, TINY, on
 from tests.sim.iss.scalar_programs import DATA, DATA_BYTES, Referee, random_program
 from tests.system.rtl_programs import RawProgram
 
@@ -97,17 +97,18 @@ def check(config, wanted):
     assert mended * 100 < count, "the referee decides for itself"
 
 
-@pytest.mark.xdist_group("TINY")
+@on("TINY")
 def test_random_programs_agree_with_unicorn():
     check(TINY, 50_000)
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("BASE")
+@on("BASE")
 def test_a_million_instructions_agree_with_unicorn():
     check(BASE, 1_000_000)
 
 
+@on("TINY")
 def test_a_wrong_value_is_found():
     """One bit of one register write, and one store that is lost."""
     end, request = program_of(TINY, 0)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.config import Coordination, SmConfig
-from sim import asm
-from sim.asm import Program
-from sim.kernel import prepare
-from sim.oracles import oracle_differences
-from sim.runner import RunRequest, run_many
+from metronome.hdl.config import Coordination, SmConfig
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.kernel import prepare
+from metronome.sim.oracles import oracle_differences
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.rtl_programs import ARGUMENTS, RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, MEMORIES, NAMES, SCHEMES, SIZES, TYPES
@@ -20,8 +21,8 @@ SEED = 20261123
 PROGRAMS = 20
 #: Of the program that patches itself.
 ROUNDS = 8
-#: Nothing is cached, and one scheduler serves fetch and issue.
-QUICK = ("TINY", Coordination.SWAS, 0)
+#: Nothing is cached, and one scheduler serves fetch and issue: tests.builds.UNCACHED.
+QUICK = ("BASE", Coordination.SWAS, 0)
 
 
 def config_of(preset: str, scheme: Coordination, dcache_bytes: int) -> SmConfig:
@@ -34,8 +35,8 @@ def builds():
     """One parameter a build; all but one are long."""
     for preset, scheme, dcache_bytes in itertools.product(SIZES, Coordination, (0, 16 * 1024)):
         quick = (preset, scheme, dcache_bytes) == QUICK
-        group = pytest.mark.xdist_group(f"{preset} {scheme} without I-cache, {dcache_bytes}")
-        yield pytest.param(preset, scheme, dcache_bytes, marks=[group, *([] if quick else [pytest.mark.long])])
+        name = "uncached" if quick else f"{preset} {scheme} without I-cache, {dcache_bytes}"
+        yield pytest.param(preset, scheme, dcache_bytes, marks=[on(name), *([] if quick else [pytest.mark.long])])
 
 
 def patched() -> RawProgram:

@@ -12,10 +12,11 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hdl.config import SmConfig
-from hdl.layouts.execute import fault_layout
-from hdl.layouts.memory import memory_request_layout, memory_response_layout
-from hdl.layouts.probe import ASSERTIONS, StallReason, counters_layout, passed_over_layout, probe_layout
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import StallReason, counters_layout
+from metronome.hdl.layouts.execute import fault_layout
+from metronome.hdl.layouts.memory import memory_request_layout, memory_response_layout
+from metronome.hdl.layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
 
 __all__ = ["ASSERTS", "ENDS", "FAULTS", "HANGS", "StubSm", "stub_verilog"]
 
@@ -132,9 +133,10 @@ class StubSm(wiring.Component):
                 with m.Case(ASSERTS):
                     m.d.sync += self.assertions.eq(0b10)
             if hasattr(self, "probe"):
-                front = self.probe.front
                 with m.Case(HANGS):
-                    m.d.comb += [front.active.eq(0b10), front.reason[1].eq(StallReason.BARRIER)]
+                    m.d.comb += [
+                        self.probe.control.active.eq(0b10), self.probe.sm.reason[1].eq(StallReason.BARRIER),
+                    ]
                     m.d.comb += [self.hang_pc[1].eq(self.start_pc), self.passed_over.issue.eq(0b10)]
 
 

@@ -2,25 +2,25 @@
 
 import struct
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from stub_sm import ASSERTS, ENDS, FAULTS, HANGS, stub_verilog
 
-from hdl.config import FaultCause
-from hdl.layouts.probe import ASSERTIONS, StallReason
-from hdl.presets import TINY
-from sim import runner
-from sim.build import build
-from sim.iss import Fault
-from sim.memory.models import MemoryOptions, create_model
-from sim.memory.store import SparseMemory
-from sim.runner import RunRequest, SimulationError, run, run_many
-from sim.runner_process import messages
-from sim.runner_types import Job
-from tb.mailbox import Mailbox
+from metronome.hdl.config import FaultCause
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.layouts.probe import ASSERTIONS
+from metronome.hdl.presets import TINY
+from metronome.sim import runner
+from metronome.sim.build import BuildError, build
+from metronome.sim.iss import Fault
+from metronome.sim.memory.models import MemoryOptions, create_model
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.runner import RunRequest, SimulationError, run, run_many
+from metronome.sim.runner_process import messages
+from metronome.sim.runner_types import Job
+from metronome.tb.mailbox import Mailbox
 
 pytestmark = pytest.mark.xdist_group("harness")
 VERILOG = stub_verilog(TINY)
@@ -213,7 +213,17 @@ def test_exception_in_the_testbench():
 
 @pytest.mark.long  # a build of its own, with the dump library
 def test_waves(tmp_path, monkeypatch):
-    dump = Path(tmp_path / "dump.vcd")
-    monkeypatch.setenv("METRONOME_WAVES", str(dump))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METRONOME_WAVES", "dump.vcd")
     assert run_stub(Script(exit_code=4)).exit_code == 4
-    assert "$enddefinitions" in dump.read_text()
+    assert "$enddefinitions" in (tmp_path / "dump.vcd").read_text()
+
+
+@pytest.mark.parametrize("name", ["nowhere/dump.vcd", "a file/dump.vcd", "."])
+def test_waves_that_cannot_be_written_are_refused_before_the_build(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METRONOME_CACHE", "/proc/nope")
+    monkeypatch.setenv("METRONOME_WAVES", name)
+    (tmp_path / "a file").touch()
+    with pytest.raises(BuildError, match=rf"^METRONOME_WAVES: cannot write {name}: .*: name another file$"):
+        run_stub(Script(exit_code=4))

@@ -3,11 +3,12 @@
 from itertools import pairwise
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FcvtOp
+from ...lib.component import Component
 from ...lib.shared import share
 from .formats import BIAS, Flags, Float32, Rounding
 from .ports import fpu_ports
@@ -68,30 +69,29 @@ class _Converted(data.Struct):
     inexact: 1
 
 
-class FcvtLane(wiring.Component):
+class FcvtLane(Component):
     """One lane of ``stages`` registers: operand, prepared, shifted, rounded, result (any number of times).
 
-    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operand, ``op`` and ``rm``,
-    ``advance[k]`` for register k after it. ``flags`` is 0 after a cycle in which the last register did not advance.
-    Only ``flags`` has a reset.
+    Each register keeps its value in a cycle in which its enable is 0. The result of what is enabled in cycle c, and
+    advanced by bit k in c+1+k, is there in c + ``stages``; there may be one in every cycle. Only ``flags`` has a reset.
     """
 
     def __init__(self, *, stages: int):
         self._stages = stages
         super().__init__({
-            "enable": In(1),
-            "advance": In(stages - 1),
-            "op": In(FcvtOp),
-            "rm": In(Rounding),
-            "a": In(32),
-            "result": Out(32),
-            "flags": Out(Flags),
+            "enable": In(1),  # take an operation
+            "advance": In(stages - 1),  # bit k: register k after the first takes its value in this cycle
+            "op": In(FcvtOp),  # an FcvtOp, in the cycle of `enable`, as `rm` and `a`
+            "rm": In(Rounding),  # rounding mode
+            "a": In(32),  # the integer or the encoding
+            "result": Out(32),  # from the cycle after the highest bit of `advance`, until the next; from a register
+            "flags": Out(Flags),  # those of that result; 0 after a cycle in which the last register did not advance
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         operand = Signal(32, reset_less=True)
-        control = [Signal(_Control, name="control0", reset_less=True)]
+        control: list[data.View] = [Signal(_Control, name="control0", reset_less=True)]
         with m.If(self.enable):
             m.d.sync += [
                 operand.eq(self.a),
@@ -104,7 +104,7 @@ class FcvtLane(wiring.Component):
         prepared = _register(m, self.advance[0], _prepare(m, control[0], operand), "prepared_register")
         shifted = _register(m, self.advance[1], _shift(m, control[1], prepared), "shifted_register")
         rounded = _register(m, self.advance[2], _round(m, control[2], shifted), "rounded_register")
-        converted = Signal(_Converted)
+        converted: data.View = Signal(_Converted)
         m.d.comb += converted.eq(Mux(control[3].from_integer, _number(rounded), _integer(m, control[3], rounded)))
         for k in range(_REGISTERS - 1, self._stages - 2):
             converted = _register(m, self.advance[k], converted, f"converted{k}")
@@ -124,7 +124,7 @@ class FcvtLane(wiring.Component):
 def _prepare(m: Module, control: data.View, operand: Value) -> data.View:
     """First step: the magnitude of an integer; significand and distance of a number."""
     prepared = Signal(_Prepared)
-    number = Float32(operand)
+    number = data.View(Float32, operand)
     with m.If(control.from_integer):
         negative = operand[31] & ~control.is_unsigned
         m.d.comb += [
@@ -231,7 +231,7 @@ def _register(m: Module, enable: Value, value: data.View, name: str) -> data.Vie
     return register
 
 
-class FcvtUnit(wiring.Component):
+class FcvtUnit(Component):
     """:class:`hdl.isa.ops.FcvtOp` over the lanes; latency ``config.latency_fcvt``, a new operation in every cycle.
 
     Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`. Reset empties the pipeline.

@@ -1,11 +1,13 @@
 """Division and square root of RV32F."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
-from amaranth.lib import data, wiring
+from amaranth.lib import data
+from amaranth.lib.enum import EnumView
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FdivOp
+from ...lib.component import Component
 from ...lib.shared import share
 from .formats import EXPONENT_BITS, Aligned, Flags, Rounding, Special
 from .ports import fpu_ports
@@ -28,27 +30,28 @@ class _Outline(data.Struct):
     special: Special
 
 
-class FdivLane(wiring.Component):
+class FdivLane(Component):
     """One lane: ``a / b``, or with ``square_root`` the root of ``a``, rounded and with its flags.
 
-    ``start`` takes the operands, ``square_root`` and ``rm``. Later there is one cycle with ``unpack``, one with each
-    bit of ``step`` (:class:`hdl.execute.fpu.recurrence.Recurrence`), one with ``denormalise``, and one with ``finish``,
-    which writes ``result`` and ``flags``. Registers keep their value in all other cycles, except ``flags``, which is 0
-    after each without ``finish``; only ``flags`` has a reset. So between operations nothing toggles, whatever the
-    inputs do.
+    An operation is ``start``, ``unpack``, the steps of :class:`hdl.execute.fpu.recurrence.Recurrence`, ``denormalise``
+    and ``finish``, each in a later cycle than the one before. Registers keep their value in all other cycles, except
+    ``flags``, which alone has a reset. So between operations nothing toggles, whatever the inputs do.
     """
 
-    start: In(1)
-    unpack: In(1)
-    step: In(STEPS)
-    denormalise: In(1)
-    finish: In(1)
-    square_root: In(1)
-    rm: In(Rounding)
-    a: In(32)
-    b: In(32)
-    result: Out(32)
-    flags: Out(Flags)
+    def __init__(self) -> None:
+        super().__init__({
+            "start": In(1),  # take `a`, `b`, `square_root` and `rm`
+            "unpack": In(1),  # start the recurrence; in one cycle after `start`
+            "step": In(STEPS),  # one bit for each step, the first one's highest, in consecutive cycles after `unpack`
+            "denormalise": In(1),  # the first half of rounding, in the cycle after the last step
+            "finish": In(1),  # the second half, in the next cycle: writes `result` and `flags`
+            "square_root": In(1),  # the root of `a` is wanted; in the cycle of `start`
+            "rm": In(Rounding),  # rounding mode, in the cycle of `start`
+            "a": In(32),  # dividend or radicand, in the cycle of `start`
+            "b": In(32),  # divisor, in the cycle of `start`
+            "result": Out(32),  # from the cycle after `finish` until that after the next; from a register
+            "flags": Out(Flags),  # in the cycle after `finish`, and 0 in all others
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -84,7 +87,7 @@ class FdivLane(wiring.Component):
         self._round(m, rm, outline, recurrence)
         return m
 
-    def _round(self, m: Module, rm: Value, outline: data.View, recurrence: Recurrence) -> None:
+    def _round(self, m: Module, rm: "EnumView[Rounding]", outline: data.View, recurrence: Recurrence) -> None:
         """The last two cycles."""
         m.submodules.denormalise_step = denormalise = Denormalise()
         m.submodules.round_step = rounding = Round()
@@ -145,7 +148,7 @@ def _outline(m: Module, a: data.View, b: data.View, square_root: Value, less: Va
     return outline
 
 
-class FdivUnit(wiring.Component):
+class FdivUnit(Component):
     """:class:`hdl.isa.ops.FdivOp` over the lanes; latency ``config.latency_fdiv`` whatever the operands, not pipelined.
 
     Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, and ``busy``, which is 1 in the ``latency - 1`` cycles after
@@ -156,7 +159,10 @@ class FdivUnit(wiring.Component):
 
     def __init__(self, config: SmConfig):
         self._config = config
-        super().__init__({**fpu_ports(config), "busy": Out(1)})
+        super().__init__({
+            **fpu_ports(config),
+            "busy": Out(1),  # an operation is under way and has no result yet: `valid` may not be 1
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

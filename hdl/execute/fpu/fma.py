@@ -1,13 +1,17 @@
 """Additions and multiplications of RV32F: one fused multiply-add."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
+from amaranth.lib.enum import EnumView
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import FmaOp
+from ...lib.component import Component
 from ...lib.shared import share
 from ..lanes import lane_words
 from .formats import Flags, Rounding
@@ -39,7 +43,7 @@ class _Pipeline:
     def __init__(self, m: Module, enables: Value):
         self._m, self._enables, self._passed = m, enables, 0
 
-    def after(self, step: str, **values: Value | data.View) -> list:
+    def after(self, step: str, **values: Value | data.View | EnumView[Rounding]) -> list:
         """``values``, which leave ``step``: through a register each, if this latency has one here."""
         if len(self._enables) < _REGISTER_FROM[step]:
             return list(values.values())
@@ -52,25 +56,26 @@ class _Pipeline:
         return registers
 
 
-class FmaLane(wiring.Component):
+class FmaLane(Component):
     """One lane of ``stages`` registers, 4 to 8; the last is the result. None has a reset.
 
-    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the first, ``advance[k]`` for
-    register k after it. The inputs count as 0 while ``enable`` is 0, so that nothing before the first register toggles.
+    Each register keeps its value in a cycle in which its enable is 0, and nothing before the first one toggles. The
+    result of what is enabled in cycle c, and advanced by bit k in c+1+k, is there in c + ``stages``; there may be one
+    in every cycle.
     """
 
     def __init__(self, *, stages: int):
         self._stages = stages
         super().__init__({
-            "enable": In(1),
-            "advance": In(stages - 1),
-            "op": In(FmaOp),
-            "rm": In(Rounding),
-            "a": In(32),
-            "b": In(32),
-            "c": In(32),
-            "result": Out(32),
-            "flags": Out(Flags),
+            "enable": In(1),  # take an operation; while 0, the inputs count as 0
+            "advance": In(stages - 1),  # bit k: register k after the first takes its value in this cycle
+            "op": In(FmaOp),  # which operation, in the cycle of `enable`, as `rm` and the operands
+            "rm": In(Rounding),  # rounding mode
+            "a": In(32),  # rs1
+            "b": In(32),  # rs2
+            "c": In(32),  # rs3; only the fused operations have one
+            "result": Out(32),  # from the cycle after the highest bit of `advance`, until the next; from a register
+            "flags": Out(Flags),  # those of that result, as long as it stays
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -121,15 +126,18 @@ def _unpack(m: Module, bits: Value, name: str) -> data.View:
     return unpack.value
 
 
-class FmaUnit(wiring.Component):
+class FmaUnit(Component):
     """:class:`hdl.isa.ops.FmaOp` over the lanes; latency ``config.latency_fma``, a new operation in every cycle.
 
-    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, with the third operand ``c``. Reset empties the pipeline.
+    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, and a third operand. Reset empties the pipeline.
     """
 
     def __init__(self, config: SmConfig):
         self._config = config
-        super().__init__({**fpu_ports(config), "c": In(lane_words(config))})
+        super().__init__({
+            **fpu_ports(config),
+            "c": In(lane_words(config)),  # third operands, with `valid`
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

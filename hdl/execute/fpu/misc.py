@@ -1,13 +1,16 @@
 """The operations of RV32F that need no rounding: signs, minimum and maximum, comparisons, classification, moves."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib.enum import EnumView
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...isa.ops import OP_BITS, FmiscOp
+from ...lib.component import Component
 from ...lib.shared import share
 from .formats import CANONICAL_NAN
 from .ports import fpu_ports
@@ -17,24 +20,24 @@ __all__ = ["FmiscLane", "FmiscUnit"]
 _INFINITY = 0x7F80_0000
 
 
-class FmiscLane(wiring.Component):
+class FmiscLane(Component):
     """One lane of ``stages`` registers: operands, result (any number of times).
 
-    Each register keeps its value in a cycle in which its enable is 0: ``enable`` for the operands and ``op``
-    (:class:`hdl.isa.ops.FmiscOp`), ``advance[k]`` for register k after them. ``invalid`` (NV) is 0 after a cycle in
-    which the last register did not advance. Only ``invalid`` has a reset.
+    Each register keeps its value in a cycle in which its enable is 0. The result of what is enabled in cycle c, and
+    advanced by bit k in c+1+k, is there in c + ``stages``; there may be one in every cycle. Only ``invalid`` has a
+    reset.
     """
 
     def __init__(self, *, stages: int):
         self._stages = stages
         super().__init__({
-            "enable": In(1),
-            "advance": In(stages - 1),
-            "op": In(OP_BITS),
-            "a": In(32),
-            "b": In(32),
-            "result": Out(32),
-            "invalid": Out(1),
+            "enable": In(1),  # take an operation
+            "advance": In(stages - 1),  # bit k: register k after the first takes its value in this cycle
+            "op": In(OP_BITS),  # an FmiscOp, in the cycle of `enable`, as `a` and `b`
+            "a": In(32),  # rs1
+            "b": In(32),  # rs2
+            "result": Out(32),  # from the cycle after the highest bit of `advance`, until the next; from a register
+            "invalid": Out(1),  # NV of that result; 0 after a cycle in which the last register did not advance
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -62,7 +65,7 @@ class FmiscLane(wiring.Component):
         return m
 
 
-def _values(m: Module, op: Value, a: Value, b: Value) -> tuple[Signal, Signal]:
+def _values(m: Module, op: EnumView[FmiscOp], a: Value, b: Value) -> tuple[Signal, Signal]:
     """The result and NV, combinational."""
     a_nan, b_nan = _is_nan(a), _is_nan(b)
     signalling = (a_nan & ~a[22]) | (b_nan & ~b[22])
@@ -115,7 +118,7 @@ def _class_mask(value: Value) -> Value:
     return Cat(negative, positive, nan & ~value[22], nan & value[22])
 
 
-class FmiscUnit(wiring.Component):
+class FmiscUnit(Component):
     """:class:`hdl.isa.ops.FmiscOp` over the lanes; latency ``config.latency_fmisc``, a new operation in every cycle.
 
     Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, NV the only flag. Reset empties the pipeline.

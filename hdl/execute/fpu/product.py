@@ -1,10 +1,11 @@
 """The first half of a fused multiply-add: which product and which addend, and the multiplication."""
 
 from amaranth.hdl import C, Cat, Module, Mux, signed
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...isa.ops import FmaOp
+from ...lib.component import Component
 from .formats import EXPONENT_BITS, Special, Unpacked
 
 __all__ = ["Multiply", "Product", "SelectTerms"]
@@ -21,20 +22,23 @@ class Product(data.Struct):
     zero: 1
 
 
-class SelectTerms(wiring.Component):
+class SelectTerms(Component):
     """Writes every :class:`hdl.isa.ops.FmaOp` as x * y + z, all three encodings. Combinational.
 
     The additions multiply by one. FMUL adds a zero with the sign of the product: that changes no result, while a zero
     of the other sign would change -0.
     """
 
-    op: In(FmaOp)
-    a: In(32)
-    b: In(32)
-    c: In(32)
-    x: Out(32)
-    y: Out(32)
-    z: Out(32)
+    def __init__(self) -> None:
+        super().__init__({
+            "op": In(FmaOp),  # which operation
+            "a": In(32),  # rs1
+            "b": In(32),  # rs2
+            "c": In(32),  # rs3; only the fused operations have one
+            "x": Out(32),  # the first factor
+            "y": Out(32),  # the second factor
+            "z": Out(32),  # the addend
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -53,14 +57,18 @@ class SelectTerms(wiring.Component):
         return m
 
 
-class Multiply(wiring.Component):
-    """``product`` = x * y exactly, and the ``special`` result of x * y + z if it has one. Combinational."""
+class Multiply(Component):
+    """The product, exactly, and the special result of x * y + z if it has one. Combinational."""
 
-    x: In(Unpacked)
-    y: In(Unpacked)
-    z: In(Unpacked)
-    product: Out(Product)
-    special: Out(Special)
+    def __init__(self) -> None:
+        super().__init__({
+            "x": In(Unpacked),  # the first factor
+            "y": In(Unpacked),  # the second factor
+            #: The addend; here only for what it makes of the result if it is infinite or not a number.
+            "z": In(Unpacked),
+            "product": Out(Product),  # x * y; means nothing where `special` is a result
+            "special": Out(Special),  # the result of x * y + z if it is not a rounded number, with its flags
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

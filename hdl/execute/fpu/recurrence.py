@@ -1,8 +1,9 @@
 """The digit recurrence of division and square root."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from ...lib.component import Component
 
 __all__ = ["STEPS", "Recurrence"]
 
@@ -12,27 +13,28 @@ _BITS = 24
 STEPS = _BITS // 2
 
 
-class Recurrence(wiring.Component):
+class Recurrence(Component):
     """Quotient or square root of significands, two bits a ``step``, exact: restoring, nothing to correct afterwards.
 
-    ``load`` takes the operands, both with bit 23 set (a number in [1, 2)). With ``square_root`` the result is the
-    square root of ``a``, or of ``2 * a`` where ``odd``; else ``a / b``, or ``2 * a / b`` where ``less``, which tells in
-    the cycle of ``load`` that ``a < b``. So the result is always in [1, 2). After :data:`STEPS` cycles with a ``step``,
-    ``root`` holds its 24 bits and a next one to round by, and ``remainder`` tells that this is not all of it.
-
-    ``step`` has one bit for each of them, the first one's highest. ``square_root`` stays as it was until the last step.
-    Registers keep their value in all other cycles and have no reset.
+    Operands are numbers in [1, 2). The result is the square root of ``a``, or of ``2 * a`` where ``odd``; else
+    ``a / b``, or ``2 * a / b`` where ``less``. So the result is always in [1, 2). It takes :data:`STEPS` steps.
+    Registers keep their value in all cycles without ``load`` and ``step``, and have no reset.
     """
 
-    load: In(1)
-    step: In(STEPS)
-    square_root: In(1)
-    odd: In(1)
-    a: In(24)
-    b: In(24)
-    less: Out(1)
-    root: Out(_BITS + 1)
-    remainder: Out(1)
+    def __init__(self) -> None:
+        super().__init__({
+            "load": In(1),  # take the operands
+            #: One bit for each step, the first one's highest: two bits of the result in a cycle with one of them.
+            "step": In(STEPS),
+            "square_root": In(1),  # a root is wanted, not a quotient; constant from `load` to the last step
+            "odd": In(1),  # the root is that of 2 * `a`; in the cycle of `load`
+            "a": In(24),  # dividend or radicand, in the cycle of `load`; bit 23 is set
+            "b": In(24),  # divisor, in the cycle of `load`; bit 23 is set
+            "less": Out(1),  # a < b, combinational: the quotient is that of 2 * `a`
+            #: The result's 24 bits and a next one to round by, from the cycle after the last step on.
+            "root": Out(_BITS + 1),
+            "remainder": Out(1),  # `root` is not all of the result; in the same cycles
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,9 +1,9 @@
 """From an exact number to the encoding of the rounded result, in two steps between which a register fits."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ...lib.component import Component
 from .formats import BIAS, CANONICAL_NAN, EXPONENT_BITS, MIN_EXPONENT, Aligned, Flags, Rounding, Special, Unrounded
 from .shift import shift_right_sticky
 
@@ -25,16 +25,19 @@ def rounds_away(rm: Value, *, sign: Value, odd: Value, guard: Value, sticky: Val
     )
 
 
-class Denormalise(wiring.Component):
+class Denormalise(Component):
     """First step: shifts the significand of a subnormal result to the right, so that rounding finds its last bit.
 
     Also finds whether the number is tiny. RISC-V detects that after rounding: the number is tiny unless it is at least
     2**-126 when rounded to 24 bits as if the exponent had no lower bound. Combinational.
     """
 
-    rm: In(Rounding)
-    exact: In(Unrounded)
-    aligned: Out(Aligned)
+    def __init__(self) -> None:
+        super().__init__({
+            "rm": In(Rounding),  # decides whether a number just below 2**-126 is tiny
+            "exact": In(Unrounded),  # the number to be rounded
+            "aligned": Out(Aligned),  # the same number, its significand cut where the encoding of its result ends
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -65,14 +68,17 @@ class Denormalise(wiring.Component):
         return m
 
 
-class Round(wiring.Component):
+class Round(Component):
     """Second step: rounds, packs, and decides on overflow; or writes what ``special`` says. Combinational."""
 
-    rm: In(Rounding)
-    aligned: In(Aligned)
-    special: In(Special)
-    result: Out(32)
-    flags: Out(Flags)
+    def __init__(self) -> None:
+        super().__init__({
+            "rm": In(Rounding),  # rounding mode
+            "aligned": In(Aligned),  # the number, as Denormalise gives it; without meaning where `special` is a result
+            "special": In(Special),  # NaN or infinity instead of a rounded number, and its flags
+            "result": Out(32),  # the encoding
+            "flags": Out(Flags),  # what the rounding or the special case raises
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

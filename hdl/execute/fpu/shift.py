@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+
+from ...lib.component import Component
 
 __all__ = ["Normalise", "shift_right_sticky"]
 
 
-class Normalise(wiring.Component):
+class Normalise(Component):
     """``normalised`` is ``value`` shifted left by ``distance``, so that its highest one is in the top bit.
 
     Combinational. Of ``value`` 0, ``normalised`` is 0 and ``distance`` all ones.

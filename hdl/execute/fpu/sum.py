@@ -10,9 +10,10 @@ leading one is in one of its two highest bits, so
 """
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from ...lib.component import Component
 from .formats import EXPONENT_BITS, Rounding, Unpacked, Unrounded
 from .product import Product
 from .shift import Normalise, shift_right_sticky
@@ -44,19 +45,22 @@ class Sum(data.Struct):
     zero_sign: 1
 
 
-class Align(wiring.Component):
+class Align(Component):
     """Shifts the term whose top bit has the lower exponent to the right. Combinational.
 
     ``larger`` may still be the smaller magnitude, if the exponents differ by no more than 1. An infinite or NaN term
     makes the outputs meaningless.
     """
 
-    rm: In(Rounding)
-    product: In(Product)
-    addend: In(Unpacked)
-    larger: Out(50)
-    smaller: Out(50)
-    frame: Out(Frame)
+    def __init__(self) -> None:
+        super().__init__({
+            "rm": In(Rounding),  # decides the sign of an exact 0
+            "product": In(Product),  # one term
+            "addend": In(Unpacked),  # the other term, subnormal numbers normalised
+            "larger": Out(50),  # the significand of the term whose top bit is the higher one, at the left end
+            "smaller": Out(50),  # that of the other, shifted to the same exponent; bit 0 is sticky
+            "frame": Out(Frame),  # exponent and signs of the two
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -89,13 +93,16 @@ class Align(wiring.Component):
         return m
 
 
-class Add(wiring.Component):
-    """``sum`` = larger + smaller, or larger - smaller. Combinational."""
+class Add(Component):
+    """One addition or subtraction of aligned terms, in two's complement. Combinational."""
 
-    larger: In(50)
-    smaller: In(50)
-    frame: In(Frame)
-    sum: Out(Sum)
+    def __init__(self) -> None:
+        super().__init__({
+            "larger": In(50),  # as Align gives it
+            "smaller": In(50),  # as Align gives it
+            "frame": In(Frame),  # of the two; passed on in `sum`
+            "sum": Out(Sum),  # larger + smaller, or larger - smaller where the frame says `subtract`
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -112,11 +119,14 @@ class Add(wiring.Component):
         return m
 
 
-class NormaliseSum(wiring.Component):
-    """``exact`` is the number that ``sum`` stands for, ready to be rounded. Combinational."""
+class NormaliseSum(Component):
+    """A sum made ready to be rounded: magnitude and sign, normalised. Combinational."""
 
-    sum: In(Sum)
-    exact: Out(Unrounded)
+    def __init__(self) -> None:
+        super().__init__({
+            "sum": In(Sum),  # as Add gives it
+            "exact": Out(Unrounded),  # the same number, its leading one at the left end
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,25 +1,29 @@
 """From the encoding of an operand to its value."""
 
 from amaranth.hdl import Cat, Module
-from amaranth.lib import wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from ...lib.component import Component
 from .formats import BIAS, Float32, Unpacked
 from .shift import Normalise
 
 __all__ = ["Unpack"]
 
 
-class Unpack(wiring.Component):
-    """``value`` is what ``bits`` encodes, subnormal numbers normalised. Combinational."""
+class Unpack(Component):
+    """The number that an encoding stands for, subnormal ones normalised. Combinational."""
 
-    bits: In(32)
-    value: Out(Unpacked)
+    def __init__(self) -> None:
+        super().__init__({
+            "bits": In(32),  # the encoding
+            "value": Out(Unpacked),  # the same number
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.normalise = normalise = Normalise(width=24)
-        bits, value = Float32(self.bits), self.value
+        bits, value = data.View(Float32, self.bits), self.value
         smallest = bits.exponent == 0
         largest = bits.exponent == 0xFF
         no_fraction = bits.fraction == 0

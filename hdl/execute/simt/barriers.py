@@ -1,31 +1,32 @@
 """Barriers between the warps of the SM."""
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
+from ...lib.component import Component
 from ...lib.onehot import or_all
 
 __all__ = ["Barriers"]
 
 
-class Barriers(wiring.Component):
+class Barriers(Component):
     """``config.barriers`` independent barriers (isa.md, bar); an id is taken modulo their number.
 
-    ``arrive`` with warp, id and count: if the arrivals so far and this one make ``count``, ``released`` holds them
-    all, in the same cycle, and the barrier is empty again; otherwise the warp waits. Reset: nobody waits.
+    One arrival a cycle. If those so far and this one make ``count``, all go on and the barrier is empty again;
+    otherwise the warp waits. Reset: nobody waits.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "arrive": In(1),
-            "warp": In(config.warp_bits),
-            "id": In(32),
-            "count": In(32),
+            "arrive": In(1),  # a warp arrives at a barrier in this cycle
+            "warp": In(config.warp_bits),  # which warp; with `arrive`, as the next two
+            "id": In(32),  # which barrier, modulo their number
+            "count": In(32),  # how many warps, this one included, are to arrive before they go on
+            #: The warps whose barrier is complete, this one among them; in the cycle of the last ``arrive``.
             "released": Out(config.warps),
-            "waiting": Out(config.warps),
+            "waiting": Out(config.warps),  # the warps that have arrived and not gone on; from the cycle after `arrive`
         })
 
     def elaborate(self, platform: object) -> Module:

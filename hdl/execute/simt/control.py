@@ -1,12 +1,13 @@
 """SIMT control: thread masks, split and join, predicates, spawning and ending of warps, barriers."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...config import FaultCause, SmConfig
 from ...isa.ops import OP_BITS, SimtOp
 from ...layouts.control import activation_layout
+from ...lib.component import Component
 from ...lib.onehot import one_hot
 from .barriers import Barriers
 from .stack import DivergenceStack
@@ -14,46 +15,42 @@ from .stack import DivergenceStack
 __all__ = ["SimtControl"]
 
 
-class SimtControl(wiring.Component):
+class SimtControl(Component):
     """The warps' thread masks and everything that changes them (isa.md, "SIMT instructions").
 
-    An instruction in stage X in cycle c (``valid``) changes the state at the end of c. ``peek_warp`` is the warp of
-    the instruction that will be in X in the next cycle.
-
-    In c: ``result`` is the value for split's rd; ``redirect`` with ``target`` says that the warp goes on elsewhere
-    (join) or has ended; ``waits`` that it has not resolved yet (bar, wspawn); ``fault`` with ``cause`` that it may
-    not be executed, and then it changes nothing. ``release``: warps whose bar or wspawn is over, in the cycle in
-    which it happens; ``activation``: warps that start. ``start``: launch, warp 0 at ``start_pc`` with thread mask 1,
-    as an activation. Reset: no warp is active.
+    Latency 1: an instruction in stage X in cycle c changes the state at the end of c; there may be one in every cycle.
+    The outputs about it (``result`` to ``ended``, ``fault``) hold in c and are combinational. A warp starts with thread
+    mask 1 and an empty stack. Reset: no warp is active.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "start": In(1),
-            "start_pc": In(32),
-            "peek_warp": In(config.warp_bits),
-            "valid": In(1),
-            "op": In(OP_BITS),
-            "warp": In(config.warp_bits),
-            "mask": In(config.threads),
-            "pc": In(32),
-            "predicate": In(config.threads),
-            "negate": In(1),
-            "leader_rs1": In(32),
-            "leader_rs2": In(32),
-            "masks": Out(data.ArrayLayout(config.threads, config.warps)),
-            "active": Out(config.warps),
-            "waiting": Out(config.warps),
-            "result": Out(32),
-            "redirect": Out(1),
-            "target": Out(32),
-            "waits": Out(1),
-            "ended": Out(1),
-            "release": Out(config.warps),
+            "start": In(1),  # launch: warp 0 starts in this cycle
+            "start_pc": In(32),  # where; with `start`
+            "peek_warp": In(config.warp_bits),  # the warp of the instruction that is in stage X in the next cycle
+            "valid": In(1),  # a SIMT instruction is in stage X; the state changes at the end of this cycle
+            "op": In(OP_BITS),  # a SimtOp; with `valid`, as all inputs below
+            "warp": In(config.warp_bits),  # its warp: `peek_warp` of the cycle before
+            "mask": In(config.threads),  # the warp's thread mask
+            "pc": In(32),  # its address
+            "predicate": In(config.threads),  # bit i: bit 0 of rs1 of lane i (split, pred)
+            "negate": In(1),  # the predicate counts the other way round (split, pred)
+            "leader_rs1": In(32),  # rs1 of the highest active lane: mask, pointer, barrier or number of warps
+            "leader_rs2": In(32),  # rs2 of the highest active lane: mask, count or pc
+            "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; from registers
+            "active": Out(config.warps),  # the warps that have started and not ended; from registers
+            "waiting": Out(config.warps),  # the warps at a barrier or in wspawn; from registers
+            "result": Out(32),  # the value for split's rd: the stack pointer before it
+            "redirect": Out(1),  # the warp goes on at `target` (join), or has ended
+            "target": Out(32),  # the next pc; means nothing when the warp has ended
+            "waits": Out(1),  # the instruction has not resolved yet (bar, wspawn): `release` comes later
+            "ended": Out(1),  # the warp's mask becomes 0: it has ended
+            "release": Out(config.warps),  # the warps whose bar or wspawn is over in this cycle
+            #: The warps that start in this cycle, and where: by ``start`` or wspawn.
             "activation": Out(activation_layout(config)),
-            "fault": Out(1),
-            "cause": Out(5),
+            "fault": Out(1),  # the instruction may not be executed, and changes nothing
+            "cause": Out(5),  # a FaultCause; with `fault`
         })
 
     def elaborate(self, platform: object) -> Module:

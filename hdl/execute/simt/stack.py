@@ -1,11 +1,12 @@
 """The divergence stack of every warp: what split pushes and join visits."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
+from ...lib.component import Component
 
 __all__ = ["DivergenceStack", "entry_layout"]
 
@@ -15,27 +16,26 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
     return data.StructLayout({"union": config.threads, "other": config.threads, "pc": 32, "visited": 1})
 
 
-class DivergenceStack(wiring.Component):
+class DivergenceStack(Component):
     """One stack a warp, ``stack_depth`` entries deep (isa.md, split and join).
 
-    ``peek_warp`` in cycle c gives that warp's ``pointer`` and ``top`` entry in c+1 (the top means nothing at pointer
-    0). In that cycle the warp may ``push`` ``pushed``, ``visit`` (mark the top as visited) or ``pop``; one of the
-    three at most. A warp has one SIMT instruction in flight at most, so a peek never meets its own warp's update.
-    ``clear`` (mask): the pointer of these warps becomes 0. Reset: empty.
+    A warp is peeked at in cycle c, and read and changed in c+1: one of ``push``, ``visit`` and ``pop`` at most. A warp
+    has one SIMT instruction in flight at most, so a peek never meets its own warp's update. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         layout = entry_layout(config)
         super().__init__({
+            #: Whose stack is looked at; one cycle before the other ports mean this warp.
             "peek_warp": In(config.warp_bits),
-            "pointer": Out(config.stack_pointer_bits),
-            "top": Out(layout),
-            "push": In(1),
-            "pushed": In(layout),
-            "visit": In(1),
-            "pop": In(1),
-            "clear": In(config.warps),
+            "pointer": Out(config.stack_pointer_bits),  # entries on the stack of the warp peeked at in the cycle before
+            "top": Out(layout),  # its highest entry; means nothing at pointer 0
+            "push": In(1),  # put `pushed` on that stack; may not come at pointer `stack_depth`
+            "pushed": In(layout),  # the new entry; its `visited` is ignored, a new one is not visited
+            "visit": In(1),  # mark the top entry as visited
+            "pop": In(1),  # take the top entry off; may not come at pointer 0
+            "clear": In(config.warps),  # one bit a warp: its stack is empty for a peek from the next cycle on
         })
 
     def elaborate(self, platform: object) -> Module:

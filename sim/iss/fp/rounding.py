@@ -23,9 +23,8 @@ _MIN_EXPONENT = -126
 def sum_to_odd(x: F64, y: F64) -> F64:
     """x + y rounded to odd in float64: exact, or the neighbour of the exact sum whose last bit is 1.
 
-    Rounding to odd keeps what a later, coarser rounding needs (Boldo and Melquiond, "Emulation of FMA and correctly
-    rounded sums", IEEE Trans. Computers 57(4), 2008). The error of the float64 sum comes from Knuth's TwoSum, which
-    is exact here. Infinities and NaN come out as in x + y.
+    Rounding to odd keeps what a later, coarser rounding needs (Boldo 2008). The error of the float64 sum comes from
+    TwoSum (Knuth 1997, section 4.2.2), which is exact here. Infinities and NaN come out as in x + y.
     """
     total = x + y
     y_part = total - x

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from metronome.hdl.config import LINE_NUMBER_BITS
+
 __all__ = ["BANKS", "BANKS_PER_GROUP", "COLUMNS", "DEFAULT_MAPPING", "GROUPS", "AddressMapping"]
 
 GROUPS = 4
@@ -9,17 +11,16 @@ BANKS_PER_GROUP = 4
 BANKS = GROUPS * BANKS_PER_GROUP
 #: Lines a row: 1024 columns of 8 bytes, a line is a burst of 8 (8 KiB a row).
 COLUMNS = 128
-_LINE_BITS = 26
-_BITS = {"group": 2, "bank": 2, "column": 7, "row": _LINE_BITS - 2 - 2 - 7}
+_BITS = {"group": 2, "bank": 2, "column": 7, "row": LINE_NUMBER_BITS - 2 - 2 - 7}
 DEFAULT_MAPPING = "row bank column group"
 
 
 class AddressMapping:
     """A fixed choice of address bits.
 
-    ``order`` names the fields of a line number (address / 64) from the most significant to the least. The default puts
-    the group lowest, so that consecutive lines alternate between bank groups (tCCD_S instead of tCCD_L) and 512 of them
-    (32 KiB) find four open rows. ``"row bank group column"`` is ramulator2's RoBaRaCoCh.
+    ``order`` names the fields of a line number from the most significant to the least. The default puts the group
+    lowest, so that consecutive lines alternate between bank groups (tCCD_S instead of tCCD_L) and those of 32 KiB find
+    four open rows. ``"row bank group column"`` is ramulator2's RoBaRaCoCh.
     """
 
     def __init__(self, order: str = DEFAULT_MAPPING) -> None:

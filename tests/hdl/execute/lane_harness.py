@@ -10,7 +10,7 @@ from typing import Any
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 Reference = Callable[[Any, int, int], int]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
 
-from hdl.execute.alu import AluUnit
-from hdl.isa.ops import AluOp
-from hdl.presets import TINY
+from metronome.hdl.execute.alu import AluUnit
+from metronome.hdl.isa.ops import AluOp
+from metronome.hdl.presets import TINY
 
 CONFIGS = [TINY, replace(TINY, threads=4)]
 

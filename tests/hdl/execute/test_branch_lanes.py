@@ -9,9 +9,9 @@ import pytest
 from amaranth.sim import Simulator
 from lane_harness import Operation, edge_operations, signed
 
-from hdl.execute.branch import BranchLanes
-from hdl.isa.ops import BranchOp
-from hdl.presets import TINY
+from metronome.hdl.execute.branch import BranchLanes
+from metronome.hdl.isa.ops import BranchOp
+from metronome.hdl.presets import TINY
 
 CONFIGS = [TINY, replace(TINY, threads=4)]
 

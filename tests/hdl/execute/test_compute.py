@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.execute.compute import ComputeUnits
-from hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
-from hdl.presets import BASE, TINY
-from sim.iss import fp
+from metronome.hdl.execute.compute import ComputeUnits
+from metronome.hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
+from metronome.hdl.presets import BASE, TINY
+from metronome.sim.iss import fp
 
 MASK32 = 0xFFFF_FFFF
 
@@ -65,6 +65,7 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
         ctx.set(port, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [TINY, BASE, replace(TINY, latency_mul=2, latency_div=36)],
                          ids=["TINY", "BASE", "mul2-div36"])
 @pytest.mark.parametrize("seed", [1, 2])
@@ -115,6 +116,7 @@ def test_results_in_their_cycles(config, seed):
     assert checked == set(latencies), f"seed {seed}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [Unit.BRANCH, Unit.CSR, Unit.SIMT])
 def test_scalar_goes_to_all_lanes(unit):
     """With ``add_lane`` the lane number is in the low bits (thread id, mhartid)."""

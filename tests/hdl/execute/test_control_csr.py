@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import BASE, TINY, on
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program, spawn
 
+pytestmark = on("TINY")
 ARGUMENT = 0x0001_2340
 
 
@@ -17,6 +18,7 @@ def _before(run: Run, pc: int, warp: int = 0) -> tuple[int, int]:
     return x, sum(c.issue.mask.bit_count() for c in run.cycles[:x] if c.issue)
 
 
+@on("BASE")
 def test_identity_of_every_lane():
     """thread id, warp id, mhartid and the sizes, in all lanes of all warps."""
     p = Program()
@@ -36,6 +38,7 @@ def test_identity_of_every_lane():
         assert [run.register(6 + i, warp) for i in range(len(csrs))] == expected
 
 
+@on("BASE")
 def test_active_warps():
     """Before the others have started, with all of them, and after their end."""
     p = Program()

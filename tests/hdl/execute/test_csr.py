@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
-from hdl.execute.csr import CsrUnit
-from hdl.isa.ops import CsrOp
+from metronome.hdl.config import SmConfig
+from metronome.hdl.execute.csr import CsrUnit
+from metronome.hdl.isa.ops import CsrOp
 
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
 ARGUMENT = 0xDEAD_BEE4

@@ -9,9 +9,9 @@ import pytest
 from amaranth.sim import Simulator
 from lane_harness import EDGES, MASK32, Operation, check_unit, signed, spread
 
-from hdl.execute.div import DivUnit
-from hdl.isa.ops import DivOp
-from hdl.presets import TINY
+from metronome.hdl.execute.div import DivUnit
+from metronome.hdl.isa.ops import DivOp
+from metronome.hdl.presets import TINY
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, latency_div=35), replace(TINY, threads=1, latency_div=40)]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
 
-from hdl.execute.mul import MulUnit
-from hdl.isa.ops import MulOp
-from hdl.presets import TINY
+from metronome.hdl.execute.mul import MulUnit
+from metronome.hdl.isa.ops import MulOp
+from metronome.hdl.presets import TINY
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, threads=4, latency_mul=2), replace(TINY, latency_mul=3),
            replace(TINY, threads=1, latency_mul=8)]

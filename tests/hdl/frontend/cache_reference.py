@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 __all__ = ["Line", "ReferenceCache", "ReferenceLines"]
 

@@ -1,6 +1,6 @@
 """The synchronised front end in plain Python, cycle by cycle, written from design.md section 3.
 
-Buffers are queues and fetches in flight are a list; there are no slots, pointers or miss registers. A warp is suspended
+Buffers are queues and fetches in flight are a list; there are no slots, pointers or MSHRs. A warp is suspended
 for a line, and nothing else is known of its miss.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cache_reference import Line, ReferenceCache, ReferenceLines
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 from tests.hdl.policies.policy_reference import ReferenceScheduler
 
 __all__ = ["DEPTH", "Fetch", "Inputs", "Outputs", "SwasReference", "is_control", "memory_line", "word_at"]

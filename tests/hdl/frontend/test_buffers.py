@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.frontend.buffers import InstructionBuffers
-from hdl.layouts.decoded import BufferEntry, IssueInfo
-from hdl.presets import BASE
+from metronome.hdl.frontend.buffers import InstructionBuffers
+from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
 
 DEPTH = 4

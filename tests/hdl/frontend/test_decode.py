@@ -10,9 +10,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 from decode_reference import Expected, decode
 
-from hdl.config import Prediction
-from hdl.frontend.decode import Decoder, jump_offset
-from hdl.isa.ops import (
+from metronome.hdl.config import Prediction
+from metronome.hdl.frontend.decode import Decoder, jump_offset
+from metronome.hdl.isa.ops import (
     AluOp,
     BranchOp,
     CsrOp,
@@ -27,7 +27,7 @@ from hdl.isa.ops import (
     SystemOp,
     Unit,
 )
-from hdl.isa.table import INSTRUCTIONS
+from metronome.hdl.isa.table import INSTRUCTIONS
 
 OPS = {"ALU": AluOp, "BRANCH": BranchOp, "MUL": MulOp, "DIV": DivOp, "LSU": LsuOp, "CSR": CsrOp, "SIMT": SimtOp,
        "SYSTEM": SystemOp, "FMA": FmaOp, "FCVT": FcvtOp, "FDIV": FdivOp, "FMISC": FmiscOp}
@@ -218,12 +218,14 @@ def test_fields_by_hand():
     check(BY_HAND, expected=BY_HAND.__getitem__, label="by hand")
 
 
+@pytest.mark.slow
 def test_assembled_words_and_their_mutations():
     """Every instruction, and every word one bit away from it."""
     words = [word ^ flip for word, _ in ASSEMBLED for flip in (0, *(1 << bit for bit in range(32)))]
     check(words, expected=decode, label="mutation")
 
 
+@pytest.mark.slow
 def test_random_words():
     """Uniform words, and words whose opcode, funct7 and register fields are likely ones."""
     seed = 77

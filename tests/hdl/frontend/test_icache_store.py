@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from cache_reference import Line, ReferenceCache
 
-from hdl.config import SmConfig
-from hdl.frontend.icache_store import ICacheStore
-from hdl.presets import TINY
+from metronome.hdl.config import SmConfig
+from metronome.hdl.frontend.icache_store import ICacheStore
+from metronome.hdl.presets import TINY
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from cache_reference import Line, ReferenceLines
 
-from hdl.config import SmConfig
-from hdl.frontend.line_store import LineStore
-from hdl.presets import TINY
+from metronome.hdl.config import SmConfig
+from metronome.hdl.frontend.line_store import LineStore
+from metronome.hdl.presets import TINY
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [replace(TINY, warps=warps, icache_bytes=0) for warps in (1, 2, 5)]

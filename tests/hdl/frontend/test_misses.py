@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.config import SmConfig
-from hdl.frontend.misses import MissUnit
-from hdl.presets import BASE
+from metronome.hdl.config import SmConfig
+from metronome.hdl.frontend.misses import MissUnit
+from metronome.hdl.presets import BASE
+from tests.hdl.frontend.miss_reference import RegisterModel
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [
@@ -40,6 +41,7 @@ class MissModel:
         self.offered: tuple[int, int] | None = None
         self.accepted: list[tuple[int, int]] = []  # (cycle, line)
         self.seen: Counter[str] = Counter()
+        self.registers = RegisterModel(config)
 
     def key(self, warp: int, line: int) -> tuple:
         """A miss, as far as misses are told apart: by line, and without an I-cache by warp, whose number is the tag."""
@@ -78,6 +80,9 @@ class MissModel:
         if invalidate:
             for request in self.outstanding.values():
                 request[1] = request[1] or request[2] < self.cycle
+        granted = self.registers.granted()
+        self.seen["squashed as it asks"] += granted is not None and granted[1] and self.registers.asks[0] in release
+        self.registers.tick(miss=miss, release=release, ready=ready, answered=None if not taken_up else taken_up[0])
         self._follow(miss, release, answered)
         await ctx.tick()
         self.cycle += 1
@@ -110,6 +115,7 @@ class MissModel:
             assert ctx.get(request.payload.write) == 0, f"{what}: a fetch writes"
         if self.offered is not None:
             assert offer == self.offered, f"{what}: {self.offered} was offered and became {offer}"
+        assert offer == self.registers.offer(), f"{what}: {offer} is offered instead of {self.registers.offer()}"
         self.offered = None if ready else offer
         if offer is None or not ready:
             return
@@ -141,41 +147,56 @@ class MissModel:
         self.seen["all registers taken"] += len(set(self.waits.values())) > self.config.fetch_requests
 
 
-@pytest.mark.parametrize("config", [*CONFIGS, *OWN], ids=label)
-@pytest.mark.parametrize("pace", ["dense", "sparse"])
-def test_random(config, pace):
+def play_random(config: SmConfig, seed: int, *, dense: bool, cycles: int) -> MissModel:
     """Misses as a front end makes them: only of warps that are not suspended, never of one squashed in that cycle."""
-    seed = 10 * config.warps + config.icache_mshrs + (pace == "dense")
     rng = random.Random(seed)
     dut = MissUnit(config)
     model = MissModel(dut, config, rng, f"seed {seed}")
-    often = 0.9 if pace == "dense" else 0.3
 
     async def testbench(ctx):
-        for cycle in range(1500):
-            drain = cycle >= 1300
+        for cycle in range(cycles + 200):
             answer = None
             waited_for = model.unanswered
-            if waited_for and maybe(rng, 0.5 if pace == "dense" else 0.15):
+            if waited_for and maybe(rng, 0.5 if dense else 0.15):
                 answer = rng.choice(waited_for)
-            release = tuple(w for w in range(config.warps) if maybe(rng, 0.02 if config.icache_bytes else 0.08))
+            release = {w for w in range(config.warps) if maybe(rng, 0.02 if config.icache_bytes else 0.08)}
+            if model.registers.asks is not None and maybe(rng, 0.05):
+                release.add(model.registers.asks[0])
             candidates = [w for w in range(config.warps) if w not in model.waits and w not in release]
             miss = None
-            if candidates and not drain and maybe(rng, often):
+            if candidates and cycle < cycles and maybe(rng, 0.9 if dense else 0.3):
                 line = rng.randrange(6)
                 if model.arrived is not None and maybe(rng, 0.3):
                     line = model.outstanding[model.arrived[0]][0]
                     if not config.icache_bytes and model.arrived[0] in candidates:
                         candidates = [model.arrived[0]]
                 miss = rng.choice(candidates), line
-            await model.step(ctx, miss=miss, release=release, invalidate=maybe(rng, 0.02),
+            if cycle >= cycles and not model.waits and not model.outstanding:
+                break
+            await model.step(ctx, miss=miss, release=tuple(release), invalidate=maybe(rng, 0.02),
                              ready=maybe(rng, 0.7), answer=answer)
         assert not model.waits, f"seed {seed}: warps still suspended after the last answer: {model.waits}"
 
     simulate(dut, testbench)
-    wanted = ["squashed", "shared", "miss in the refill's cycle", "stale answer", "woken together"]
+    return model
+
+
+@pytest.mark.parametrize("config", [CONFIGS[2], OWN[1]], ids=label)
+def test_random_briefly(config):
+    """A fifth of a second of :func:`test_random`."""
+    play_random(config, 3, dense=True, cycles=100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", [*CONFIGS, *OWN], ids=label)
+@pytest.mark.parametrize("pace", ["dense", "sparse"])
+def test_random(config, pace):
+    seed = 10 * config.warps + config.icache_mshrs + (pace == "dense")
+    model = play_random(config, seed, dense=pace == "dense", cycles=1300)
+    wanted = ["squashed", "squashed as it asks", "shared", "miss in the refill's cycle", "stale answer",
+              "woken together"]
     if not config.icache_bytes:
-        wanted = ["squashed", "shared", "stale answer", "own register busy",
+        wanted = ["squashed", "squashed as it asks", "shared", "stale answer", "own register busy",
                   "miss in the refill's cycle", *(["asked for by two"] if config.warps > 1 else [])]
     elif config.icache_mshrs < 4:
         wanted.append("all registers taken")
@@ -214,6 +235,24 @@ def test_a_warp_waits_for_a_register():
     assert [line for _, line in model.accepted] == [1, 2]
     assert model.accepted[1][0] == 6, "answered in 3, free in 5, taken in 5, asked in 6"
     assert not model.waits
+
+
+@pytest.mark.parametrize(("release", "asked"), [(3, False), (4, False), (5, True), (6, True)])
+def test_a_warp_that_waits_and_is_redirected(release, asked):
+    """Its last chance to ask is the cycle in which it is squashed: 5, the first with a free register."""
+    steps = [{"miss": (0, 1)}, {"miss": (1, 2)}, {}, {"answer": 0}, {}, {}, {}, {}, {}]
+    steps[release]["release"] = (1,)
+    model = directed(CONFIGS[2], steps)
+    assert model.accepted == [(2, 1), *([(6, 2)] if asked else [])]
+    assert not model.waits
+
+
+@pytest.mark.parametrize("release", [1, 2, 3])
+def test_a_warp_that_has_missed_and_is_redirected(release):
+    """It asks in the cycle behind its miss, and its line is requested in the next: whenever it is squashed."""
+    steps = [{"miss": (1, 7)}, {}, {}, {}, {}]
+    steps[release]["release"] = (1,)
+    assert directed(CONFIGS[0], steps).accepted == [(2, 7)]
 
 
 def test_a_warp_without_a_register_wakes_with_its_line():

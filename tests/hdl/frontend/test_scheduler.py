@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from amaranth.hdl import ClockDomain, Module
 
-from hdl.config import SmConfig
-from hdl.frontend.scheduler import Scheduler
-from hdl.policies import POLICIES
-from hdl.presets import BASE
-from sim.policies import POLICIES as REFERENCES
-from sim.policies import PolicyInputs
+from metronome.hdl.config import SmConfig
+from metronome.hdl.frontend.scheduler import Scheduler
+from metronome.hdl.policies import POLICIES
+from metronome.hdl.presets import BASE
+from metronome.sim.policies import POLICIES as REFERENCES
+from metronome.sim.policies import PolicyInputs
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 from tests.hdl.policies.policy_reference import ReferenceScheduler
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.frontend.frontend import FrontEnd
-from hdl.presets import TINY
+from metronome.hdl.frontend.frontend import FrontEnd
+from metronome.hdl.presets import TINY
 from tests.hdl.lib.simulate import simulate
 
 CONFIG = replace(TINY, policies=("lrr",))
@@ -51,7 +51,7 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
                 if pc in branches:
                     resolutions[popped[0] + resolve] = popped[1], branches[pc]
                 popped = None
-            if ctx.get(dut.select_valid):
+            if ctx.get(dut.event.select_valid):
                 if ctx.get(dut.select_nop):
                     selections.append((cycle, ctx.get(dut.select_warp), None))
                 else:

@@ -6,11 +6,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from swas_harness import World
+from swas_harness import OpenFrontEnd, World
 
-from hdl.config import SmConfig
-from hdl.frontend.frontend import FrontEnd
-from hdl.presets import BASE
+from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import simulate
 
 CONFIGS = [
@@ -28,7 +27,7 @@ WORLDS = {
     "mixed": RATES,
     #: Long loops without a miss, one warp after the other.
     "fast": RATES | {"ready": 1.0, "answer": 0.2, "accept": 1.0, "redirect": 0.9, "halt": 0.0, "invalidate": 0.0},
-    #: Memory is the bottleneck: many warps wait for a miss register.
+    #: Memory is the bottleneck: many warps wait for an MSHR.
     "missing": RATES | {"answer": 0.08, "accept": 0.3, "invalidate": 0.02, "redirect": 0.9, "hold": 0.02},
 }
 
@@ -37,12 +36,13 @@ def label(config: SmConfig) -> str:
     return f"{config.warps}_warps" + ("" if config.icache_bytes else "_without_icache")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", WORLDS)
 @pytest.mark.parametrize("config", CONFIGS, ids=label)
 def test_random(config, rates):
     seed = f"{config.warps}-{rates}"
     rng = random.Random(seed)
-    dut = FrontEnd(config)
+    dut = OpenFrontEnd(config)
     world = World(dut, config, rng, WORLDS[rates], f"seed {seed}")
 
     async def testbench(ctx):

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from hdl.frontend.warps import WarpTable
-from hdl.presets import BASE
+from metronome.hdl.frontend.warps import WarpTable
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
 
 

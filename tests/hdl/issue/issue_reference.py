@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from hdl.config import SmConfig
-from hdl.isa.ops import Unit
-from hdl.layouts.probe import StallReason
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
+from metronome.hdl.layouts.counters import StallReason
 from tests.hdl.lib.simulate import maybe
 
 __all__ = ["FLOATS", "NUMBERS", "Registers", "lanes", "latencies", "random_head", "reasons", "takes_slot"]

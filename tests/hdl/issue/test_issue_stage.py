@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 from issue_reference import FLOATS, NUMBERS, Registers, lanes, latencies, random_head, reasons, takes_slot
 
-from hdl.config import SmConfig
-from hdl.isa.ops import Unit
-from hdl.issue.issue import IssueStage
-from hdl.layouts.decoded import BufferEntry
-from hdl.layouts.probe import StallReason
-from hdl.presets import BASE
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
+from metronome.hdl.issue.issue import IssueStage
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.layouts.decoded import BufferEntry
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [
@@ -79,7 +79,7 @@ class Machine:
         self._read(ctx)
         ready = self._judge(ctx)
         self._select(ctx, ready)
-        assert not ctx.get(dut.clash), f"{self.what}: clash"
+        assert not ctx.get(dut.event.clash), f"{self.what}: clash"
         await ctx.tick()
         for done in (self.writes.get(self.cycle + 1), taken if taken and taken["last"] else None):
             if done and done.get("flags_only"):
@@ -132,10 +132,10 @@ class Machine:
             assert not ctx.get(dut.flags_valid), f"{self.what}: flags_valid"
         if fixed is not None:
             self.seen["killed"] += fixed["kill"]
-        assert ctx.get(dut.write_valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
+        assert ctx.get(dut.write_event.valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
         if write:
-            got = {name: ctx.get(dut.write[name]) for name in ("warp", "rd", "mask", "last")}
-            got["data"] = lanes(ctx, dut.write.data, self.config.threads)
+            got = {name: ctx.get(dut.write_event.value[name]) for name in ("warp", "rd", "mask", "last")}
+            got["data"] = lanes(ctx, dut.write_event.value.data, self.config.threads)
             assert got == write, f"{self.what}: write"
         reading = any(cycle in self.flight for cycle in (self.cycle - 1, self.cycle - 2))
         busy = reading or self.load_write is not None or any(slot >= self.cycle for slot in self.writes)
@@ -173,7 +173,7 @@ class Machine:
             found = reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
             where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
             assert (ctx.get(dut.ready) >> w & 1) == (not found), where
-            assert ctx.get(dut.reason[w]) in (found or {StallReason.NONE}), where
+            assert ctx.get(dut.event.head_reason[w]) in (found or {StallReason.NONE}), where
             self.seen.update(reason.name for reason in found)
             if not found:
                 ready.append(w)
@@ -218,6 +218,7 @@ class Machine:
                             "last": part == count - 1, "data": self.values()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=label)
 def test_random_programs(config):
     seed = 10 * config.warps + config.threads

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from issue_reference import Registers, lanes
 
-from hdl.config import SmConfig
-from hdl.issue.operands import OperandStage
-from hdl.issue.regfile import RegisterFile
-from hdl.layouts.decoded import BufferEntry
-from hdl.presets import BASE
+from metronome.hdl.config import SmConfig
+from metronome.hdl.issue.operands import OperandStage
+from metronome.hdl.issue.regfile import RegisterFile
+from metronome.hdl.layouts.decoded import BufferEntry
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from issue_reference import FLOATS, NUMBERS, random_head, reasons
 
-from hdl.isa.ops import Unit
-from hdl.issue.scoreboard import Scoreboard
-from hdl.layouts.probe import StallReason
-from hdl.presets import BASE
+from metronome.hdl.isa.ops import Unit
+from metronome.hdl.issue.scoreboard import Scoreboard
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 
 

@@ -10,10 +10,10 @@ import pytest
 from amaranth.hdl import Elaboratable, Module
 from issue_reference import FLOATS, latencies
 
-from hdl.config import SmConfig
-from hdl.isa.ops import Unit
-from hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage, unit_latencies
-from hdl.presets import BASE
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
+from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage, unit_latencies
+from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from hdl.lib.collector import collector_paused
+from metronome.hdl.lib.collector import collector_paused
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 
-from hdl.lib.lru import lru_bits, lru_touch, lru_victim
+from metronome.hdl.lib.lru import lru_bits, lru_touch, lru_victim
 from tests.hdl.lib.simulate import evaluate
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 
-from hdl.lib.onehot import encode, from_lowest, highest_one, lowest_one, one_hot, or_all, select
+from metronome.hdl.lib.onehot import encode, from_lowest, highest_one, lowest_one, one_hot, or_all, select
 from tests.hdl.lib.simulate import bit_list, evaluate
 
 
@@ -16,7 +16,9 @@ def values(width: int, rng: random.Random) -> list[int]:
                                                        for _ in range(150)] + [0, 1, 1 << (width - 1)]
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 17, 32, 33])
+@pytest.mark.parametrize(
+    "width", [1, 2, 3, 4, 5, 6, 17, *(pytest.param(width, marks=pytest.mark.slow) for width in (32, 33))],
+)
 def test_lowest_and_highest(width):
     m = Module()
     vector, low, high, upwards = Signal(width), Signal(width + 2), Signal(width + 2), Signal(width + 2)

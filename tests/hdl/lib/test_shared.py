@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from hdl.lib.shared import SharedModules, share
+from metronome.hdl.lib.shared import SharedModules, share
 from tests.hdl.lib.simulate import simulate
 
 
@@ -75,6 +75,7 @@ def text():
     return top, shared.text
 
 
+@pytest.mark.slow
 def test_each_kind_is_elaborated_once(text):
     top, shared = text
     assert AddTwo.elaborations == 2

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 __all__ = ["ReferenceDataCache"]
 

@@ -5,149 +5,18 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from amaranth.sim import Simulator, SimulatorContext
+from lsu_end import check_end
+from lsu_reference import LINE, MASK32, Access, Reference
+from lsu_traffic import Outstanding, Traffic
 from memory_check import MemoryCheck
 
-from hdl.config import FaultCause, SmConfig
-from hdl.isa.ops import LsuOp
-from hdl.memory.lsu import Lsu
-from sim.memory.stacks import to_bus
-
-MASK32 = 0xFFFF_FFFF
-LINE = 64
-
-
-@dataclass
-class Access:
-    """One load or store of a warp. ``cancel``: selected, but no request follows."""
-
-    warp: int
-    op: LsuOp
-    address: Sequence[int]
-    mask: int
-    rd: int = 1
-    writes_rd: bool = True
-    data: Sequence[int] = ()
-    offset: int = 0
-    pc: int = 0x8000_0000
-    cancel: bool = False
-
-    @property
-    def store(self) -> bool:
-        return self.op.value >= 8
-
-    @property
-    def size(self) -> int:
-        return 1 << (self.op.value & 3)
-
-    @property
-    def lanes(self) -> list[int]:
-        return [lane for lane in range(len(self.address)) if self.mask >> lane & 1]
-
-    @property
-    def misaligned(self) -> list[int]:
-        return [lane for lane in self.lanes if self.address[lane] % self.size]
-
-    def extend(self, raw: bytes) -> int:
-        """The register value of the loaded bytes."""
-        signed = self.op in (LsuOp.LB, LsuOp.LH)
-        return int.from_bytes(raw, "little", signed=signed) & MASK32
-
-
-@dataclass(frozen=True)
-class LineAccess:
-    """The lanes of an access in one line; ``data`` holds only the written bytes."""
-
-    line: int
-    write: bool
-    data: tuple[tuple[int, int], ...]
-    access: int
-    lanes: tuple[int, ...]
-
-
-@dataclass
-class Reference:
-    """The program executed one access after the other, lane by lane in ascending order.
-
-    ``memory``, ``refused`` and ``lines`` have the addresses of memory, where stacks are interleaved.
-    """
-
-    config: SmConfig
-    local: dict[int, int] = field(default_factory=dict)
-    memory: dict[int, int] = field(default_factory=dict)
-    loads: dict[int, dict[int, int]] = field(default_factory=dict)
-    #: What is stored to lines that memory refuses: nobody but a later load of the same bytes sees it.
-    refused: dict[int, int] = field(default_factory=dict)
-    lines: list[LineAccess] = field(default_factory=list)
-    stores: list[int] = field(default_factory=list)
-
-    def is_local(self, address: int) -> bool:
-        base = self.config.memory_map.local
-        return base <= address < base + self.config.local_bytes
-
-    def run(self, program: Sequence[Access], bad: Callable[[int], bool] = lambda line: False) -> None:
-        for index, access in enumerate(program):
-            if access.cancel or access.misaligned:
-                continue
-            self._lines(index, access)
-            if access.store:
-                self.stores.append(index)
-            for lane in access.lanes:
-                self._lane(index, access, lane, bad)
-
-    def _lane(self, index: int, access: Access, lane: int, bad: Callable[[int], bool]) -> None:
-        address = access.address[lane]
-        space = self.local if self.is_local(address) else self.memory
-        address = to_bus(self.config, address)
-        if space is self.memory and bad(address // LINE):
-            space = self.refused
-        places = range(address, address + access.size)
-        if access.store:
-            for place, byte in zip(places, access.data[lane].to_bytes(4, "little"), strict=False):
-                space[place] = byte
-        else:
-            raw = bytes(space.get(place, 0) for place in places)
-            self.loads.setdefault(index, {})[lane] = access.extend(raw)
-
-    def _lines(self, index: int, access: Access) -> None:
-        lines: dict[int, list[int]] = {}
-        for lane in access.lanes:
-            if not self.is_local(access.address[lane]):
-                lines.setdefault(to_bus(self.config, access.address[lane]) // LINE, []).append(lane)
-        for line, lanes in lines.items():
-            written: dict[int, int] = {}
-            if access.store:
-                for lane in lanes:
-                    first = to_bus(self.config, access.address[lane]) % LINE
-                    for byte in range(access.size):
-                        written[first + byte] = access.data[lane] >> 8 * byte & 255
-            self.lines.append(LineAccess(line, access.store, tuple(sorted(written.items())), index, tuple(lanes)))
-
-
-@dataclass
-class Traffic:
-    """How the surroundings behave: probabilities per cycle, and the memory's latency in cycles (1 is the shortest)."""
-
-    latency: Callable[[random.Random, bool], int] = lambda rng, write: 1
-    take: float = 1.0
-    request_ready: float = 1.0
-    response: float = 1.0
-    wb_ready: float = 1.0
-    reorder: bool = False
-    bad: Callable[[int], bool] = lambda line: False
-
-
-@dataclass
-class _Outstanding:
-    number: int
-    tag: int
-    line: int
-    write: bool
-    written: tuple[tuple[int, int], ...]
-    due: int
-    data: bytes | None
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.probe import LookupWait
+from metronome.hdl.memory.lsu import Lsu
+from tests.hdl.memory.lsu_model import LsuModel
+from tests.hdl.memory.queue_model import Inputs
 
 
 class Simulation:
@@ -180,7 +49,10 @@ class Simulation:
 
 
 class LsuBench:
-    """Drives an :class:`Lsu` with a program and checks all that it does against :class:`Reference`.
+    """Drives an :class:`Lsu` with a program and checks what it does, and when.
+
+    What is right whatever the timing is :class:`Reference`'s and :class:`MemoryCheck`'s to say; the cycle of
+    everything, and who waits in the lookup for what, :class:`LsuModel`'s.
 
     After :meth:`run`: ``takes`` and ``requests`` are cycles by access and by line request, ``asked`` the requests as
     (line, write), ``wb`` the writebacks as (cycle, warp, rd, {lane: value}, last), ``faults`` the faults as (cycle,
@@ -199,7 +71,12 @@ class LsuBench:
         self._simulation = Simulation.of(config) if simulation is None else simulation
         self.dut = self._simulation.dut
         self.memory: dict[int, int] = {}
+        self.power_up()
         self.clear()
+
+    def power_up(self) -> None:
+        """The unit is as after power-up, or after a reset."""
+        self.model = LsuModel(self.config)
 
     def clear(self) -> None:
         """Forget the run before, but not the memory."""
@@ -213,9 +90,9 @@ class LsuBench:
         self.faults: list[tuple[int, int, int, int, int]] = []
         self.store_events: list[tuple[int, int, int, int, tuple[tuple[int, int], ...]]] = []
         self.results: dict[int, dict[int, int]] = {}
-        self._flying: list[_Outstanding] = []
-        self._answer: _Outstanding | None = None
-        self._loads: dict[tuple[int, int], int] = {}
+        self._flying: list[Outstanding] = []
+        self._answer: Outstanding | None = None
+        self.loads: dict[tuple[int, int], int] = {}
         self._lines_left: dict[int, int] = {}
         self._later: list[int | None] = [None, None]
         self.pending: list[int] = []
@@ -229,7 +106,8 @@ class LsuBench:
             self.fail(text)
 
     def simulate(self, testbench: Callable) -> None:
-        """Run ``testbench(ctx)`` against the unit."""
+        """Run ``testbench(ctx)`` against the unit, from power-up."""
+        self.power_up()
         self._simulation.run(testbench)
 
     def run(self, program: Sequence[Access], *, limit: int = 20_000) -> Reference:
@@ -250,18 +128,20 @@ class LsuBench:
         first = len(reference.lines)
         done_stores = len(reference.stores)
         reference.run(program, self.traffic.bad)
-        self._expected = reference.lines[first:]
-        for access in self._expected:
+        self.expected = reference.lines[first:]
+        for access in self.expected:
             self._lines_left[access.access] = self._lines_left.get(access.access, 0) + 1
-        self.memory_check = MemoryCheck(self, self._expected)
+        self.memory_check = MemoryCheck(self, self.expected)
         position = 0
         while position < len(program) or not self._quiet(ctx):
             self.check(self.cycle < limit, f"does not end; {position} of {len(program)} taken")
             position = self._drive(ctx, program, position)
+            self._follow(ctx)
             self._observe(ctx, program)
             await ctx.tick()
             self.cycle += 1
-        self._finish(ctx, program, reference, reference.stores[done_stores:])
+        check_end(self, program, reference, reference.stores[done_stores:])
+        self.check(bool(ctx.get(self.dut.idle)), "not idle at the end")
 
     def _quiet(self, ctx: SimulatorContext) -> bool:
         return bool(ctx.get(self.dut.idle)) and self._later == [None, None] and not self._flying
@@ -274,7 +154,7 @@ class LsuBench:
         access = program[position] if position < len(program) else None
         take = (
             access is not None and bool(ctx.get(dut.ready)) and rng.random() < traffic.take
-            and (access.store or not access.writes_rd or (access.warp, access.rd) not in self._loads)
+            and (access.store or not access.writes_rd or (access.warp, access.rd) not in self.loads)
         )
         ctx.set(dut.take, take)
         if take:
@@ -282,12 +162,20 @@ class LsuBench:
             ctx.set(dut.take_store, access.store)
             self.takes[position] = self.cycle
             if not access.store and access.writes_rd and not access.cancel and not access.misaligned:
-                self._loads[access.warp, access.rd] = position
-        arriving = self._later.pop(0)
+                self.loads[access.warp, access.rd] = position
+        number = self._later.pop(0)
         self._later.append(position if take else None)
-        self._request(ctx, None if arriving is None else program[arriving])
-        self._memory_inputs(ctx)
-        ctx.set(dut.wb.ready, rng.random() < traffic.wb_ready)
+        arriving = None if number is None else program[number]
+        self._request(ctx, arriving)
+        memory_ready = self._memory_inputs(ctx)
+        wb_ready = rng.random() < traffic.wb_ready
+        ctx.set(dut.wb.ready, wb_ready)
+        cancelled = arriving is not None and arriving.cancel
+        self._inputs = Inputs(
+            take=access if take else None, request=None if cancelled else arriving,
+            cancel=arriving if cancelled else None, memory_ready=memory_ready, wb_ready=wb_ready,
+            answer=None if self._answer is None else self._answer.seen_by_the_unit(self.config, self.traffic.bad),
+        )
         return position + take
 
     def _request(self, ctx: SimulatorContext, access: Access | None) -> None:
@@ -303,10 +191,11 @@ class LsuBench:
             "data": list(access.data) if access.data else [0] * self.config.threads,
         })
 
-    def _memory_inputs(self, ctx: SimulatorContext) -> None:
+    def _memory_inputs(self, ctx: SimulatorContext) -> bool:
         """Offer an answer that is due (and keep it until it is accepted), and readiness for a request."""
         rng, response = self.rng, self.dut.mem.response
-        ctx.set(self.dut.mem.request.ready, rng.random() < self.traffic.request_ready)
+        ready = rng.random() < self.traffic.request_ready
+        ctx.set(self.dut.mem.request.ready, ready)
         if self._answer is None:
             due = [entry for entry in self._flying if entry.due <= self.cycle]
             if due and rng.random() < self.traffic.response:
@@ -319,9 +208,31 @@ class LsuBench:
                 "tag": answer.tag, "error": int(self.traffic.bad(answer.line)),
                 "data": int.from_bytes(data, "little"),
             })
+        return ready
 
     def _read(self, line: int) -> bytes:
         return bytes(self.memory.get(LINE * line + byte, 0) for byte in range(LINE))
+
+    def _follow(self, ctx: SimulatorContext) -> None:
+        """Everything happens in the cycle in which the model says so."""
+        dut, event = self.dut, ctx.get(self.dut.lookup_event)
+        request, wb = ctx.get(dut.mem.request.payload), ctx.get(dut.wb.payload)
+        number = request.tag & ((1 << self.config.lsu_tag_bits - 1) - 1)
+        got = {
+            "ready": bool(ctx.get(dut.ready)), "idle": bool(ctx.get(dut.idle)), "fault": bool(ctx.get(dut.fault_valid)),
+            "stores pending": ctx.get(dut.stores_pending),
+            "wait": LookupWait(event.wait), "access": bool(event.access),
+            "fill": event.fill_line if event.fill else None,
+            "wb": (wb.warp, wb.rd, wb.mask) if ctx.get(dut.wb.valid) else None,
+            "request": (bool(request.write), request.line, number) if ctx.get(dut.mem.request.valid) else None,
+            "response ready": self._answer is not None and bool(ctx.get(dut.mem.response.ready)),
+        }
+        got |= {name: getattr(event, name) for name in
+                ("line", "store", "warp", "first", "uncached", "hit", "merge", "forward")} if event.access else {}
+        expected = self.model.step(self._inputs)
+        if got != expected:
+            names = sorted(name for name in got | expected if got.get(name) != expected.get(name))
+            self.fail("; ".join(f"{name} is {got.get(name)} instead of {expected.get(name)}" for name in names))
 
     def _observe(self, ctx: SimulatorContext, program: Sequence[Access]) -> None:
         dut = self.dut
@@ -383,7 +294,7 @@ class LsuBench:
         latency = self.traffic.latency(self.rng, write)
         early = None if write or self.rng.random() < 0.5 else self._read(payload.line)
         self._flying.append(
-            _Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early)
+            Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early)
         )
 
     def _complete(self) -> None:
@@ -399,78 +310,12 @@ class LsuBench:
 
     def _writeback(self, payload: object, program: Sequence[Access]) -> None:
         key = payload.warp, payload.rd
-        self.check(key in self._loads, f"writeback to warp {key[0]} register {key[1]} that nothing asked for")
-        index = self._loads[key]
+        self.check(key in self.loads, f"writeback to warp {key[0]} register {key[1]} that nothing asked for")
+        index = self.loads[key]
         lanes = {lane: payload.data[lane] for lane in range(self.config.threads) if payload.mask >> lane & 1}
         result = self.results.setdefault(index, {})
         self.check(not result.keys() & lanes.keys(), f"load {index}: a lane came twice")
         result.update(lanes)
         self.wb.append((self.cycle, *key, lanes, bool(payload.last)))
         if payload.last:
-            del self._loads[key]
-
-    def _finish(
-        self, ctx: SimulatorContext, program: Sequence[Access], reference: Reference, stores: Sequence[int]
-    ) -> None:
-        self.check(not self._loads, f"loads without a last part: {self._loads}")
-        self.memory_check.finish()
-        refused = self._refused_lanes(program, reference)
-        for index, access in enumerate(program):
-            if not access.store and access.writes_rd and not access.cancel and not access.misaligned:
-                expected = {lane: value for lane, value in reference.loads.get(index, {}).items()
-                            if (index, lane) not in refused}
-                got = self.results.get(index, {})
-                self.check(got == expected, f"load {index} ({access}) gives {got} instead of {expected}")
-            else:
-                self.check(index not in self.results, f"access {index} wrote back")
-        zero = {place: byte for place, byte in self.memory.items() if byte}
-        self.check(zero == {place: byte for place, byte in reference.memory.items() if byte}, "memory differs")
-        events = []
-        for index in stores:
-            access = program[index]
-            lanes = tuple((access.address[lane], access.data[lane]) for lane in access.lanes)
-            events.append((access.warp, access.pc, access.size.bit_length() - 1, access.mask, lanes))
-        self.check(self.store_events == events, "store events differ")
-        self._check_faults(program, refused)
-        self.check(bool(ctx.get(self.dut.idle)), "not idle at the end")
-
-    def _refused_lanes(self, program: Sequence[Access], reference: Reference) -> set[tuple[int, int]]:
-        """(load, lane) of the lanes that got nothing because memory refuses their line.
-
-        Where the bytes of a load are still in the write buffer they come from there; the store's fault tells of it.
-        """
-        refused = set()
-        for line in self._expected:
-            if self.traffic.bad(line.line) and not line.write:
-                got = self.results.get(line.access, {})
-                tracked = program[line.access].writes_rd
-                if not tracked or not set(line.lanes) <= got.keys():
-                    refused |= {(line.access, lane) for lane in line.lanes}
-        return refused
-
-    def _check_faults(self, program: Sequence[Access], refused: set[tuple[int, int]]) -> None:
-        """One fault for each misaligned access, each refused part of a load and each refused write request.
-
-        The fault of a write is laid to the first of the stores that it is made of.
-        """
-        expected = []
-        for access in program:
-            if access.misaligned and not access.cancel:
-                cause = FaultCause.STORE_MISALIGNED if access.store else FaultCause.LOAD_MISALIGNED
-                expected.append((cause, access.warp, access.pc, access.address[access.misaligned[0]]))
-        optional = []
-        for line in self._expected:
-            access = program[line.access]
-            fault = (FaultCause.LOAD_ACCESS, access.warp, access.pc, access.address[line.lanes[0]])
-            if (line.access, line.lanes[0]) in refused:
-                (expected if access.writes_rd else optional).append(fault)
-        for firsts in self.memory_check.refused_writes(self.traffic.bad):
-            faults = {(FaultCause.STORE_ACCESS, program[line.access].warp, program[line.access].pc,
-                       program[line.access].address[line.lanes[0]]) for line in firsts}
-            told = [fault[1:] for fault in self.faults if fault[1:] in faults]
-            self.check(bool(told), f"no fault of {faults}")
-            expected.append(told[0])
-        got = [fault[1:] for fault in self.faults]
-        missing = [fault for fault in expected if got.count(fault) < expected.count(fault)]
-        more = [fault for fault in got if got.count(fault) > expected.count(fault) + optional.count(fault)]
-        self.check(not missing and not more, f"faults {got}: {missing} missing, {more} too many")
+            del self.loads[key]

@@ -7,9 +7,8 @@ import random
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
-from hdl.config import SmConfig
-from hdl.memory.arbiter import MemoryArbiter
-from hdl.memory.port import icache_tag_bits, lsu_tag_bits
+from metronome.hdl.config import SmConfig
+from metronome.hdl.memory.arbiter import MemoryArbiter
 
 
 class Source:
@@ -38,8 +37,8 @@ def make(
     rng = random.Random(seed)
     dut = MemoryArbiter(config)
     sources = [
-        Source(dut.icache, icache_tag_bits(config), chances[0], rng),
-        Source(dut.lsu, lsu_tag_bits(config), chances[1], rng),
+        Source(dut.icache, config.icache_tag_bits, chances[0], rng),
+        Source(dut.lsu, config.lsu_tag_bits, chances[1], rng),
     ]
     return dut, sources, rng
 
@@ -119,7 +118,7 @@ class Traffic:
 @pytest.mark.parametrize(("mshrs", "tags"), [(4, 16), (1, 4), (16, 2)])
 def test_random_traffic(mshrs: int, tags: int) -> None:
     """Requests arrive whole, once, with the source in the tag's top bit; responses find their source."""
-    traffic = Traffic(SmConfig(icache_mshrs=mshrs, lsu_tags=tags), 10 * mshrs + tags)
+    traffic = Traffic(SmConfig(icache_mshrs=mshrs, load_parts=tags), 10 * mshrs + tags)
     simulate(traffic.dut, traffic.run)
     assert min(traffic.counts) > 30, f"seed {traffic.seed}: {traffic.counts}"
 

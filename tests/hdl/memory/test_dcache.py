@@ -6,20 +6,22 @@ import random
 
 import pytest
 from dcache_reference import ReferenceDataCache
-from lsu_harness import Access, LsuBench, Traffic
+from lsu_harness import LsuBench
+from lsu_reference import Access
+from lsu_traffic import Traffic
 
-from hdl.config import SmConfig
-from hdl.isa.ops import LsuOp
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import LsuOp
 
 USER = 0x1_0000
-#: Bytes, ways, miss registers, entries of the write buffer.
+#: Bytes, ways, MSHRs, entries of the write buffer.
 SIZES = [(512, 2, 4, 4), (128, 1, 2, 2), (512, 4, 3, 4), (2048, 4, 8, 8)]
 
 
 def config_of(size: tuple[int, int, int, int], threads: int) -> SmConfig:
     capacity, ways, mshrs, entries = size
     return SmConfig(
-        threads=threads, warps=4, local_bytes=1024, lsu_tags=8,
+        threads=threads, warps=4, local_bytes=1024, load_parts=8,
         dcache_bytes=capacity, dcache_ways=ways, dcache_mshrs=mshrs, store_buffer=entries,
     )
 
@@ -59,6 +61,7 @@ def follow(bench: LsuBench) -> ReferenceDataCache:
     return reference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("size", SIZES, ids=str)

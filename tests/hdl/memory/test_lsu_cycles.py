@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from amaranth.sim import SimulatorContext
-from lsu_harness import Access, LsuBench, Reference, Traffic
+from lsu_harness import LsuBench
+from lsu_reference import Access, Reference
+from lsu_traffic import Traffic
 
-from hdl.config import SmConfig
-from hdl.isa.ops import LsuOp
-from hdl.memory.lsu import HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import LsuOp
+from metronome.hdl.memory.lsu import HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD
 
 USER = 0x1_0000
 LOCAL = 0xFFFF_0000
@@ -16,7 +18,7 @@ LOCAL = 0xFFFF_0000
 
 def config_for(threads: int, cache: int = 0) -> SmConfig:
     """``cache``: bytes of the data cache."""
-    return SmConfig(threads=threads, warps=4, local_bytes=1024, lsu_tags=16, dcache_bytes=cache, dcache_ways=2)
+    return SmConfig(threads=threads, warps=4, local_bytes=1024, load_parts=16, dcache_bytes=cache, dcache_ways=2)
 
 
 def after(first: list[Access], *, second: list[Access], threads: int, latency: int = 1) -> LsuBench:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import random
 
 import pytest
-from lsu_harness import Access, LsuBench, Simulation, Traffic
-from test_lsu import LOADS, STORES, small
+from lsu_harness import LsuBench, Simulation
+from lsu_programs import LOADS, STORES, small
+from lsu_reference import Access
+from lsu_traffic import Traffic
 
-import hdl.memory.coalescer
-import hdl.memory.entrance
-import hdl.memory.lsu
-import hdl.memory.response
-from hdl.config import FaultCause, SmConfig
-from hdl.isa.ops import LsuOp
-from hdl.presets import PAPER
+import metronome.hdl.memory.lanes.coalescer
+import metronome.hdl.memory.lanes.entrance
+import metronome.hdl.memory.lsu
+import metronome.hdl.memory.seam
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.isa.ops import LsuOp
+from metronome.hdl.presets import PAPER
 
 TOP, STACK = 0xFFFF_0000, 8192
 WARPS = 3
@@ -52,12 +54,14 @@ def run_random(config: SmConfig, seed: int, *, bad: bool = False, simulation: Si
     return bench
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threads", "interleave"), [(1, True), (2, True), (4, True), (2, False)])
 def test_random_programs(threads: int, interleave: bool) -> None:
     for seed in range(2):
         run_random(small(threads, WARPS, "cached", interleave_stacks=interleave), seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 4])
 def test_random_programs_with_errors_from_memory(threads: int) -> None:
     """Faults of all four kinds name the program's address (:class:`LsuBench` compares them)."""
@@ -86,13 +90,14 @@ def test_lines_of_an_access(threads: int, lines: int) -> None:
 
 #: Each report with the program's address: what it looks like when it is not turned back, or too often.
 BUGS = {
-    "not permuted": (hdl.memory.entrance, "to_bus"),
-    "store event": (hdl.memory.lsu, "to_program"),
-    "misaligned": (hdl.memory.coalescer, "to_program"),
-    "refused": (hdl.memory.response, "to_program"),
+    "not permuted": (metronome.hdl.memory.lanes.entrance, "to_bus"),
+    "store event": (metronome.hdl.memory.lsu, "to_program"),
+    "misaligned": (metronome.hdl.memory.lanes.coalescer, "to_program"),
+    "refused": (metronome.hdl.memory.seam, "to_program"),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_bugs_are_seen(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one of the translations left out, the random programs fail."""

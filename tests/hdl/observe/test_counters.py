@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from hdl.layouts.probe import StallReason
-from hdl.presets import BASE, TINY
-from sim import asm
-from sim.asm import Program
-from tests.hdl.sm_checks import check_front_end, is_control
-from tests.hdl.sm_harness import USER, Cycle, Run, finish, run_program, spawn
+from metronome.hdl.layouts.counters import StallReason
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from tests.builds import TINY, named, on
+from tests.hdl.sm_checks import USUAL, check_front_end, is_control
+from tests.hdl.sm_harness import USER, Between, Cycle, Run, finish, run_program, spawn
 
+pytestmark = on("TINY")
 MREGION = 0x7C0
 #: The order of the counters' CSRs from 0xB03 on (isa.md).
 CSRS = {0xB03: "committed", 0xB04: "nops", 0xB07: "icache_misses", 0xB08: "taken_branches", 0xB09: "loads",
@@ -108,13 +109,13 @@ def _mixed(warps: int, rng: random.Random) -> Program:
     return p
 
 
-@pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
+@pytest.mark.parametrize("config", named("TINY", "BASE"))
 def test_recount_of_mixed_programs(config):
     for seed in range(2):
         rng = random.Random(seed)
         try:
-            run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(config.policies),
-                              latency=lambda _, rng=rng: rng.randint(2, 20))
+            run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(USUAL),
+                              latency=Between(rng, 2, 20))
             recount = _check(run)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error

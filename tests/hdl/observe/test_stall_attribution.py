@@ -1,4 +1,4 @@
-"""StallAttribution, FaultLatch and Sticky on their own."""
+"""StallAttribution and Sticky on their own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
-from hdl.layouts.probe import StallReason
-from hdl.observe.counters import StallAttribution
-from hdl.observe.watch import FaultLatch, Sticky
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.observe.counters import StallAttribution
+from metronome.hdl.observe.watch import Sticky
 
-MASKS = ("active", "fetch_waits", "starved", "unresolved", "waiting", "head_nop")
+#: The masks that decide, by the record that has them.
+RECORDS = {"active": "control", "waiting": "control", "fetch_waits": "front", "buffer_empty": "front",
+           "unresolved": "front", "head_nop": "front"}
 
 
 def _warp_reason(state: dict[str, int], head: int) -> StallReason:
@@ -26,7 +28,7 @@ def _warp_reason(state: dict[str, int], head: int) -> StallReason:
         return StallReason.CONTROL
     if state["fetch_waits"]:
         return StallReason.ICACHE
-    if state["starved"]:
+    if state["buffer_empty"]:
         return StallReason.BUFFER
     return StallReason.NONE if state["head_nop"] else StallReason(head)
 
@@ -40,17 +42,17 @@ def test_attribution(warps):
 
     async def testbench(ctx: Any) -> None:
         for number in range(400):
-            states = [{name: int(rng.random() < (0.7 if name == "active" else 0.25)) for name in MASKS}
+            states = [{name: int(rng.random() < (0.7 if name == "active" else 0.25)) for name in RECORDS}
                       for _ in range(warps)]
             heads = [rng.randrange(6) for _ in range(warps)]
             halt, selected = rng.random() < 0.05, rng.random() < 0.2
             eligible = rng.randrange(1, 1 << warps) if rng.random() < 0.2 else 0
-            for name in MASKS:
-                ctx.set(getattr(dut, name), sum(state[name] << w for w, state in enumerate(states)))
-            ctx.set(dut.head_reason, heads)
-            ctx.set(dut.eligible, eligible)
+            for name, record in RECORDS.items():
+                ctx.set(getattr(dut, record)[name], sum(state[name] << w for w, state in enumerate(states)))
+            ctx.set(dut.issue.head_reason, heads)
+            ctx.set(dut.front.eligible, eligible)
             ctx.set(dut.halt, halt)
-            ctx.set(dut.selected, selected)
+            ctx.set(dut.front.select_valid, selected)
             reasons = [_warp_reason(state, head) for state, head in zip(states, heads, strict=True)]
             expected = min((r for r in reasons if r is not StallReason.NONE), default=StallReason.IDLE)
             expected = StallReason.POLICY if eligible else expected
@@ -64,37 +66,6 @@ def test_attribution(warps):
     sim.add_testbench(testbench)
     sim.run()
     assert seen == set(StallReason)
-
-
-def _fault(cause: int, warp: int) -> dict[str, int]:
-    return {"cause": cause, "warp": warp, "pc": 0x8000_0000 + 4 * cause, "address": cause * 3}
-
-
-@pytest.mark.parametrize(("execute", "lsu", "kept"), [(2, None, 2), (None, 5, 5), (3, 7, 7)])
-def test_fault_latch_keeps_the_first(execute, lsu, kept):
-    """Of two in one cycle the LSU's; later ones change nothing."""
-    dut = FaultLatch(SmConfig(warps=4, threads=1))
-
-    async def testbench(ctx: Any) -> None:
-        assert not ctx.get(dut.valid)
-        for port, cause in (("execute", execute), ("lsu", lsu)):
-            ctx.set(getattr(dut, f"{port}_valid"), cause is not None)
-            ctx.set(getattr(dut, port), _fault(cause or 31, 1))
-        await ctx.tick()
-        for cause in (11, 26):
-            assert ctx.get(dut.valid)
-            fault = ctx.get(dut.fault)
-            assert {name: fault[name] for name in ("cause", "warp", "pc", "address")} == _fault(kept, 1)
-            ctx.set(dut.execute_valid, 1)
-            ctx.set(dut.lsu_valid, 1)
-            ctx.set(dut.execute, _fault(cause, 2))
-            ctx.set(dut.lsu, _fault(cause, 3))
-            await ctx.tick()
-
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
 
 
 def test_sticky():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.observe.starvation import PassedOver
+from metronome.hdl.observe.starvation import PassedOver
 
 CYCLES = 8
 

@@ -2,11 +2,11 @@
 
 import random
 
-from hdl.config import SmConfig
-from sim import asm
-from sim.asm import Program
-from sim.iss import EndStatus, Iss, IssEnd
-from sim.memory.store import SparseMemory
+from metronome.hdl.config import SmConfig
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.iss import EndStatus, Iss, IssEnd
+from metronome.sim.memory.store import SparseMemory
 
 CONFIG = SmConfig(warps=4, threads=4)
 START = CONFIG.memory_map.start

@@ -4,9 +4,9 @@ Every hart has 8, 16 or 64 bytes of global and up to 32 of local memory of its o
 between two barriers.
 """
 
-from sim import asm
-from sim.asm import REGISTERS as R
-from sim.asm import Program
+from metronome.sim import asm
+from metronome.sim.asm import REGISTERS as R
+from metronome.sim.asm import Program
 
 #: Computations use these; the rest is reserved as named below.
 FREE = list(range(8, 16))

@@ -7,7 +7,7 @@ import random
 import unicorn
 from unicorn import riscv_const
 
-from sim import asm
+from metronome.sim import asm
 
 __all__ = ["CODE", "DATA", "DATA_BYTES", "EDGES", "REGISTER_OPS", "Referee", "random_program"]
 

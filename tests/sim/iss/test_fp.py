@@ -19,7 +19,7 @@ import pytest
 import softfloatpy as sf
 from numpy.typing import NDArray
 
-from sim.iss import fp
+from metronome.sim.iss import fp
 
 U32 = NDArray[np.uint32]
 SEED = 20240611
@@ -233,6 +233,7 @@ def _exact_to_int(encoding: int, rm: int, low: int, high: int) -> int:
     return min(max(rounded, low), high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rm", MODES)
 @pytest.mark.parametrize("signed", [True, False])
 def test_to_int(signed: bool, rm: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.iss import fp
+from metronome.sim.iss import fp
 
 OPERATIONS = {  # name: (number of operands, the arguments that follow them)
     "add": (2, (0,)),

@@ -2,10 +2,10 @@
 
 import pytest
 
-from hdl.config import SmConfig
-from sim import asm
-from sim.iss import bench
-from sim.iss.bench import PROGRAM, measure
+from metronome.hdl.config import SmConfig
+from metronome.sim import asm
+from metronome.sim.iss import bench
+from metronome.sim.iss.bench import PROGRAM, measure
 
 R = asm.REGISTERS
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from iss_harness import CONFIG, MODES, START, USER, all_lanes, execute, lanes, load
 
-from hdl.config import FaultCause, SmConfig
-from sim import asm
-from sim.asm import Program
-from sim.iss import EndStatus
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.iss import EndStatus
 
 ZERO = [0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0xF11, 0xF12, 0xF13]
 READ_ONLY = [0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3]

@@ -5,9 +5,9 @@ import random
 import pytest
 from iss_harness import load
 
-from hdl.isa.table import INSTRUCTIONS, RegFile
-from sim import asm
-from sim.iss.decode import decode
+from metronome.hdl.isa.table import INSTRUCTIONS, RegFile
+from metronome.sim import asm
+from metronome.sim.iss.decode import decode
 
 OPCODES = sorted({row.match & 0x7F for row in INSTRUCTIONS})
 
@@ -39,6 +39,7 @@ def words(rng):
         yield from (word ^ 1 << bit for bit in range(32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_decoding_agrees_with_the_hardware_table(seed):
     rng = random.Random(seed)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from iss_harness import CONFIG, LOCAL, MODES, START, USER, execute, finish, load, state_of
 
-from hdl.config import FaultCause
-from sim import asm
-from sim.asm import Program
-from sim.iss import EndStatus, IssError
+from metronome.hdl.config import FaultCause
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.iss import EndStatus, IssError
 
 END = CONFIG.memory_map.end
 LOCAL_END = LOCAL + CONFIG.local_bytes

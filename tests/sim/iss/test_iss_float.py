@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from iss_harness import load
 
-from sim import asm
+from metronome.sim import asm
 
 RNE, RTZ, RDN, RUP, RMM = range(5)
 

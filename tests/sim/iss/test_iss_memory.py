@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from iss_harness import CONFIG, LOCAL, START, USER, load
 
-from hdl.config import SmConfig
-from sim import asm
+from metronome.hdl.config import SmConfig
+from metronome.sim import asm
 
 LOADS = [(asm.lb, 1, True), (asm.lbu, 1, False), (asm.lh, 2, True), (asm.lhu, 2, False), (asm.lw, 4, False)]
 STORES = [(asm.sb, 1), (asm.sh, 2), (asm.sw, 4)]

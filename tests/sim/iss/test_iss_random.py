@@ -7,8 +7,8 @@ import pytest
 from iss_harness import load, state_of, step_all
 from iss_programs import RandomProgram
 
-from hdl.config import SmConfig
-from sim.iss import EndStatus
+from metronome.hdl.config import SmConfig
+from metronome.sim.iss import EndStatus
 
 SIZES = [(1, 4), (2, 2), (4, 4), (8, 8), (5, 2)]
 

@@ -4,10 +4,10 @@
 import pytest
 from iss_harness import MODES, USER, all_lanes, execute, lanes
 
-from hdl.config import FaultCause, SmConfig
-from sim import asm
-from sim.asm import Program
-from sim.iss import EndStatus
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.iss import EndStatus
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
 

@@ -5,10 +5,10 @@ import random
 import pytest
 from scalar_programs import CODE, DATA, DATA_BYTES, EDGES, REGISTER_OPS, Referee, random_program
 
-from hdl.config import SmConfig
-from sim import asm
-from sim.iss import Iss
-from sim.memory.store import SparseMemory
+from metronome.hdl.config import SmConfig
+from metronome.sim import asm
+from metronome.sim.iss import Iss
+from metronome.sim.memory.store import SparseMemory
 
 ONE_LANE = SmConfig(warps=1, threads=1)
 #: Instructions executed for each seed; with the seeds below well above 10 000 in all of either kind.

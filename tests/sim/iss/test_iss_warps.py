@@ -6,9 +6,9 @@ import random
 import pytest
 from iss_harness import MODES, START, USER, all_lanes, execute, finish, lanes, load, runnable
 
-from sim import asm
-from sim.asm import Program
-from sim.iss import EndStatus, IssError
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.iss import EndStatus, IssError
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from sim.memory.dram.model import DramMemory
-from sim.memory.dram.timing import TIMINGS
-from sim.memory.store import SparseMemory
-from sim.memory.tdm import TdmMemory
+from metronome.sim.memory.dram.model import DramMemory
+from metronome.sim.memory.dram.timing import TIMINGS
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.memory.tdm import TdmMemory
 from tests.sim.memory.dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
 from tests.sim.memory.port import LINE, Request, drive, random_requests
 

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import pytest
 
-from sim.memory.dram.mapping import AddressMapping
-from sim.memory.dram.model import DramMemory
-from sim.memory.dram.timing import TIMINGS
-from sim.memory.store import SparseMemory
+from metronome.sim.memory.dram.mapping import AddressMapping
+from metronome.sim.memory.dram.model import DramMemory
+from metronome.sim.memory.dram.timing import TIMINGS
+from metronome.sim.memory.store import SparseMemory
 from tests.sim.memory.port import LINE, Request, drive
 
 ROW = 2048

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from sim.memory.adversarial import AdversarialMemory
-from sim.memory.models import DRAM_MODELS, MemoryOptions, create_model
-from sim.memory.store import SparseMemory
+from metronome.sim.memory.adversarial import AdversarialMemory
+from metronome.sim.memory.models import DRAM_MODELS, MemoryOptions, create_model
+from metronome.sim.memory.store import SparseMemory
 from tests.sim.memory.port import ALL, LINE, Request, drive, random_requests
 
 ADVERSARIAL = MemoryOptions(adversarial=True)

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from sim.memory.dram.clock import ClockRatio
-from sim.memory.dram.timing import TIMINGS
-from sim.memory.slots import SlotSchedule
-from sim.memory.store import SparseMemory
-from sim.memory.tdm import TdmMemory
+from metronome.sim.memory.dram.clock import ClockRatio
+from metronome.sim.memory.dram.timing import TIMINGS
+from metronome.sim.memory.slots import SlotSchedule
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.memory.tdm import TdmMemory
 from tests.sim.memory.port import LINE, Request, drive
 
 
@@ -115,11 +115,13 @@ def check_bound(seed, count, tags, **options):
     assert worst >= 0.9 * bound, f"seed {seed}, {tags} tags: only {worst} cycles, the bound is {bound}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tags", [1, 4, 20])
 def test_worst_latency_is_near_the_bound_and_below(tags):
     check_bound(f"quick {tags}", 50_000, tags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "ratio"), [
     ("DDR4_2400R_JEDEC", Fraction(3, 2)), ("DDR4_3200AA", Fraction(2)), ("DDR4_2400R", Fraction(2, 3)),
 ])

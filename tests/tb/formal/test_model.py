@@ -7,11 +7,11 @@ from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib import data
 
-from tb.formal.flow import Case, Problem, bounded_check
-from tb.formal.induction import step_queries, trace_values, unproved
-from tb.formal.inside import Inside
-from tb.formal.model import Model
-from tb.formal.properties import PROPERTIES
+from metronome.tb.formal.flow import Case, Problem, bounded_check
+from metronome.tb.formal.induction import step_queries, trace_values, unproved
+from metronome.tb.formal.inside import Inside
+from metronome.tb.formal.model import Model
+from metronome.tb.formal.properties import PROPERTIES
 
 
 def of_mine(model, name):
@@ -28,16 +28,17 @@ EVENTS = {
         lambda model: of_mine(model, "turned") & of_mine(model, "missed"),
     "a redirect while a fetch misses": lambda model: of_mine(model, "redirected") & of_mine(model, "missed"),
     "a redirect of a suspended warp":
-        lambda model: of_mine(model, "redirected") & model.of_mine(model.dut.suspended),
+        lambda model: of_mine(model, "redirected") & model.of_mine(model.suspended),
     "an ended warp": lambda model: of_mine(model, "unresolved") & ~model.of_mine(model.dut.active),
     "a warp starts in the cycle in which its end resolves":
         lambda model: of_mine(model, "redirected") & model.of_mine(model.dut.activation.warps),
     "a release": lambda model: model.of_mine(model.dut.release),
     "memory answers while another line misses":
-        lambda model: model.dut.mem.response.valid & of_mine(model, "missed") & model.dut.suspended.any(),
+        lambda model: model.dut.mem.response.valid & of_mine(model, "missed") & model.suspended.any(),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", EVENTS)
 def test_nothing_is_assumed_away(event):
     model = Model(Case("P5", prediction="btfn", warps=2).config())
@@ -50,6 +51,7 @@ def test_nothing_is_assumed_away(event):
     assert found.violated == (event,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_every_claim_reaches_the_solver(name):
     """None is optimised away as constant, and each is there with the clock running."""

@@ -14,7 +14,8 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 from numpy.typing import NDArray
 
-from sim.build import cache_folder, call, digest, locked, make, verilator, versions
+from metronome.sim.build import call, digest, make, verilator, versions
+from metronome.sim.cache import entry
 
 U32 = NDArray[np.uint32]
 
@@ -102,24 +103,16 @@ def _mask(unit: wiring.Component, name: str) -> int:
 @functools.cache
 def _build(text: str, main: str) -> Path:
     """The executable of a module ``unit`` with the C++ ``main``."""
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
     flags = ("--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "0", "-Wno-fatal", "-Wno-lint", "-Wno-style")
+
+    def make_entry(folder: Path) -> None:
+        (folder / "unit.v").write_text(text)
+        (folder / "main.cpp").write_text(main)
+        script, environment = verilator()
+        call([str(script), *flags, "--top-module", "unit", "--prefix", "Vunit", "-Mdir", "obj", "-o", "../unit",
+              "main.cpp", "unit.v"], folder, environment)
+        make(folder, "Vunit", digest(flags, versions()))
+        shutil.rmtree(folder / "obj")
+
     key = digest(text, main, flags, versions())
-    entry = cache / f"unit-{key}"
-    with locked(cache / f"unit-{key}.lock"):
-        if not (entry / "unit").exists():
-            folder = Path(tempfile.mkdtemp(prefix=f"tmp-{key}-", dir=cache))
-            try:
-                (folder / "unit.v").write_text(text)
-                (folder / "main.cpp").write_text(main)
-                script, environment = verilator()
-                call([str(script), *flags, "--top-module", "unit", "--prefix", "Vunit", "-Mdir", "obj", "-o", "../unit",
-                      "main.cpp", "unit.v"], folder, environment)
-                make(folder, "Vunit", cache / f"runtime-{digest(flags, versions())}")
-                shutil.rmtree(folder / "obj")
-                shutil.rmtree(entry, ignore_errors=True)
-                folder.rename(entry)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-    return entry / "unit"
+    return entry(f"unit-{key}", make_entry, lambda made: (made / "unit").exists()) / "unit"

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+import pytest
 import softfloatpy as sf
 from numpy.typing import NDArray
 
@@ -17,6 +18,8 @@ U32 = NDArray[np.uint32]
 
 NX, UF, OF, DZ, NV = (1 << k for k in range(5))
 ONE = 0x3F800000
+#: Drawn operands of an operation, beside the edges: in `make check`, `make test` and `make test-long`.
+COUNTS = [1_000, pytest.param(20_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.long)]
 #: SoftFloat's rounding modes have RISC-V's numbers.
 MODES = {"RNE": 0, "RTZ": 1, "RDN": 2, "RUP": 3, "RMM": 4}
 

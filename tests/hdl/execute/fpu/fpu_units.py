@@ -13,7 +13,7 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 from fpu_operands import EDGES
 
-from hdl.config import SmConfig
+from metronome.hdl.config import SmConfig
 
 #: Operation, rounding mode and one lane's operands -> result and flags.
 Reference = Callable[..., tuple[int, int]]

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
-from fpu_operands import MODES, NV, NX, OF, UF, assert_same, binary, softfloat, ternary
+from fpu_operands import COUNTS, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, ternary
 
-from hdl.execute.fpu.fma import FmaUnit
-from hdl.isa.ops import FmaOp
-from hdl.presets import TINY
+from metronome.hdl.execute.fpu.fma import FmaUnit
+from metronome.hdl.isa.ops import FmaOp
+from metronome.hdl.presets import TINY
 
 SEED = 34
-QUICK = 20_000
-LONG = 1_000_000
 #: SoftFloat works on this many at a time.
 PIECE = 100_000
 ROUNDED = NX | UF | OF | NV
@@ -61,17 +59,11 @@ def compare(op: FmaOp, mode: str, count: int, latency: int = 4) -> None:
                     label=f"{op.name} {mode} latency {latency} seed {SEED}")
 
 
+@pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("op", FmaOp)
-def test_equals_softfloat(op, mode):
-    compare(op, mode, QUICK)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("op", FmaOp)
-def test_equals_softfloat_long(op, mode):
-    compare(op, mode, LONG)
+def test_equals_softfloat(op, mode, count):
+    compare(op, mode, count)
 
 
 @pytest.mark.long
@@ -79,4 +71,4 @@ def test_equals_softfloat_long(op, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_more_registers_change_no_result(latency, mode):
     """The fused operations use every step. Long for its four builds; test_fma_unit.py has a few operands of each."""
-    compare(FmaOp.FNMADD, mode, QUICK, latency)
+    compare(FmaOp.FNMADD, mode, 20_000, latency)

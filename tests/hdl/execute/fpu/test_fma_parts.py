@@ -10,10 +10,10 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from hdl.execute.fpu.formats import Rounding
-from hdl.execute.fpu.product import Multiply, SelectTerms
-from hdl.execute.fpu.sum import Add, Align, NormaliseSum
-from hdl.isa.ops import FmaOp
+from metronome.hdl.execute.fpu.formats import Rounding
+from metronome.hdl.execute.fpu.product import Multiply, SelectTerms
+from metronome.hdl.execute.fpu.sum import Add, Align, NormaliseSum
+from metronome.hdl.isa.ops import FmaOp
 
 SEED = 35
 SIGN = 1 << 31

@@ -14,11 +14,11 @@ from fpu_units import FpuOperation, check_fpu_unit
 from lane_harness import spread
 from test_fma import REFERENCES
 
-from hdl.execute.fpu import fma
-from hdl.execute.fpu.fma import FmaLane, FmaUnit
-from hdl.execute.fpu.formats import Rounding
-from hdl.isa.ops import FmaOp
-from hdl.presets import TINY
+from metronome.hdl.execute.fpu import fma
+from metronome.hdl.execute.fpu.fma import FmaLane, FmaUnit
+from metronome.hdl.execute.fpu.formats import Rounding
+from metronome.hdl.isa.ops import FmaOp
+from metronome.hdl.presets import TINY
 
 CONFIGS = [TINY, replace(TINY, threads=4), *(replace(TINY, threads=2, latency_fma=n) for n in (5, 6, 7)),
            replace(TINY, threads=1, latency_fma=8)]

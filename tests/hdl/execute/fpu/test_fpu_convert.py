@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
-from fpu_operands import EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
+from fpu_operands import COUNTS, EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
 from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
-from hdl.execute.fpu.convert import FcvtUnit
-from hdl.isa.ops import FcvtOp
-from hdl.presets import TINY
+from metronome.hdl.execute.fpu.convert import FcvtUnit
+from metronome.hdl.isa.ops import FcvtOp
+from metronome.hdl.presets import TINY
 
 SEED = 53
 CONFIG = replace(TINY, threads=1)
-COUNTS = [20_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 TO_INTEGER = (FcvtOp.W_S, FcvtOp.WU_S)
 
 

@@ -11,18 +11,17 @@ import pytest
 import softfloatpy as sf
 from amaranth.sim import Simulator
 from fpu_batch import UnitBatch
-from fpu_operands import DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
+from fpu_operands import COUNTS, DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
 from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
-from hdl.execute.fpu.divide import FdivUnit
-from hdl.isa.ops import FdivOp
-from hdl.presets import TINY
+from metronome.hdl.execute.fpu.divide import FdivUnit
+from metronome.hdl.isa.ops import FdivOp
+from metronome.hdl.presets import TINY
 
 SEED = 52
 CONFIG = replace(TINY, threads=1)
 LATENCY = CONFIG.latency_fdiv
-COUNTS = [20_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 
 
 @functools.cache
@@ -77,6 +76,7 @@ def reference(op, rm, a, b):
     return int(results[0]), int(flags[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
@@ -88,6 +88,7 @@ def test_unit(config, gap):
                    latency=config.latency_fdiv, reference=reference, rng=rng, label=f"seed {seed}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("age", [1, 2, 13, 14, 15])
 def test_reset_abandons_an_operation(age):
     """One that is ``age`` cycles old at the reset gives no result, and does not disturb one right after it."""
@@ -123,5 +124,6 @@ def test_busy(config):
     assert seen == ([0] + [1] * (config.latency_fdiv - 1)) * 2
 
 
+@pytest.mark.slow
 def test_an_idle_lane_holds_still(tmp_path):
     check_idle_lane(FdivUnit(TINY), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED)

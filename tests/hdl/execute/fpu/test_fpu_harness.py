@@ -10,16 +10,17 @@ import softfloatpy as sf
 from fpu_batch import UnitBatch
 from fpu_operands import NV, NX, OF, assert_same, binary, softfloat, ternary, unary
 
-from hdl.execute.div import DivUnit
-from hdl.execute.mul import MulUnit
-from hdl.isa.ops import DivOp, MulOp
-from hdl.presets import TINY
+from metronome.hdl.execute.div import DivUnit
+from metronome.hdl.execute.mul import MulUnit
+from metronome.hdl.isa.ops import DivOp, MulOp
+from metronome.hdl.presets import TINY
 
 SEED = 33
 CONFIG = replace(TINY, threads=1)
 PORTS = {"inputs": ("op", "mask", "a", "b"), "outputs": ("result",)}
 
 
+@pytest.mark.slow
 def test_a_pipelined_unit_gets_an_operation_each_cycle():
     a, b = np.random.default_rng(SEED).integers(0, 1 << 32, (2, 1000), dtype=np.uint32)
     batch = UnitBatch(MulUnit(CONFIG), **PORTS)
@@ -28,6 +29,7 @@ def test_a_pipelined_unit_gets_an_operation_each_cycle():
     assert np.array_equal(early[1:], (a * b)[:-1]) and np.array_equal(late[:-1], (a * b)[1:])
 
 
+@pytest.mark.slow
 def test_a_unit_that_is_not_pipelined_gets_one_each_interval():
     a, b = np.random.default_rng(SEED).integers(1, 1 << 32, (2, 200), dtype=np.uint32)
     batch = UnitBatch(DivUnit(CONFIG), **PORTS)

@@ -8,7 +8,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.execute.fpu.recurrence import STEPS, Recurrence
+from metronome.hdl.execute.fpu.recurrence import STEPS, Recurrence
 
 LOW, HIGH = 1 << 23, (1 << 24) - 1
 EDGES = [LOW, LOW + 1, LOW + 2, 3 << 22, (3 << 22) - 1, (3 << 22) + 1, 0xB504F3, 0xB504F4, 0xAAAAAA, HIGH - 1, HIGH]

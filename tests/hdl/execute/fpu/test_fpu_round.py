@@ -11,8 +11,8 @@ import softfloatpy as sf
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
-from hdl.execute.fpu.formats import Rounding
-from hdl.execute.fpu.round import Denormalise, Round
+from metronome.hdl.execute.fpu.formats import Rounding
+from metronome.hdl.execute.fpu.round import Denormalise, Round
 
 SEED = 32
 #: Around every boundary: overflow, the smallest normal, each subnormal length, all gone, and the ends of the field.

@@ -9,8 +9,8 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from hdl.execute.fpu.shift import Normalise, shift_right_sticky
-from hdl.execute.fpu.unpack import Unpack
+from metronome.hdl.execute.fpu.shift import Normalise, shift_right_sticky
+from metronome.hdl.execute.fpu.unpack import Unpack
 
 SEED = 31
 EDGES = (0, 1, 2, 3, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0xFFFFFF, 0x1000000,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hdl.config import FaultCause, SmConfig
-from hdl.isa.ops import SimtOp
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.isa.ops import SimtOp
 
 __all__ = ["Operation", "Outcome", "Reference", "Warp"]
 

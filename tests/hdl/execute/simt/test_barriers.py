@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
-from hdl.execute.simt.barriers import Barriers
+from metronome.hdl.config import SmConfig
+from metronome.hdl.execute.simt.barriers import Barriers
 
 SIZES = [1, 2, 4, 5, 8]
 

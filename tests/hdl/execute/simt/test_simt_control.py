@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
-from hdl.execute.simt.control import SimtControl
-from hdl.isa.ops import SimtOp
-from hdl.presets import BASE, MID, TINY
+from metronome.hdl.config import SmConfig
+from metronome.hdl.execute.simt.control import SimtControl
+from metronome.hdl.isa.ops import SimtOp
+from metronome.hdl.presets import BASE, MID, TINY
 from tests.hdl.execute.simt.simt_reference import Operation, Reference
 
 ONE = SmConfig(warps=1, threads=1)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from hdl.config import SmConfig
-from hdl.execute.simt.stack import DivergenceStack
+from metronome.hdl.config import SmConfig
+from metronome.hdl.execute.simt.stack import DivergenceStack
 
 CONFIGS = [SmConfig(warps=1, threads=1), SmConfig(warps=2, threads=2), SmConfig(warps=3, threads=4),
            SmConfig(warps=4, threads=8)]

@@ -1,0 +1,39 @@
+"""Which fault stops the SM."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..layouts.execute import fault_layout
+from ..lib.component import Component
+
+__all__ = ["FaultLatch"]
+
+
+class FaultLatch(Component):
+    """Keeps the first fault until reset; one of stage X gives way to an older one of its warp.
+
+    A load or store tells its fault later than the instructions behind it: after a fault in stage X, one that the LSU
+    tells of the same warp is older (what was behind the first fault is cancelled) and takes its place. Of two in one
+    cycle the LSU's counts, for the same reason. Of two that the LSU tells the first counts, which may be the younger.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        super().__init__({
+            "execute_valid": In(1),  # the instruction in stage X faults in this cycle
+            "execute": In(fault_layout(config)),  # its fault
+            "lsu_valid": In(1),  # the LSU tells of a fault in this cycle
+            "lsu": In(fault_layout(config)),  # that fault, perhaps of an instruction selected long ago
+            "valid": Out(1),  # there was a fault; from the cycle after it until reset
+            "fault": Out(fault_layout(config)),  # the one that counts; with `valid`
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        replaceable = Signal()
+        older = replaceable & (self.lsu.warp == self.fault.warp)
+        with m.If(self.lsu_valid & (~self.valid | older)):
+            m.d.sync += [self.valid.eq(1), self.fault.eq(self.lsu), replaceable.eq(0)]
+        with m.Elif(~self.valid & self.execute_valid):
+            m.d.sync += [self.valid.eq(1), self.fault.eq(self.execute), replaceable.eq(1)]
+        return m

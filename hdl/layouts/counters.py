@@ -1,0 +1,107 @@
+"""The SM's counters: the table from which their registers, their CSRs, a run's JSON and its report follow."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amaranth.lib import data
+
+__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", "counters_layout"]
+
+COUNTER_BITS = 48
+
+
+class StallReason(enum.IntEnum):
+    """Why no warp was selected in a cycle, with what it means (docs/counters.md).
+
+    A warp has one reason; the SM's reason is POLICY where a warp is eligible, else the lowest number among those of its
+    active warps, so that they add up to the cycles in which nothing was selected. NONE: something was selected. A warp
+    of its own never has IDLE or POLICY.
+    """
+
+    about: str
+
+    def __new__(cls, number: int, about: str = "") -> StallReason:
+        """A member with its number as value."""
+        reason = int.__new__(cls, number)
+        reason._value_ = number
+        reason.about = about
+        return reason
+
+    NONE = 0
+    LOAD = 1, "an operand or the destination waits for a load"
+    DATA = 2, "the same, for another unit"
+    UNIT = 3, "the unit or the LSU's queue is busy"
+    WRITEBACK = 4, "no free writeback slot"
+    DRAIN = 5, "a fence, or an access to fcsr, waits for older instructions"
+    ICACHE = 6, "an I-cache miss is outstanding (`baseline`, `vortex`: and the buffer is empty)"
+    CONTROL = 7, "a branch or SIMT instruction has not resolved"
+    BARRIER = 8, "waits at a barrier, or in wspawn for the others' end"
+    BUFFER = 9, "the instruction buffer is empty for another reason; never in `swas`"
+    IDLE = 10, "no warp is active, or the SM has stopped at a fault"
+    POLICY = 11, "a warp is eligible, but the policy selects nobody (`srr`, `prr`)"
+
+
+#: Bits of a stall reason.
+REASON_BITS = max(StallReason).bit_length()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """A counter of the SM, or one for each :class:`StallReason`."""
+
+    name: str  # that of its register, and of its field in a run's JSON
+    #: The number of its low half (the high half is 0x80 above; by reason: of the first reason's); None if software
+    #: cannot read it.
+    csr: int | None
+    about: str  # what it counts (docs/counters.md)
+    title: str | None = None  # of its row in the table of a run, if it has one
+    share: bool = False  # it counts cycles: the row shows their share of the region
+    oracle: bool = False  # it means nothing in a build without oracles
+    by_reason: bool = False  # there is one for each reason
+
+    def numbers(self) -> Iterator[tuple[int, StallReason]]:
+        """The CSR number of each low half, with its reason (NONE: it is not by reason)."""
+        if self.csr is not None:
+            reasons = [reason for reason in StallReason if reason] if self.by_reason else [StallReason.NONE]
+            yield from enumerate(reasons, self.csr)
+
+
+#: All but ``total_cycles`` run only inside the measured region (isa.md, mregion).
+COUNTERS = (
+    Counter(name="total_cycles", csr=None, about="cycles from the launch to the end"),
+    Counter(name="cycles", csr=None, title="cycles", share=True, about="cycles of the region"),
+    Counter(name="committed_threads", csr=None, title="thread-instructions",
+            about="`committed`, active lanes summed (CSR 0xB02, minstret, has the same of the whole run)"),
+    Counter(name="committed", csr=0xB03, title="warp-instructions", share=True, about="warp-instructions issued"),
+    Counter(name="nops", csr=0xB04, title="NOPs", share=True,
+            about="NOPs issued that the front end inserted (`swas`)"),
+    Counter(name="discrepancies", csr=0xB05, title="discrepancies (osched1)", share=True, oracle=True,
+            about="cycles in which osched1 picks another warp"),
+    Counter(name="errors", csr=0xB06, title="errors (osched2)", share=True, oracle=True,
+            about="cycles in which osched2 picks another warp"),
+    Counter(name="icache_misses", csr=0xB07, title="I-cache misses",
+            about="fetches that missed and were not squashed in that cycle"),
+    Counter(name="taken_branches", csr=0xB08, title="taken branches",
+            about="instructions after which a warp goes on elsewhere than at pc + 4, or fetches anew (`fence.i`)"),
+    Counter(name="loads", csr=0xB09, about="loads issued"),
+    Counter(name="load_wait_cycles", csr=0xB0A,
+            about="cycles in which a warp's next instruction waits for a load, summed over the warps"),
+    Counter(name="stalls", csr=0xB0B, by_reason=True,
+            about="cycles without an issue, by reason, in the order of the table below"),
+)
+
+
+def counters_layout() -> data.StructLayout:
+    """The registers of :data:`COUNTERS`; those by reason are indexed by :class:`StallReason`."""
+    # Late: who only reads counters does without the hardware language, and starts 0.15 s earlier.
+    from amaranth.lib import data
+
+    return data.StructLayout({
+        counter.name: data.ArrayLayout(COUNTER_BITS, len(StallReason)) if counter.by_reason else COUNTER_BITS
+        for counter in COUNTERS
+    })

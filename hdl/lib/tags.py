@@ -1,0 +1,148 @@
+"""Tags and replacement state of a set-associative cache."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from .component import Component
+from .lru import lru_bits, lru_touch, lru_victim
+from .onehot import one_hot
+
+__all__ = ["CacheTags"]
+
+#: Words of a distributed memory (TRELLIS_DPR16X4 of ECP5).
+_BANK = 16
+
+
+class CacheTags(Component):
+    """Which way of which set holds which tag, and which way goes next.
+
+    One lookup and one fill in every cycle. Reset: nothing is held. May never happen: ``fill`` with a tag that its set
+    holds.
+
+    Parameters
+    ----------
+    ways, sets
+        Powers of two; at least two sets.
+    tag_bits
+        Width of a tag. Which addresses share a set is the user's choice; set and tag together name a line.
+    """
+
+    def __init__(self, *, ways: int, sets: int, tag_bits: int) -> None:
+        self._ways = ways
+        self._sets = sets
+        self._tag_bits = tag_bits
+        set_bits = (sets - 1).bit_length()
+        super().__init__({
+            #: The set that is looked up, once for each way, all of one value: where the path is tight, several
+            #: registers drive them.
+            "set": In(data.ArrayLayout(set_bits, ways)),
+            #: The tag that is looked up in it.
+            "tag": In(tag_bits),
+            #: Combinational, one-hot or 0: the way that holds it.
+            "hit_ways": Out(ways),
+            #: The hit counts as a use of its way, for victims chosen two cycles later or later.
+            "use": In(1),
+            #: ``victim`` of ``fill_set`` holds ``fill_tag`` from the next cycle on, which is a use of it.
+            "fill": In(1),
+            #: The set of which ``victim`` tells, and which ``fill`` writes.
+            "fill_set": In(set_bits),
+            #: The tag that ``fill`` writes.
+            "fill_tag": In(tag_bits),
+            #: Combinational, one-hot: the least recently used way of ``fill_set``. One that holds nothing has not been
+            #: used since it was emptied.
+            "victim": Out(ways),
+            #: From the next cycle on nothing is held, not even what is filled in this one.
+            "invalidate": In(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self._compare(m, self._valid_bits(m))
+        self._replacement(m)
+        return m
+
+    def _valid_bits(self, m: Module) -> list[Signal]:
+        """For each way one flip-flop a set, so that all can be cleared at once."""
+        valid = [Signal(self._sets, name=f"valid_{way}") for way in range(self._ways)]
+        for way, bits in enumerate(valid):
+            with m.If(self.invalidate):
+                m.d.sync += bits.eq(0)
+            with m.Elif(self.fill & self.victim[way]):
+                m.d.sync += bits.eq(bits | one_hot(self.fill_set, self._sets))
+        return valid
+
+    def _compare(self, m: Module, valid: list[Signal]) -> None:
+        """The way whose tag it is.
+
+        Tags are in banks of as many sets as one distributed memory of an FPGA has words, and every bank compares its
+        own: the bank is chosen among single bits, not among tags.
+        """
+        depth = min(_BANK, self._sets)
+        banks = self._sets // depth
+        bits = (depth - 1).bit_length()
+        chosen, written = Signal(banks), Signal(banks)
+        matches = Signal(data.ArrayLayout(banks, self._ways))
+        m.d.comb += [
+            chosen.eq(one_hot(self.set[0][bits:], banks)),
+            written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
+        ]
+        for way, bank in product(range(self._ways), range(banks)):
+            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
+            write, read = tags.write_port(), tags.read_port(domain="comb")
+            holds = valid[way][bank * depth : (bank + 1) * depth].bit_select(self.set[way][:bits], 1)
+            m.d.comb += [
+                write.addr.eq(self.fill_set[:bits]),
+                write.data.eq(self.fill_tag),
+                write.en.eq(written[bank] & self.victim[way]),
+                read.addr.eq(self.set[way][:bits]),
+                matches[way][bank].eq(chosen[bank] & holds & (read.data == self.tag)),
+            ]
+        m.d.comb += self.hit_ways.eq(Cat(matches[way].any() for way in range(self._ways)))
+
+    def _replacement(self, m: Module) -> None:
+        """LRU order per set: a hit that is used and a fill each use their way; both may happen in one cycle.
+
+        An order is the exclusive or of two words, in two memories: one is written by hits, the other by fills, so
+        each has one write port. The order is not reset: ways without a line are older than all others in it whatever
+        the ways held before.
+        """
+        ways = self._ways
+        bits = lru_bits(ways)
+        used = Signal(ways)
+        used_set = Signal.like(self.fill_set)
+        m.d.sync += [used.eq(Mux(self.use, self.hit_ways, 0)), used_set.eq(self.set[0])]
+        sets = {"used": used_set, "filled": self.fill_set}
+        writes, words = {}, {}
+        for name in sets:
+            m.submodules[f"order_{name}"] = memory = Memory(shape=bits, depth=self._sets, init=[])
+            writes[name] = memory.write_port()
+            for of, address in sets.items():
+                read = memory.read_port(domain="comb")
+                m.d.comb += read.addr.eq(address)
+                words[name, of] = read.data
+        both = Signal()
+        order = {of: Signal(bits, name=f"order_of_{of}") for of in sets}
+        touched = Signal(bits)
+        m.d.comb += [
+            order[of].eq(words["used", of] ^ words["filled", of]) for of in sets
+        ]
+        m.d.comb += [
+            both.eq(used.any() & self.fill & (used_set == self.fill_set)),
+            touched.eq(lru_touch(order["used"], used, ways)),
+            self.victim.eq(lru_victim(order["filled"], ways)),
+            writes["used"].addr.eq(used_set),
+            writes["used"].data.eq(touched ^ words["filled", "used"]),
+            writes["used"].en.eq(used.any() & ~both),
+            writes["filled"].addr.eq(self.fill_set),
+            # A fill adds its use to this cycle's hit in the same set, so that both count.
+            writes["filled"].data.eq(
+                lru_touch(Mux(both, touched, order["filled"]), self.victim, ways) ^ words["used", "filled"]
+            ),
+            writes["filled"].en.eq(self.fill),
+        ]

@@ -1,0 +1,94 @@
+"""What the data cache holds: tags and lines."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import xor
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...config import LINE_NUMBER_BITS, SmConfig
+from ...lib.component import Component
+from ...lib.onehot import encode
+from ...lib.tags import CacheTags
+
+__all__ = ["DataCache", "set_of"]
+
+
+def set_of(line: Value, set_bits: int) -> Value:
+    """The set of a line: the exclusive or of all groups of ``set_bits`` bits of its number.
+
+    So lines at any power-of-two distance spread over the sets; lines with equal upper bits are still in distinct sets.
+    """
+    return reduce(xor, (line[start : start + set_bits] for start in range(0, LINE_NUMBER_BITS, set_bits)))[:set_bits]
+
+
+class DataCache(Component):
+    """A set-associative, LRU store of lines: one lookup, and one write or fill, in every cycle.
+
+    Reset: empty. May never happen: ``write`` and ``fill`` in one cycle, or a fill of a line that is here.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._ways = config.dcache_ways
+        self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
+        self._line_bytes = config.line_bytes
+        super().__init__({
+            #: The line that is looked up, from the lookup stage.
+            "line": In(LINE_NUMBER_BITS),
+            #: Combinational: ``line`` is here.
+            "hit": Out(1),
+            #: The hit counts as a use of its line, for lines chosen to go two cycles later or later (CacheTags).
+            "use": In(1),
+            #: Read the hit's line.
+            "read": In(1),
+            #: The line read last, from the cycle after ``read`` until the next one.
+            "data": Out(8 * config.line_bytes),
+            #: Bytes of the hit's line are written: a read in the next cycle sees them.
+            "write": In(1),
+            #: With ``write``: which bytes.
+            "byte_mask": In(config.line_bytes),
+            #: With ``write``: what they become.
+            "write_data": In(8 * config.line_bytes),
+            #: ``fill_line`` comes in, in place of the least recently used line of its set: a lookup in the next cycle
+            #: hits. A hit in the same cycle on the line that goes still reads it. From the fill stage.
+            "fill": In(1),
+            #: With ``fill``: the line's number.
+            "fill_line": In(LINE_NUMBER_BITS),
+            #: With ``fill``: its bytes.
+            "fill_data": In(8 * config.line_bytes),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = (self._sets - 1).bit_length()
+        m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=LINE_NUMBER_BITS - bits)
+        looked_up = Signal(bits, name="set")
+        m.d.comb += [
+            looked_up.eq(set_of(self.line, bits)),
+            *(port.eq(looked_up) for port in tags.set),
+            tags.tag.eq(self.line[bits:]),
+            tags.use.eq(self.use),
+            tags.fill.eq(self.fill),
+            tags.fill_set.eq(set_of(self.fill_line, bits)),
+            tags.fill_tag.eq(self.fill_line[bits:]),
+            self.hit.eq(tags.hit_ways.any()),
+        ]
+        m.submodules.lines = lines = Memory(
+            shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways, init=[]
+        )
+        writer, reader = lines.write_port(granularity=1), lines.read_port()
+        place = Cat(looked_up, encode(tags.hit_ways))
+        whole = (1 << self._line_bytes) - 1
+        m.d.comb += [
+            reader.addr.eq(place),
+            reader.en.eq(self.read),
+            self.data.eq(reader.data.as_value()),
+            writer.addr.eq(Mux(self.fill, Cat(tags.fill_set, encode(tags.victim)), place)),
+            writer.en.eq(Mux(self.fill, whole, Mux(self.write, self.byte_mask, 0))),
+            writer.data.as_value().eq(Mux(self.fill, self.fill_data, self.write_data)),
+        ]
+        return m

@@ -1,0 +1,190 @@
+"""The L1: the lookup, the data cache, the MSHRs, the write buffer and memory's answers, connected."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...config import FaultCause, SmConfig
+from ...layouts.execute import fault_layout
+from ...layouts.memory import memory_port_signature
+from ...layouts.probe import lookup_layout
+from ...lib.component import Component
+from ..seam import access_layout, answers_signature, lowest_address
+from .dcache import DataCache
+from .fill import FillStage
+from .lookup import LookupStage
+from .mshrs import Mshrs
+from .parts import PartTable
+from .requests import LineRequests
+from .write_buffer import WriteBuffer
+
+__all__ = ["L1"]
+
+
+class L1(Component):
+    """Takes line accesses in order and does them: the lookup, the cache, memory's lines and stores, connected.
+
+    An access is looked up in the cycle after it is taken, one a cycle: :class:`LookupStage` says what waits. In the
+    cycle of its lookup a hit goes to the response stage, a load that misses to ``mem`` one cycle later, a store two.
+    Reset: empty.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config = config
+        super().__init__({
+            #: Line accesses, from the lanes.
+            "access": In(stream.Signature(access_layout(config))),
+            #: What the loads' parts get, to the response stage.
+            "answers": Out(answers_signature(config)),
+            #: Lines, with the LSU's tags.
+            "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
+            #: Memory has refused a line of stores: from the cycle after its answer until ``fault_ready``.
+            "fault_valid": Out(1),
+            #: With ``fault_valid``: the fault, laid to the first store of the line.
+            "fault": Out(fault_layout(config)),
+            #: The fault is taken.
+            "fault_ready": In(1),
+            #: One bit a warp: it has stores in here.
+            "stores_pending": Out(config.warps),
+            #: Something is in here.
+            "busy": Out(1),
+            #: What the lookup does: :func:`lookup_layout` but for the loads that are done.
+            "event": Out(lookup_layout(config)),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, hits = self.config, self.answers.hit
+        m.submodules.lookup = lookup = LookupStage(config)
+        m.submodules.mshrs = mshrs = Mshrs(config)
+        m.submodules.parts = parts = PartTable(config)
+        m.submodules.buffer = buffer = WriteBuffer(config)
+        m.submodules.fill = fill = FillStage(config)
+        m.submodules.requests = requests = LineRequests(config)
+        wiring.connect(m, wiring.flipped(self.access), lookup.access)
+        wiring.connect(m, mshrs.request, requests.load)
+        wiring.connect(m, buffer.request, requests.store)
+        wiring.connect(m, requests.request, wiring.flipped(self.mem.request))
+        wiring.connect(m, wiring.flipped(self.mem.response), fill.response)
+        m.d.comb += [
+            self.busy.eq(lookup.held_valid | mshrs.busy | buffer.busy | self.fault_valid),
+            self.event.eq(lookup.event),
+            hits.push.eq(lookup.answers),
+            hits.part.eq(lookup.held.part),
+            hits.forwarded.eq(lookup.forward),
+            hits.forward_data.eq(buffer.peek_data),
+            lookup.slot_free.eq(hits.free),
+        ]
+        if config.dcache_bytes:
+            self._cache(m, lookup, fill)
+        self._loads(m, lookup, mshrs, parts, fill)
+        self._stores(m, lookup, mshrs, buffer, fill)
+        self._fault(m, buffer, fill)
+        return m
+
+    def _cache(self, m: Module, lookup: LookupStage, fill: FillStage) -> None:
+        m.submodules.cache = cache = DataCache(self.config)
+        m.d.comb += [
+            cache.line.eq(lookup.held.part.line),
+            cache.use.eq(lookup.use),
+            cache.read.eq(lookup.read),
+            cache.write.eq(lookup.write & cache.hit),
+            cache.byte_mask.eq(lookup.held.byte_mask),
+            cache.write_data.eq(lookup.held.data),
+            cache.fill.eq(fill.install),
+            cache.fill_line.eq(fill.line),
+            cache.fill_data.eq(fill.install_data),
+            lookup.hit.eq(cache.hit),
+            lookup.install.eq(fill.install),
+            lookup.install_line.eq(fill.line),
+            self.answers.hit.data.eq(cache.data),
+        ]
+
+    def _loads(
+        self, m: Module, lookup: LookupStage, mshrs: Mshrs, parts: PartTable, fill: FillStage
+    ) -> None:
+        """Misses, the parts that wait for them, and their lines."""
+        slot = self.answers.fill
+        joined = Signal.like(mshrs.number)
+        with m.If(lookup.allocate):
+            m.d.comb += joined.eq(mshrs.number)
+        with m.Else():
+            m.d.comb += joined.eq(mshrs.same_number)
+        m.d.comb += [
+            mshrs.line.eq(lookup.held.part.line),
+            mshrs.uncached.eq(lookup.uncached),
+            mshrs.allocate.eq(lookup.allocate),
+            mshrs.asked.eq(fill.asked),
+            mshrs.release.eq(fill.release),
+            mshrs.released.eq(fill.filled),
+            lookup.requested.eq(mshrs.same.any()),
+            lookup.mshrs_full.eq(mshrs.full),
+            parts.add.eq(lookup.add),
+            parts.add_mshr.eq(joined),
+            parts.part.eq(lookup.held.part),
+            parts.filled.eq(fill.filled),
+            parts.answered.eq(fill.asked),
+            parts.take.eq(fill.take),
+            parts.take_filled.eq(fill.take_filled),
+            lookup.parts_full.eq(parts.full),
+            fill.asked_line.eq(mshrs.asked_line),
+            fill.left.eq(parts.left),
+            fill.joined.eq(lookup.add),
+            fill.joined_mshr.eq(joined),
+            fill.slot_free.eq(slot.free),
+            fill.peek_free.eq(self.answers.hit.peek_free),
+            slot.push.eq(fill.take),
+            slot.part.eq(parts.answer),
+            slot.data.eq(fill.data),
+            slot.error.eq(fill.error),
+            lookup.accepts.eq(fill.accepts),
+        ]
+
+    def _stores(
+        self, m: Module, lookup: LookupStage, mshrs: Mshrs, buffer: WriteBuffer, fill: FillStage
+    ) -> None:
+        held = lookup.held
+        address = lowest_address(m, self.config, held.part)
+        m.d.comb += [
+            buffer.line.eq(held.part.line),
+            buffer.uncached.eq(lookup.uncached),
+            buffer.byte_mask.eq(held.byte_mask),
+            buffer.write.eq(lookup.write),
+            buffer.data.eq(held.data),
+            buffer.store.warp.eq(held.part.warp),
+            buffer.store.pc.eq(held.part.pc),
+            buffer.store.address.eq(address),
+            buffer.waits_for.eq(mshrs.same),
+            buffer.forward.eq(lookup.forward),
+            buffer.overlay.eq(fill.accepts),
+            buffer.answered.eq(fill.asked),
+            buffer.filled.eq(fill.release),
+            buffer.filled_number.eq(fill.filled),
+            buffer.completed.eq(fill.completed),
+            buffer.completed_number.eq(fill.completed_number),
+            lookup.holds.eq(buffer.holds),
+            lookup.covers.eq(buffer.covers),
+            lookup.room.eq(buffer.ready),
+            lookup.joins.eq(buffer.joins),
+            fill.peek_mask.eq(buffer.peek_mask),
+            fill.peek_data.eq(buffer.peek_data),
+        ]
+        for warp in range(self.config.warps):
+            here = lookup.held_valid & held.write & (held.part.warp == warp)
+            m.d.comb += self.stores_pending[warp].eq(buffer.pending[warp] | here)
+
+    def _fault(self, m: Module, buffer: WriteBuffer, fill: FillStage) -> None:
+        """The store fault register."""
+        with m.If(fill.completed_error):
+            m.d.sync += [
+                self.fault_valid.eq(1),
+                self.fault.cause.eq(FaultCause.STORE_ACCESS),
+                self.fault.warp.eq(buffer.completed_store.warp),
+                self.fault.pc.eq(buffer.completed_store.pc),
+                self.fault.address.eq(buffer.completed_store.address),
+            ]
+        with m.Elif(self.fault_ready):
+            m.d.sync += self.fault_valid.eq(0)
+        m.d.comb += fill.fault_free.eq(~self.fault_valid | self.fault_ready)

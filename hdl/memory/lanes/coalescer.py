@@ -1,0 +1,148 @@
+"""The coalescer: which lanes are served in this cycle."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ...isa.ops import LsuOp
+from ...lib.component import Component
+from ...lib.stacks import to_program
+from ..seam import access_layout, load_bits
+from .assembler import LineAssembler, StoreLanes
+from .records import entry_layout
+
+__all__ = ["Coalescer"]
+
+_STORE = LsuOp.SB.value.bit_length() - 1
+
+
+class Coalescer(Component):
+    """Turns the instruction at the head of the queue into line accesses, then local accesses.
+
+    Combinational but for the lanes already served. The lowest remaining lane of global memory chooses the line and all
+    remaining lanes of that line join: one line a cycle. When none is left, the remaining lanes of local memory are
+    offered to the banks. The instruction is popped in the cycle that serves its last lane, so one whose lanes share a
+    line takes one cycle. A misaligned instruction is popped when ``fault_ready`` and does nothing else. The first part
+    of a load waits for a number (:class:`PartCounts`). Reset: no lane of the head is served.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config = config
+        threads = config.threads
+        super().__init__({
+            #: There is an instruction in the queue. From the entrance.
+            "head_valid": In(1),
+            #: The oldest one; stays until ``pop``.
+            "head": In(entry_layout(config)),
+            #: The head leaves the queue in this cycle.
+            "pop": Out(1),
+            #: The head's store data, each lane's in its place in the word (:class:`StoreLanes`).
+            "words": Out(data.ArrayLayout(32, threads)),
+            #: The bytes of the word that each lane of the head touches.
+            "enable": Out(data.ArrayLayout(4, threads)),
+            #: The line accesses of all instructions, in order. Stable until taken.
+            "access": Out(stream.Signature(access_layout(config))),
+            #: An access to local memory is offered.
+            "local_valid": Out(1),
+            #: Its lanes; 0 without one.
+            "local_lanes": Out(threads),
+            #: The access is done in this cycle, for the lanes ``local_served``.
+            "local_ready": In(1),
+            #: Those of ``local_lanes`` that the banks take.
+            "local_served": In(threads),
+            #: The head is dropped now because of a misaligned lane; only while ``fault_ready``.
+            "misaligned": Out(1),
+            #: The program's address of the lowest misaligned lane.
+            "fault_address": Out(32),
+            #: The fault of a misaligned head would be taken in this cycle.
+            "fault_ready": In(1),
+            #: The head is a store.
+            "store": Out(1),
+            #: The head is at the head for its first cycle, and not misaligned.
+            "arrives": Out(1),
+            #: No lane of the head has been served in an earlier cycle.
+            "begins": Out(1),
+            #: A part of a load that writes a register is made in this cycle, of a line or of local memory.
+            "made": Out(1),
+            #: The number of the load at the head. From PartCounts.
+            "number": In(load_bits(config)),
+            #: There is a number for a load that ``begins``. From PartCounts.
+            "number_ready": In(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        threads, head, access = self.config.threads, self.head, self.access
+        done, started, served = Signal(threads), Signal(), Signal(threads)
+        remaining, far = Signal(threads), Signal(threads)
+        aligned, counted, may_start = Signal(), Signal(), Signal()
+        line, lanes, misaligned = Signal(LINE_NUMBER_BITS), Signal(threads), Signal(32)
+        m.d.comb += [
+            self.fault_address.eq(to_program(m, self.config, misaligned, "fault_address")),
+            remaining.eq(head.mask & ~done),
+            far.eq(remaining & ~head.local),
+            aligned.eq(self.head_valid & (head.misaligned == 0)),
+            self.store.eq(head.op[_STORE]),
+            self.arrives.eq(aligned & ~started),
+            self.begins.eq(done == 0),
+            counted.eq(~self.store & head.writes_rd),
+            may_start.eq(aligned & (self.number_ready | ~self.begins | ~counted)),
+            access.valid.eq(may_start & (far != 0)),
+            self.local_valid.eq(may_start & (far == 0) & (remaining != 0)),
+            self.local_lanes.eq(Mux(self.local_valid, remaining, 0)),
+            self.made.eq(counted & ((access.valid & access.ready) | (self.local_valid & self.local_ready))),
+            self.misaligned.eq(self.head_valid & ~aligned & self.fault_ready),
+            lanes.eq(Cat(far[lane] & (head.address[lane][LINE_OFFSET_BITS:] == line) for lane in range(threads))),
+        ]
+        for lane in reversed(range(threads)):
+            with m.If(far[lane]):
+                m.d.comb += line.eq(head.address[lane][LINE_OFFSET_BITS:])
+            with m.If(head.misaligned[lane]):
+                m.d.comb += misaligned.eq(head.address[lane])
+        self._describe(m, line=line, lanes=lanes)
+        self._assemble(m, lanes)
+
+        with m.If(access.valid & access.ready):
+            m.d.comb += served.eq(lanes)
+        with m.Elif(self.local_valid & self.local_ready):
+            m.d.comb += served.eq(self.local_served)
+        m.d.comb += self.pop.eq(self.misaligned | (aligned & ((remaining & ~served) == 0)))
+        m.d.sync += [done.eq(Mux(self.pop, 0, done | served)), started.eq(self.head_valid & ~self.pop)]
+        return m
+
+    def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:
+        """The line access of ``lanes``, but for its bytes."""
+        head, access = self.head, self.access.payload
+        part = access.part
+        m.d.comb += [
+            access.write.eq(self.store), access.first.eq(self.begins),
+            part.mask.eq(lanes), part.line.eq(line), part.load.eq(self.number),
+        ]
+        m.d.comb += [part[name].eq(head[name]) for name in ("warp", "pc", "op", "rd", "writes_rd")]
+        m.d.comb += [
+            part.offset[lane].eq(head.address[lane][:LINE_OFFSET_BITS]) for lane in range(self.config.threads)
+        ]
+
+    def _assemble(self, m: Module, lanes: Signal) -> None:
+        """The bytes that ``lanes`` touch in the line, and what a store writes there."""
+        config, head, access = self.config, self.head, self.access.payload
+        m.submodules.store_lanes = placed = StoreLanes(config.threads)
+        m.submodules.assembler = assembler = LineAssembler(
+            threads=config.threads, words_per_line=config.words_per_line
+        )
+        m.d.comb += [
+            placed.size.eq(head.op[:2]),
+            placed.address.eq(head.address),
+            placed.data.eq(head.data),
+            self.words.eq(placed.words),
+            self.enable.eq(placed.enable),
+            assembler.lanes.eq(lanes),
+            assembler.address.eq(head.address),
+            assembler.words.eq(placed.words),
+            assembler.enable.eq(placed.enable),
+            access.byte_mask.eq(assembler.byte_mask),
+            access.data.eq(assembler.data),
+        ]

@@ -1,0 +1,132 @@
+"""The entrance of the load/store unit: credits, addresses, the queue."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...layouts.execute import lsu_request_layout
+from ...lib.component import Component
+from ...lib.stacks import to_bus
+from .records import entry_layout
+
+__all__ = ["Entrance"]
+
+#: Cycles from the selection of a load or store to its request in stage X.
+_TAKE_TO_REQUEST = 2
+
+
+class Entrance(Component):
+    """Accepts loads and stores, computes their addresses and hands them on in order.
+
+    A slot of the queue belongs to an instruction from its ``take`` until ``pop`` or ``cancel``. ``ready`` comes from
+    the count of slots in use and allows one instruction every cycle as long as each leaves the queue in the
+    cycle after its arrival. A request that arrives in cycle c is at ``head`` in c+1 at the earliest. Reset: empty.
+
+    Parameters
+    ----------
+    depth
+        Slots; at least 3 (two cycles between take and request, one in the queue) for one instruction a cycle.
+    """
+
+    def __init__(self, config: SmConfig, *, depth: int) -> None:
+        if depth < 3:
+            raise ValueError(f"depth must be at least 3, not {depth!r}")
+        self.config = config
+        self.depth = depth
+        super().__init__({
+            #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
+            "take": In(1),
+            #: With ``take``: its warp.
+            "take_warp": In(config.warp_bits),
+            #: With the take: it is a store.
+            "take_store": In(1),
+            #: A slot is free. Registered state only.
+            "ready": Out(1),
+            #: The request of the take two cycles ago, or ``cancel``, comes. From stage X.
+            "request_valid": In(1),
+            #: With ``request_valid``.
+            "request": In(lsu_request_layout(config)),
+            #: Two cycles after a take: its request does not come.
+            "cancel": In(1),
+            #: With ``cancel``: the instruction that does not come is a store.
+            "cancelled_store": Out(1),
+            #: Its warp.
+            "cancelled_warp": Out(config.warp_bits),
+            #: There is a request in the queue.
+            "head_valid": Out(1),
+            #: The oldest one; stays until ``pop``.
+            "head": Out(entry_layout(config)),
+            #: The coalescer is done with the head.
+            "pop": In(1),
+            #: A slot is in use. From the cycle after a take.
+            "busy": Out(1),
+            #: May never happen: a take without ``ready``, a request or cancel without its take, no room for a request.
+            "overflow": Out(1),
+        })
+
+    def _entry(self, m: Module) -> data.View:
+        """The queue entry of ``request``: addresses added, lanes classified."""
+        config, request = self.config, self.request
+        local_bits = (config.local_bytes - 1).bit_length()
+        entry = Signal(entry_layout(config))
+        for name in ("warp", "pc", "op", "rd", "writes_rd", "mask", "data"):
+            m.d.comb += entry[name].eq(request[name])
+        size = request.op[:2]
+        local, misaligned = [], []
+        for lane in range(config.threads):
+            address = Signal(32, name=f"address{lane}")
+            m.d.comb += [
+                address.eq(request.base[lane] + request.offset),
+                entry.address[lane].eq(to_bus(m, config, address, f"bus_address{lane}")),
+            ]
+            local.append(address[local_bits:] == config.memory_map.local >> local_bits)
+            misaligned.append(((size != 0) & address[0]) | (size[1] & address[1]))
+        m.d.comb += [
+            entry.local.eq(request.mask & Cat(local)),
+            entry.misaligned.eq(request.mask & Cat(misaligned)),
+        ]
+        return entry
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        layout = entry_layout(self.config)
+        m.submodules.queue = queue = SyncFIFO(width=layout.size, depth=self.depth)
+        m.d.comb += [
+            queue.w_data.eq(self._entry(m).as_value()),
+            queue.w_en.eq(self.request_valid),
+            self.head_valid.eq(queue.r_rdy),
+            self.head.as_value().eq(queue.r_data),
+            queue.r_en.eq(self.pop),
+        ]
+
+        used = Signal(range(self.depth + 1))
+        m.d.sync += used.eq(used + self.take - self.pop - self.cancel)
+        m.d.comb += [self.ready.eq(used < self.depth), self.busy.eq(used != 0)]
+
+        expected = self._expected(m)
+        due = Cat(expected.take & ~self.cancel, expected.take & self.cancel)
+        m.d.comb += [
+            self.cancelled_store.eq(self.cancel & expected.store),
+            self.cancelled_warp.eq(expected.warp),
+            self.overflow.eq(
+                (self.take & ~self.ready)
+                | (self.request_valid & ~queue.w_rdy)
+                | (Cat(self.request_valid, self.cancel) != due)
+            ),
+        ]
+        return m
+
+    def _expected(self, m: Module) -> data.View:
+        """The take whose request or cancel is due now."""
+        layout = data.StructLayout({"take": 1, "store": 1, "warp": self.config.warp_bits})
+        stage = Signal(layout)
+        m.d.comb += [stage.take.eq(self.take), stage.store.eq(self.take_store), stage.warp.eq(self.take_warp)]
+        for number in range(1, _TAKE_TO_REQUEST + 1):
+            later = Signal(layout, name=f"taken{number}")
+            m.d.sync += later.eq(stage)
+            stage = later
+        return stage

@@ -1,0 +1,86 @@
+"""How many parts of each load are under way."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from ...lib.component import Component
+from ...lib.lane_vectors import pick
+from ...lib.onehot import encode, lowest_one, one_hot
+
+__all__ = ["PartCounts"]
+
+
+class PartCounts(Component):
+    """Gives each load a number while parts of it are under way, counts them, and knows the last.
+
+    A load has its number from the cycle in which its first part is made to the one in which its last part is
+    answered. One part may be made and one answered in every cycle. The number of the next load is chosen ahead: with
+    two more numbers than loads that have one, a load can begin in every cycle. Reset: no load has a number.
+
+    May never happen: a part is made as ``first`` without ``ready``, or answered that was not made.
+
+    Parameters
+    ----------
+    loads
+        Numbers; at least 2.
+    parts
+        The most parts that a load can have.
+    """
+
+    def __init__(self, *, loads: int, parts: int) -> None:
+        if loads < 2:
+            raise ValueError(f"loads must be at least 2, not {loads!r}")
+        self._loads = loads
+        self._parts = parts
+        bits = (loads - 1).bit_length()
+        super().__init__({
+            #: The coalescer makes a part of the load at its head in this cycle.
+            "made": In(1),
+            #: No part of the load at the head has been made yet: the next one is its first.
+            "first": In(1),
+            #: With ``made``: it is the load's last to be made.
+            "ended": In(1),
+            #: There is a number for a load that begins. Registered; stays until a load begins.
+            "ready": Out(1),
+            #: The number of the load at the head; if ``first``, valid only while ``ready``. Registered, but for
+            #: ``first``.
+            "number": Out(bits),
+            #: A part becomes the next writeback. From the response stage.
+            "answered": In(1),
+            #: The number of its load.
+            "answered_number": In(bits),
+            #: Combinational, of ``answered_number``: no other part of this load is under way or still to be made.
+            "last": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        loads = self._loads
+        counts = [Signal(range(self._parts + 1), name=f"count{number}") for number in range(loads)]
+        # One-hot: the number chosen ahead (0: none), that of the load that began last, that of the one at the head.
+        chosen, begun, head = Signal(loads, init=1), Signal(loads), Signal(loads)
+        # The load that began last has parts that are still to be made.
+        unfinished = Signal()
+        free, making, asked, answering = Signal(loads), Signal(loads), Signal(loads), Signal(loads)
+        to_make = Mux(unfinished, begun, 0)
+        m.d.comb += [
+            free.eq(Cat(count == 0 for count in counts) & ~chosen & ~to_make),
+            head.eq(Mux(self.first, chosen, begun)),
+            making.eq(Mux(self.made, head, 0)),
+            asked.eq(one_hot(self.answered_number, loads)),
+            answering.eq(Mux(self.answered, asked, 0)),
+            self.ready.eq(chosen.any()),
+            self.number.eq(encode(head)),
+            self.last.eq((pick(counts, self.answered_number) == 1) & ~(asked & to_make).any()),
+        ]
+        with m.If((self.made & self.first) | ~self.ready):
+            m.d.sync += chosen.eq(lowest_one(free))
+        with m.If(self.made):
+            m.d.sync += [begun.eq(head), unfinished.eq(~self.ended)]
+        for number, count in enumerate(counts):
+            with m.If(making[number] ^ answering[number]):
+                # Plus or minus 1.
+                m.d.sync += count.eq(count + Cat(1, answering[number].replicate(len(count) - 1)))
+        return m

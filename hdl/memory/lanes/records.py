@@ -1,0 +1,50 @@
+"""The records that travel between the parts of this room."""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from ...config import SmConfig
+from ..seam import load_bits
+
+__all__ = ["bank_bits", "entry_layout", "local_part_layout"]
+
+
+def bank_bits(config: SmConfig) -> int:
+    """Bits of a bank number of the local memory: 0 with one lane."""
+    return config.threads.bit_length() - 1
+
+
+def entry_layout(config: SmConfig) -> data.StructLayout:
+    """A load or store in the queue. ``local`` and ``misaligned`` are lane masks, part of ``mask``.
+
+    From here on addresses are those in memory (:func:`hdl.lib.stacks.to_bus`); reports turn them back.
+
+    The lanes come first, so that each is a whole word of the simulator.
+    """
+    lanes = data.ArrayLayout(32, config.threads)
+    return data.StructLayout({
+        "address": lanes,
+        "data": lanes,
+        "warp": config.warp_bits,
+        "pc": 32,
+        "op": 4,
+        "rd": 6,
+        "writes_rd": 1,
+        "mask": config.threads,
+        "local": config.threads,
+        "misaligned": config.threads,
+    })
+
+
+def local_part_layout(config: SmConfig) -> data.StructLayout:
+    """A part of a local load, for the cycle that the banks take. ``byte`` and ``bank`` are per lane."""
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "op": 4,
+        "rd": 6,
+        "load": load_bits(config),
+        "mask": config.threads,
+        "byte": data.ArrayLayout(2, config.threads),
+        "bank": data.ArrayLayout(bank_bits(config), config.threads),
+    })

@@ -1,0 +1,109 @@
+"""The seam between the two rooms: line accesses go from the lanes to the L1, lines for their parts come back.
+
+Both rooms take what crosses it from here, and :class:`hdl.memory.lsu.Lsu` connects them in one place.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ..lib.stacks import to_program
+
+__all__ = ["access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout"]
+
+
+def loads_under_way(config: SmConfig) -> int:
+    """Loads that write registers and may be under way at once, each with a number (:class:`PartCounts`).
+
+    Enough that no load ever waits for a number: one in the coalescer, one in the lookup, ``load_parts`` that wait for
+    memory, three in the slots of the response stage, and one number that is chosen ahead. A unit between the rooms
+    adds the accesses that it can hold.
+    """
+    return config.load_parts + 6
+
+
+def load_bits(config: SmConfig) -> int:
+    """Bits of a load's number."""
+    return (loads_under_way(config) - 1).bit_length()
+
+
+def part_layout(config: SmConfig) -> data.StructLayout:
+    """A part of a load or store: its lanes, ``mask``, that access one ``line``.
+
+    ``offset``: each lane's byte in the line. ``load``: the load's number; means nothing unless ``writes_rd``.
+    """
+    return data.StructLayout({
+        "warp": config.warp_bits,
+        "pc": 32,
+        "op": 4,
+        "rd": 6,
+        "writes_rd": 1,
+        "load": load_bits(config),
+        "mask": config.threads,
+        "line": LINE_NUMBER_BITS,
+        "offset": data.ArrayLayout(LINE_OFFSET_BITS, config.threads),
+    })
+
+
+def access_layout(config: SmConfig) -> data.StructLayout:
+    """A line access: what a ``part`` does with its line.
+
+    ``first``: the first of its instruction. ``byte_mask``: the bytes that the lanes touch; ``data``: what a ``write``
+    puts there.
+    """
+    return data.StructLayout({
+        "part": part_layout(config),
+        "write": 1,
+        "first": 1,
+        "byte_mask": config.line_bytes,
+        "data": config.line_bytes * 8,
+    })
+
+
+def answers_signature(config: SmConfig) -> wiring.Signature:
+    """Loaded lines on their way to the two slots of the response stage, seen from the L1."""
+    line = 8 * config.line_bytes
+    return wiring.Signature({
+        #: The slot of lines from memory.
+        "fill": Out(wiring.Signature({
+            #: A part of a line from memory takes the slot; only while ``free``.
+            "push": Out(1),
+            #: The slot is empty, or is emptied in this cycle.
+            "free": In(1),
+            #: The part; from the cycle after the push on, while the slot is taken.
+            "part": Out(part_layout(config)),
+            #: Its line; as long.
+            "data": Out(line),
+            #: Memory refused the line; as long.
+            "error": Out(1),
+        })),
+        #: The slot of hits.
+        "hit": Out(wiring.Signature({
+            #: A part that the cache or the write buffer has takes the slot; only while ``free``.
+            "push": Out(1),
+            #: The slot is empty, or is emptied in this cycle.
+            "free": In(1),
+            #: With the push: the part.
+            "part": Out(part_layout(config)),
+            #: With the push: the line will be ``forward_data``, not ``data``.
+            "forwarded": Out(1),
+            #: From the cycle after the push on, while the slot is taken: the cache's line.
+            "data": Out(line),
+            #: The write buffer's line, from the cycle after the push to the last one without ``peek_free``.
+            "forward_data": Out(line),
+            #: ``forward_data`` is not needed after this cycle.
+            "peek_free": In(1),
+        })),
+    })
+
+
+def lowest_address(m: Module, config: SmConfig, part: data.View) -> Value:
+    """The program's address of the lowest lane of a part (:func:`part_layout`)."""
+    offset = Signal(LINE_OFFSET_BITS)
+    for lane in reversed(range(len(part.mask))):
+        with m.If(part.mask[lane]):
+            m.d.comb += offset.eq(part.offset[lane])
+    return to_program(m, config, Cat(offset, part.line), "lowest_address")

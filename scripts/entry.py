@@ -1,0 +1,26 @@
+"""Where the command ``metronome`` starts: a Ctrl-C while the rest is imported ends it with a line, not a traceback.
+
+So it imports next to nothing itself.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from .interrupt import end_at_once
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """See :func:`scripts.cli.main`, which takes the signal over for as long as it runs."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end_at_once)
+    from .cli import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

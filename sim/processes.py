@@ -1,0 +1,168 @@
+"""Starts programs so that none is left over: each has a process group, which ends with the call whatever happens.
+
+What can happen is an exception out of a signal handler (Ctrl-C, and SIGTERM in the command line), at any moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["children_ended", "end_with_parent", "own_folder", "run", "started", "surely", "undisturbed"]
+
+#: What a user or a batch system ends a command with.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: linux/prctl.h
+_PR_SET_PDEATHSIG = 1
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let signals with a Python handler wait until the block's end: for a few steps that belong together.
+
+    Python runs handlers in the main thread only, so that there is nothing to do in another.
+    """
+    waiting: list[int] = []
+
+    def raise_waiting() -> None:
+        for number in waiting:
+            signal.raise_signal(number)
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(raise_waiting)
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    stack.callback(signal.signal, number, handler)
+                    signal.signal(number, lambda number, frame: waiting.append(number))
+        yield
+
+
+def surely(action: Callable[[], object]) -> None:
+    """Do all of ``action``, which may be done twice, even if a signal comes in its first moment."""
+    try:
+        with undisturbed():
+            action()
+    except BaseException:
+        with undisturbed():
+            action()
+        raise
+
+
+@contextlib.contextmanager
+def own_folder(prefix: str = "tmp-", parent: Path | None = None) -> Iterator[Path]:
+    """A temporary folder, gone at the block's end."""
+    folder = ""
+    try:
+        with undisturbed():
+            folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
+        yield Path(folder)
+    finally:
+        if folder:
+            surely(functools.partial(shutil.rmtree, folder, ignore_errors=True))
+
+
+def end_with_parent() -> Callable[[], None] | None:
+    """What a process does before it starts, so that it ends with the thread that has started it.
+
+    Without it a simulation of a parent that was killed would go on for ever. Linux only: None elsewhere. Everything is
+    looked up now, since a process between fork and exec can do little without the danger of a deadlock.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+    arguments = [ctypes.c_ulong(value) for value in (signal.SIGKILL, 0, 0, 0)]
+
+    def die_with_parent() -> None:
+        prctl(_PR_SET_PDEATHSIG, *arguments)
+        if os.getppid() != parent:  # it was faster
+            os._exit(1)
+
+    return die_with_parent
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen]:
+    """A process in a group of its own; at the block's end whatever still runs of the group is killed.
+
+    ``options`` are those of Popen. Standard input is empty.
+    """
+    process = None
+    try:
+        with undisturbed():
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, process_group=0, preexec_fn=end_with_parent(), **options
+            )
+        yield process
+    finally:
+        if process is not None:
+            surely(functools.partial(_end, process))
+
+
+def _end(process: subprocess.Popen) -> None:
+    """Kill the group unless its first process has ended by itself, and with it those that it had started."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def run(
+    command: Sequence[str | Path], *, cwd: Path, env: dict[str, str] | None = None, log: IO[bytes] | None = None,
+    seconds: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end. Its output is in the result, or all of it in ``log``.
+
+    Raises
+    ------
+    subprocess.TimeoutExpired
+        After ``seconds``; the program is killed.
+    """
+    outputs: dict[str, Any] = {"stdout": log, "stderr": subprocess.STDOUT}
+    if log is None:
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with started(command, cwd=cwd, env=env, **outputs) as process:
+        out, err = process.communicate(timeout=seconds)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _children(pid: int) -> set[int]:
+    """The processes that ``pid`` has started and that are still there; empty where the system does not tell."""
+    found: set[int] = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            found.update(map(int, path.read_text().split()))
+    return found
+
+
+@contextlib.contextmanager
+def children_ended(what: bytes) -> Iterator[None]:
+    """If the block ends early, kill the processes started in it whose command line contains ``what``.
+
+    For a library that starts a program and gives no hold of it.
+    """
+    before = _children(os.getpid())
+    try:
+        yield
+    except BaseException:
+        for pid in _children(os.getpid()) - before:
+            with contextlib.suppress(OSError):  # it has just ended
+                if what in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
+        raise

@@ -1,0 +1,149 @@
+"""The reference of P3 for a policy without an order in picks.py: its plain Python, as tables of all states and inputs.
+
+So a new policy is proved as soon as sim/policies.py has it, at the sizes at which its tables stay small. Beyond them it
+takes an order in picks.py, which is also a reading of docs/policies.md that shares nothing with either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, product
+from math import prod
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Signal, Value
+
+from metronome.hdl.config import SmConfig
+from metronome.sim.policies import POLICIES, Policy, PolicyInputs
+
+from .model import Model
+
+__all__ = ["MOST_ROWS", "NoReference", "TableReference", "fits"]
+
+#: Of one table. 4096 rows take the solver a few seconds.
+MOST_ROWS = 4096
+
+#: Inputs of a policy that are a number for each warp; the others are sets of warps.
+_COUNTS = ("lanes", "fetched")
+
+
+class NoReference(Exception):
+    """There is nothing to compare this policy with; the text is one line that says what to do."""
+
+
+def _policy(name: str, warps: int) -> Policy:
+    if name not in POLICIES:
+        raise NoReference(f"policy {name} is in hdl/policies and not in sim/policies.py: add it there "
+                          "(docs/extending.md)")
+    return POLICIES[name](warps=warps)
+
+
+def _rows(policy: Policy, config: SmConfig) -> int:
+    """The rows of the policy's tables; of more than :data:`MOST_ROWS` any number above it."""
+    counts = {"lanes": config.threads + 1, "fetched": config.buffer_depth + 1}
+    inputs = prod(counts.get(field, 2) ** config.warps for field in policy.reads)
+    return inputs * sum(1 for _ in islice(policy.states(), MOST_ROWS + 1))
+
+
+def fits(config: SmConfig, name: str) -> bool:
+    """Whether P3 can be proved by tables of this policy at this size; True too where it lacks its plain Python."""
+    return name not in POLICIES or _rows(POLICIES[name](warps=config.warps), config) <= MOST_ROWS
+
+
+class TableReference:
+    """The policy of a model with one policy, by what sim/policies.py does in every state."""
+
+    def __init__(self, model: Model) -> None:
+        config = model.config
+        (name,) = config.policies
+        self._model = model
+        self._policy = _policy(name, config.warps)
+        if (rows := _rows(self._policy, config)) > MOST_ROWS:
+            raise NoReference(
+                f"P3 of {name} at {config.warps} warps: a table of {rows} rows or more, of {MOST_ROWS} at most: ask "
+                "for fewer --warps, or add its order to tb/formal/picks.py"
+            )
+        self._states = list(self._policy.states())
+        self._number = {state: number for number, state in enumerate(self._states)}
+        reset = self._number[self._policy.reset()]
+        self._state = model.register(range(len(self._states)), "expect_state", reset)
+        self._others = [field for field in self._policy.reads if field != "eligible"]
+        self._follow()
+
+    def _values(self, field: str) -> tuple[list[Value], int]:
+        """The input as a value for each warp, and the number of values that it may have."""
+        model, dut = self._model, self._model.dut
+        warps, threads = model.config.warps, model.config.threads
+        if field == "lanes":
+            return [sum(model.dut.masks[w], Const(0, 1)) for w in range(warps)], threads + 1
+        if field == "fetched":
+            fetched = model.inside.component("scheme").fetched
+            return [fetched[w] for w in range(warps)], model.config.buffer_depth + 1
+        sets = {"active": dut.active, "waiting": dut.waiting, "activated": dut.activation.warps}
+        return [sets[field][w] for w in range(warps)], 2
+
+    def _each_row(self) -> Iterator[tuple[tuple[int, ...], object, PolicyInputs]]:
+        """(Numbers of state and inputs, state, inputs) of every row."""
+        warps = self._model.config.warps
+        per_field = [list(product(range(self._values(field)[1]), repeat=warps)) for field in self._others]
+        for (number, state), eligible in product(enumerate(self._states), range(1 << warps)):
+            for each in product(*per_field):
+                given = dict(zip(self._others, each, strict=True))
+                read: dict[str, Any] = {
+                    field: values if field in _COUNTS else sum(bit << w for w, bit in enumerate(values))
+                    for field, values in given.items()
+                }
+                pattern = (number, eligible, *(value for values in each for value in values))
+                yield pattern, state, PolicyInputs(eligible=eligible, **read)
+
+    def _key(self, eligible: Value) -> tuple[Value, list[int]]:
+        """State and inputs as one value, and the width of each of its parts."""
+        parts = [self._state, eligible]
+        for field in self._others:
+            values, count = self._values(field)
+            for w, value in enumerate(values):
+                part = Signal(range(count), name=f"expect_{field}_{w}")
+                self._model.m.d.comb += part.eq(value)
+                parts.append(part)
+        return Cat(parts), [len(part) for part in parts]
+
+    def _table(self, eligible: Value) -> Iterator[tuple[object, PolicyInputs]]:
+        """Every row, inside the case of the design's module in which state and inputs are those of the row."""
+        key, widths = self._key(eligible)
+        with self._model.m.Switch(key):
+            for pattern, state, inputs in self._each_row():
+                parts = list(zip(pattern, widths, strict=True))
+                bits = "".join(f"{value:0{width}b}" for value, width in reversed(parts) if width)
+                with self._model.m.Case(bits):
+                    yield state, inputs
+
+    def _follow(self) -> None:
+        """The next state: P3 says that the design selects this policy's pick."""
+        for state, inputs in self._table(self._model.dut.event.eligible):
+            following = self._policy.update(state, inputs, self._policy.pick(state, inputs))
+            if following not in self._number:
+                raise NoReference(f"policy {self._policy.name} in sim/policies.py: update goes from {state} to "
+                                  f"{following}, which states() leaves out")
+            self._model.m.d.sync += self._state.eq(self._number[following])
+
+    def add_invariants(self) -> None:
+        """Claim that the design's registers are those of the reference's state."""
+        model, policy = self._model, self._policy
+        model.lemma("the reference is in one of its states", self._state < len(self._states))
+        if not policy.registers(policy.reset()):
+            return
+        registers, told = model.issue_state(), Signal(name="told")
+        with model.m.Switch(self._state):
+            for number, state in enumerate(self._states):
+                with model.m.Case(number):
+                    same = [Value.cast(registers[field]) == value for field, value in policy.registers(state).items()]
+                    model.m.d.comb += told.eq(Cat(same).all())
+        model.lemma("the design's registers are those of this state", told)
+
+    def pick(self, eligible: Value, name: str) -> Signal:
+        """Of the set ``eligible`` the warp that the policy picks, one-hot."""
+        picked = Signal(len(eligible), name=name)
+        for state, inputs in self._table(eligible):
+            pick = self._policy.pick(state, inputs)
+            self._model.m.d.comb += picked.eq(0 if pick is None else 1 << pick)
+        return picked

@@ -1,0 +1,42 @@
+"""The simulations that the tests share: one costs half a minute of a core, so a test takes one of these.
+
+A test on one of them is marked ``build`` with its name (tests/conftest.py): the tests of a build run in one process.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from metronome.hdl import presets
+from metronome.hdl.config import Prediction
+from metronome.hdl.policies import POLICIES
+
+__all__ = ["BARE", "BASE", "CROWD", "LEAST", "MID", "PAPER", "TINY", "UNCACHED", "named", "on"]
+
+#: The one build of `make check`.
+TINY = presets.TINY
+#: Every policy.
+BASE = replace(presets.BASE, policies=tuple(POLICIES))
+#: The front end with btfn; without what can be left out of the memory system and of the checks.
+BARE = replace(
+    BASE, prediction=Prediction.BTFN, dcache_bytes=0, interleave_stacks=False, check_divergent_branch=False,
+)
+#: A line a warp in place of the I-cache, and no data cache.
+UNCACHED = replace(BASE, icache_bytes=0, dcache_bytes=0)
+#: One of everything in the memory system.
+LEAST = replace(TINY, dcache_bytes=128, dcache_ways=1, dcache_mshrs=1, store_buffer=1, load_parts=2)
+#: So many warps that memory is busy, and that one among them is always eligible.
+CROWD = replace(BASE, warps=32)
+MID = presets.MID
+PAPER = presets.PAPER
+
+_NAMED = {
+    "TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "crowd": CROWD, "MID": MID,
+    "PAPER": PAPER,
+}
+on = pytest.mark.build
+
+
+def named(*names, marks=()):
+    """A parameter a configuration of these names, with the name as its id."""
+    return [pytest.param(_NAMED[name], id=name, marks=[on(name), *marks]) for name in names]

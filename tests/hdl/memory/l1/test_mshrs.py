@@ -1,0 +1,149 @@
+"""The MSHRs against a list: who has which line, what is asked of memory, and how many there are."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.hdl import ResetInserter, Signal
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.memory.l1.mshrs import Mshrs
+from tests.hdl.lib.simulate import simulate
+from tests.hdl.memory.part_models import MissModel
+
+
+def config_of(mshrs: int) -> SmConfig:
+    """0: no cache, so that there is one for each of four parts."""
+    return SmConfig(threads=1, warps=2, load_parts=4, dcache_bytes=512 if mshrs else 0, dcache_ways=2,
+                    dcache_mshrs=mshrs or 1)
+
+
+class Bench:
+    """Drives the registers a cycle at a time and checks all outputs; ``requested``: (cycle, number)."""
+
+    def __init__(self, config: SmConfig, seed: int) -> None:
+        self.dut = Mshrs(config)
+        self.rng = random.Random(seed)
+        self.what = f"seed {seed}"
+        self.count = config.line_requests
+        self.cycle = 0
+        self.requested: list[tuple[int, int]] = []
+        self.clear()
+
+    def clear(self) -> None:
+        self.model = MissModel(self.count)
+
+    @property
+    def answered(self) -> list[int]:
+        """The registers whose request memory has."""
+        return [number for number, register in enumerate(self.model.registers)
+                if register is not None and number not in self.model.unsent]
+
+    async def step(self, ctx: Any, *, line: int, uncached: bool = False, allocate: bool = False,
+                   release: int | None = None, ready: bool = True) -> None:
+        dut, model, asked = self.dut, self.model, self.rng.randrange(self.count)
+        allocate = allocate and not model.full
+        for name, value in (("line", line), ("uncached", uncached), ("allocate", allocate), ("asked", asked),
+                            ("release", release is not None), ("released", release or 0)):
+            ctx.set(getattr(dut, name), value)
+        ctx.set(dut.request.ready, ready)
+        what = f"{self.what}, cycle {self.cycle}"
+        same = model.same(line, uncached)
+        assert ctx.get(dut.same) == sum(1 << number for number in same), what
+        assert ctx.get(dut.same_number) in same or not same, what
+        assert ctx.get(dut.full) == model.full, what
+        assert ctx.get(dut.busy) == any(register is not None for register in model.registers), what
+        if not model.full:
+            assert ctx.get(dut.number) == model.registers.index(None), what
+        if model.registers[asked] is not None:
+            assert ctx.get(dut.asked_line) == model.registers[asked][0], what
+        assert ctx.get(dut.request.valid) == bool(model.unsent), what
+        if model.unsent:
+            request, number = ctx.get(dut.request.payload), model.unsent[0]
+            assert (request.number, request.line) == (number, model.registers[number][0]), what
+            if ready:
+                self.requested.append((self.cycle, number))
+        model.tick(allocate=(line, uncached) if allocate else None, release=release,
+                   sent=ready and bool(model.unsent))
+        await ctx.tick()
+        self.cycle += 1
+
+
+@pytest.mark.parametrize("mshrs", [0, 1, 3])
+def test_random_traffic(mshrs: int) -> None:
+    bench = Bench(config_of(mshrs), mshrs)
+    rng, full = bench.rng, 0
+
+    async def testbench(ctx: Any) -> None:
+        nonlocal full
+        for _ in range(200):
+            done = bench.answered
+            full += bench.model.full
+            await bench.step(ctx, line=rng.randrange(3), uncached=rng.random() < 0.3, allocate=rng.random() < 0.6,
+                             release=rng.choice(done) if done and rng.random() < 0.6 else None,
+                             ready=rng.random() < 0.6)
+
+    simulate(bench.dut, testbench)
+    assert full > 10 and len(bench.requested) > 20, bench.what
+
+
+@pytest.mark.parametrize("mshrs", [0, 1, 3])
+def test_depth_and_first_request(mshrs: int) -> None:
+    """All registers, and no more, are taken one a cycle, and asked for one cycle later each, in order.
+
+    Whichever is released can be taken in the next cycle.
+    """
+    bench = Bench(config_of(mshrs), 1)
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(bench.count):
+            assert not ctx.get(bench.dut.full)
+            await bench.step(ctx, line=7 + number, allocate=True)
+        assert ctx.get(bench.dut.full)
+        await bench.step(ctx, line=0)
+        assert not ctx.get(bench.dut.request.valid)
+        for number in range(bench.count):
+            await bench.step(ctx, line=0, release=number)
+            assert not ctx.get(bench.dut.full)
+            await bench.step(ctx, line=0, allocate=True)
+            assert ctx.get(bench.dut.full)
+            await bench.step(ctx, line=0)
+
+    simulate(bench.dut, testbench)
+    count = bench.count
+    assert bench.requested == [
+        *((number + 1, number) for number in range(count)),
+        *((count + 1 + 3 * number + 2, number) for number in range(count)),
+    ]
+
+
+def test_one_line_a_cycle() -> None:
+    """A register is allocated and another released in every cycle."""
+    bench = Bench(config_of(3), 2)
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(20):
+            await bench.step(ctx, line=number, allocate=True, release=bench.answered[0] if number > 1 else None)
+
+    simulate(bench.dut, testbench)
+    assert [cycle for cycle, _ in bench.requested] == list(range(1, 20))
+
+
+def test_reset() -> None:
+    reset = Signal()
+    bench = Bench(config_of(3), 3)
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(3):
+            await bench.step(ctx, line=number, allocate=True, ready=False)
+        ctx.set(reset, 1)
+        await ctx.tick()
+        ctx.set(reset, 0)
+        bench.clear()
+        await bench.step(ctx, line=1, allocate=True)
+        await bench.step(ctx, line=1)
+
+    simulate(ResetInserter(reset)(bench.dut), testbench)
+    assert bench.requested == [(4, 0)]

@@ -1,0 +1,136 @@
+"""The table of waiting parts against a list: who leaves, who is left, and how many there is room for."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.hdl import ResetInserter, Signal
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.memory.l1.parts import PartTable
+from tests.hdl.lib.simulate import simulate
+from tests.hdl.memory.part_models import PartModel
+
+MSHRS = 3
+
+
+def config_of(places: int) -> SmConfig:
+    return SmConfig(threads=2, warps=4, load_parts=places, dcache_bytes=512, dcache_ways=2, dcache_mshrs=MSHRS)
+
+
+class Bench:
+    """Drives the table a cycle at a time and checks all outputs."""
+
+    def __init__(self, places: int, seed: int) -> None:
+        self.dut = PartTable(config_of(places))
+        self.places = places
+        self.rng = random.Random(seed)
+        self.what = f"seed {seed}"
+        self.cycle = 0
+        self.clear()
+
+    def clear(self) -> None:
+        self.model = PartModel(self.places)
+        self.answer: Any = None
+
+    def part(self) -> dict[str, Any]:
+        rng = self.rng
+        return {"warp": rng.randrange(4), "pc": rng.getrandbits(32), "op": rng.getrandbits(4), "rd": rng.getrandbits(6),
+                "writes_rd": rng.getrandbits(1), "mask": rng.getrandbits(2), "line": rng.getrandbits(26),
+                "offset": [rng.getrandbits(6), rng.getrandbits(6)]}
+
+    async def step(self, ctx: Any, *, add: int | None = None, take: int | None = None, filled: bool = False) -> None:
+        """``add``: the register that a new part waits for; ``take``: that of which one leaves, by ``filled``."""
+        dut, rng, model = self.dut, self.rng, self.model
+        part, what = self.part(), f"{self.what}, cycle {self.cycle}"
+        other, looked = rng.randrange(MSHRS), rng.randrange(MSHRS)
+        if take is not None and filled:
+            looked = take
+        ctx.set(dut.add, add is not None)
+        ctx.set(dut.add_mshr, add or 0)
+        ctx.set(dut.part, part)
+        ctx.set(dut.take, take is not None)
+        ctx.set(dut.take_filled, filled)
+        ctx.set(dut.filled, looked)
+        ctx.set(dut.answered, take if take is not None and not filled else other)
+        assert ctx.get(dut.full) == model.full, what
+        assert ctx.get(dut.left) == bool(model.waiting(looked)), what
+        if self.answer is not None:
+            got = ctx.get(dut.answer)
+            for name, value in self.answer.items():
+                assert [*getattr(got, name)] == value if name == "offset" else getattr(got, name) == value, what
+        taken = model.tick(add=None if add is None else (add, part), take=take)
+        self.answer = taken or self.answer
+        await ctx.tick()
+        self.cycle += 1
+
+
+@pytest.mark.parametrize("places", [2, 4])
+def test_random_traffic(places: int) -> None:
+    bench = Bench(places, places)
+    rng, full = bench.rng, 0
+
+    async def testbench(ctx: Any) -> None:
+        nonlocal full
+        for _ in range(200):
+            full += bench.model.full
+            waiting = [mshr for mshr in range(MSHRS) if bench.model.waiting(mshr)]
+            await bench.step(
+                ctx, add=rng.randrange(MSHRS) if not bench.model.full and rng.random() < 0.6 else None,
+                take=rng.choice(waiting) if waiting and rng.random() < 0.5 else None, filled=rng.random() < 0.5,
+            )
+
+    simulate(bench.dut, testbench)
+    assert full > 20, bench.what
+
+
+@pytest.mark.parametrize("places", [2, 8])
+def test_depth(places: int) -> None:
+    """All places, and no more, are taken one a cycle; a place is free in the cycle after its part has left."""
+    bench = Bench(places, 1)
+
+    async def testbench(ctx: Any) -> None:
+        for _ in range(places):
+            assert not ctx.get(bench.dut.full)
+            await bench.step(ctx, add=1)
+        assert ctx.get(bench.dut.full)
+        await bench.step(ctx, take=1)
+        assert not ctx.get(bench.dut.full)
+        await bench.step(ctx)
+
+    simulate(bench.dut, testbench)
+
+
+def test_one_part_comes_and_one_leaves_in_every_cycle() -> None:
+    """A part that comes in this cycle is not among those that leave in it."""
+    bench = Bench(2, 2)
+
+    async def testbench(ctx: Any) -> None:
+        await bench.step(ctx, add=0)
+        for number in range(16):
+            await bench.step(ctx, add=(number + 1) % MSHRS, take=number % MSHRS, filled=bool(number & 4))
+
+    simulate(bench.dut, testbench)
+
+
+def test_reset() -> None:
+    reset = Signal()
+    bench = Bench(2, 3)
+
+    async def testbench(ctx: Any) -> None:
+        await bench.step(ctx, add=0)
+        await bench.step(ctx, add=2)
+        ctx.set(reset, 1)
+        await ctx.tick()
+        ctx.set(reset, 0)
+        bench.clear()
+        for mshr in range(MSHRS):
+            ctx.set(bench.dut.filled, mshr)
+            assert not ctx.get(bench.dut.left)
+        for _ in range(2):
+            await bench.step(ctx, add=1)
+        await bench.step(ctx, take=1)
+
+    simulate(ResetInserter(reset)(bench.dut), testbench)

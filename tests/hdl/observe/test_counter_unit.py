@@ -1,0 +1,92 @@
+"""The counters on their own, against sums in Python."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
+from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.observe.counters import Counters
+from tests.hdl.lib.simulate import simulate
+
+
+def random_inputs(rng: random.Random, warps: int, threads: int) -> dict[str, Any]:
+    """A cycle of the front end and of the control unit, and what the stall attribution says of it."""
+    select = 1 << rng.randrange(warps) if rng.random() < 0.7 else 0
+    return {
+        "front": {
+            "select": select, "select_valid": int(select != 0), "select_nop": rng.getrandbits(1),
+            "select_unit": rng.choice((Unit.LSU, Unit.ALU)).value, "select_store": rng.getrandbits(1),
+            "miss": rng.getrandbits(1), "oracles": [rng.choice((select, 1 << rng.randrange(warps))) for _ in range(2)],
+        },
+        "control": {
+            "region": rng.getrandbits(1), "retired": rng.randrange(threads + 1), "taken": rng.getrandbits(1),
+        },
+        "reason": [rng.choice(list(StallReason)) for _ in range(warps)], "stall": rng.choice(list(StallReason)),
+        "running": rng.getrandbits(1), "start": int(rng.random() < 0.02),
+    }
+
+
+def steps(inputs: dict[str, Any], region_of_x: int) -> Counter[str]:
+    """What a cycle adds (docs/counters.md); ``region_of_x``: the region was open when what is in X was selected."""
+    front, control = inputs["front"], inputs["control"]
+    total = Counter(
+        total_cycles=inputs["running"], committed_threads=control["retired"] * region_of_x,
+        taken_branches=control["taken"] & region_of_x,
+    )
+    if not control["region"]:
+        return total
+    issued = front["select_valid"] and not front["select_nop"]
+    return total + Counter(
+        cycles=1, committed=issued, nops=front["select_valid"] and front["select_nop"],
+        loads=issued and front["select_unit"] == Unit.LSU.value and not front["select_store"],
+        discrepancies=front["oracles"][0] != front["select"], errors=front["oracles"][1] != front["select"],
+        icache_misses=front["miss"], load_wait_cycles=inputs["reason"].count(StallReason.LOAD),
+        **{str(int(inputs["stall"])): 1},
+    )
+
+
+@pytest.mark.parametrize(("warps", "threads"), [(1, 1), (3, 4)])
+def test_random_cycles(warps: int, threads: int) -> None:
+    seed = 10 * warps + threads
+    rng = random.Random(seed)
+    dut = Counters(SmConfig(warps=warps, threads=threads))
+    expected: Counter[str] = Counter()
+    all_cycles: Counter[str] = Counter()
+    names = [counter.name for counter in COUNTERS if not counter.by_reason]
+
+    async def testbench(ctx: Any) -> None:
+        nonlocal expected
+        regions = [0, 0]
+        for cycle in range(150):
+            inputs = random_inputs(rng, warps, threads)
+            for name, value in inputs.items():
+                ctx.set(getattr(dut, name), value)
+            await ctx.tick()
+            added = steps(inputs, regions[-2])
+            regions.append(inputs["control"]["region"])
+            expected += added
+            all_cycles.update(added)
+            if inputs["start"]:
+                expected = Counter()
+            values = ctx.get(dut.values)
+            for name in names:
+                assert values[name] == expected[name], f"seed {seed}, cycle {cycle}: {name}, not {expected[name]}"
+            for reason in StallReason:
+                wanted = expected[str(int(reason))] if reason else 0
+                assert values.stalls[reason] == wanted, f"seed {seed}, cycle {cycle}: {reason!r}, not {wanted}"
+
+    simulate(dut, testbench)
+    never = {name for name in names if not all_cycles[name]} - ({"discrepancies", "errors"} if warps == 1 else set())
+    assert not never and all_cycles["cycles"] > 50, f"seed {seed}: {all_cycles}"
+
+
+def test_a_counter_without_a_step_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metronome.hdl.observe.counters.COUNTERS", COUNTERS[1:])
+    with pytest.raises(ValueError, match=r"one in hdl\.observe\.counters: total_cycles"):
+        Counters(SmConfig(warps=1, threads=1)).elaborate(None)

@@ -1,0 +1,220 @@
+"""The table of mutants: see :mod:`tests.mutants`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MUTANTS", "Mutant"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``old`` becomes ``new`` in ``method`` ("module:Class.method"); each of the tests ``found_by`` has to fail."""
+
+    name: str
+    method: str
+    old: str
+    new: str
+    found_by: tuple[str, ...]
+
+
+_MEMORY = "metronome.hdl.memory"
+_LOOKUP = f"{_MEMORY}.l1.lookup:LookupStage"
+_MSHRS = f"{_MEMORY}.l1.mshrs:Mshrs.elaborate"
+_PARTS = f"{_MEMORY}.l1.parts:PartTable.elaborate"
+_FILL = f"{_MEMORY}.l1.fill:FillStage.elaborate"
+_REQUESTS = f"{_MEMORY}.l1.requests:LineRequests.elaborate"
+_BUFFER = f"{_MEMORY}.l1.write_buffer:WriteBuffer"
+_RESPONSE = f"{_MEMORY}.lanes.response:ResponseStage"
+_ENTRANCE = f"{_MEMORY}.lanes.entrance:Entrance.elaborate"
+_COALESCER = f"{_MEMORY}.lanes.coalescer:Coalescer.elaborate"
+_LSU = f"{_MEMORY}.lsu:Lsu"
+_ARBITER = f"{_MEMORY}.arbiter:MemoryArbiter.elaborate"
+_TAGS = "metronome.hdl.lib.tags:CacheTags._replacement"
+_MISSES = "metronome.hdl.frontend.misses:MissUnit"
+_COUNTERS = "metronome.hdl.observe.counters:Counters._steps"
+_STALLS = "metronome.hdl.observe.counters:StallAttribution.elaborate"
+
+_UNIT = "tests/hdl/memory/l1"
+_RANDOM = "tests/hdl/memory/test_lsu.py::test_random_program_equals_sequential_execution"
+_RATES = "tests/hdl/memory/test_lsu_rates.py"
+_DEPTHS = "tests/hdl/memory/test_lsu_depths.py"
+_WRITTEN_BACK = "tests/hdl/memory/lanes/test_response.py"
+_LOOKED_UP = (f"{_UNIT}/test_lookup.py::test_random_accesses[True]",)
+_FETCH = "tests/hdl/frontend/test_misses.py"
+_COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4]",)
+_REASONS = ("tests/hdl/observe/test_stall_attribution.py::test_attribution[3]",)
+
+MUTANTS = (
+    # The lookup: who waits, for how long, and why.
+    Mutant("a store waits for any line that arrives", f"{_LOOKUP}.elaborate",
+           "~(self.accepts & self.requested)", "~self.accepts", (*_LOOKED_UP,
+           f"{_RATES}::test_stores_between_lines_that_arrive[5]")),
+    Mutant("a store waits while its line is requested", f"{_LOOKUP}.elaborate",
+           "~(self.accepts & self.requested)", "~self.requested", _LOOKED_UP),
+    Mutant("a store does not wait for a line that arrives", f"{_LOOKUP}.elaborate",
+           "self.room & ~self.install & ~(self.accepts & self.requested)", "self.room & ~self.install", _LOOKED_UP),
+    Mutant("a store waits only for its own line", f"{_LOOKUP}.elaborate",
+           "self.write.eq(store & self.room & ~self.install &", "self.write.eq(store & self.room &", _LOOKED_UP),
+    Mutant("a load that joins waits for a register", f"{_LOOKUP}.elaborate",
+           "& (shares | (~self.mshrs_full & ~(self.uncached & self.requested)))",
+           "& ~self.mshrs_full & (shares | ~(self.uncached & self.requested))",
+           (*_LOOKED_UP, f"{_DEPTHS}::test_joins_while_all_registers_are_taken")),
+    Mutant("a load that the write buffer has waits while its line is requested", f"{_LOOKUP}.elaborate",
+           "self.covers & ~self.accepts &", "self.covers & ~self.requested &", _LOOKED_UP),
+    Mutant("a load that writes no register waits for the writeback", f"{_LOOKUP}.elaborate",
+           "can_answer.eq(self.slot_free | ~held.part.writes_rd)", "can_answer.eq(self.slot_free)", _LOOKED_UP),
+    Mutant("everything waits while a line goes into the cache", f"{_LOOKUP}.elaborate",
+           "blocked.eq(self.install & (held.part.line == self.install_line))", "blocked.eq(self.install)",
+           (*_LOOKED_UP, f"{_RATES}::test_hits_in_a_row_while_lines_arrive")),
+    Mutant("the lookup takes an access in every second cycle", f"{_LOOKUP}.elaborate",
+           "self.access.ready.eq(~self.held_valid | goes)", "self.access.ready.eq(~self.held_valid)",
+           (f"{_UNIT}/test_lookup.py::test_one_access_a_cycle[{{}}-0]", f"{_RATES}::test_one_miss_a_cycle[1]")),
+    Mutant("an uncached load does not wait for an older one", f"{_LOOKUP}.elaborate",
+           "(~self.mshrs_full & ~(self.uncached & self.requested))", "~self.mshrs_full", _LOOKED_UP),
+    Mutant("parts and registers change places as reasons", f"{_LOOKUP}._event",
+           "Mux(self.parts_full, LookupWait.PARTS, LookupWait.MSHR)",
+           "Mux(self.mshrs_full, LookupWait.MSHR, LookupWait.PARTS)", _LOOKED_UP),
+    Mutant("a store that waits for a line is said to wait for the buffer", f"{_LOOKUP}._event",
+           "Mux(self.room, LookupWait.FILL, LookupWait.BUFFER)", "LookupWait.BUFFER", _LOOKED_UP),
+    Mutant("without a cache loads are said to share a request", f"{_LOOKUP}._event",
+           "self.add & shares", "self.add & self.requested",
+           (f"{_UNIT}/test_lookup.py::test_random_accesses[False]",)),
+    # Registers, parts, entries, the queue: one more or less, a cycle early or late.
+    Mutant("one miss register is never used", _MSHRS, "self.full.eq(valid.all())", "self.full.eq(valid[1:].all())",
+           (f"{_UNIT}/test_mshrs.py::test_depth_and_first_request[3]",
+           f"{_DEPTHS}::test_lines_that_loads_wait_for[(8, 3, 2)]")),
+    Mutant("a miss register is free a cycle late", _MSHRS,
+           "m.d.sync += valid.eq((valid & ~freed) | Mux(self.allocate, free, 0))",
+           "late = Signal(count); m.d.sync += late.eq(freed)\n"
+           "    m.d.sync += valid.eq((valid & ~late) | Mux(self.allocate, free, 0))",
+           (f"{_UNIT}/test_mshrs.py::test_depth_and_first_request[1]",
+            f"{_RATES}::test_the_rate_with_few_registers_or_entries[LsuOp.LW]")),
+    Mutant("a miss is requested a cycle late", _MSHRS,
+           "unsent = SyncFIFO(", 'unsent = __import__("amaranth.lib.fifo", fromlist=["fifo"]).SyncFIFOBuffered(',
+           (f"{_UNIT}/test_mshrs.py::test_depth_and_first_request[3]", f"{_RATES}::test_hits_between_misses")),
+    Mutant("one place for a part is never used", _PARTS, "self.full.eq(valid.all())", "self.full.eq(valid[1:].all())",
+           (f"{_UNIT}/test_parts.py::test_depth[2]", f"{_UNIT}/test_parts.py::test_random_traffic[4]")),
+    Mutant("a part that comes now counts as one that is left", _PARTS,
+           "self.left.eq(of_filled.any())",
+           "self.left.eq(of_filled.any() | (self.add & (self.add_mshr == self.filled)))",
+           (f"{_UNIT}/test_parts.py::test_one_part_comes_and_one_leaves_in_every_cycle",)),
+    Mutant("one entry of the write buffer is never used", f"{_BUFFER}.elaborate",
+           "self.ready.eq(self.joins | ~valid.all())", "self.ready.eq(self.joins | ~valid[1:].all())",
+           (f"{_UNIT}/test_write_buffer.py::test_depth[2]", f"{_DEPTHS}::test_lines_with_stores[(8, 3, 2)]")),
+    Mutant("a store that joins waits for a free entry", f"{_BUFFER}.elaborate",
+           "self.ready.eq(self.joins | ~valid.all())", "self.ready.eq(~valid.all())",
+           (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",
+           f"{_DEPTHS}::test_stores_of_one_line_take_two_entries")),
+    Mutant("one slot of the queue is never used", _ENTRANCE, "used < self.depth", "used < self.depth - 1",
+           (f"{_DEPTHS}::test_lines_with_stores[(2, 5, 1)]", f"{_DEPTHS}::test_local_accesses_in_the_queue")),
+    # The write buffer: when an entry is sent, and which.
+    Mutant("the lowest entry goes first", f"{_BUFFER}._send",
+           "Mux(later.any(), lowest_one(later), lowest_one(may_go))", "lowest_one(may_go)",
+           (f"{_UNIT}/test_write_buffer.py::test_entries_take_turns",
+           f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]")),
+    Mutant("an entry is chosen only when the one before has gone", f"{_BUFFER}._send",
+           "Mux(~request.valid | request.ready,", "Mux(~request.valid,",
+           (f"{_UNIT}/test_write_buffer.py::test_one_store_a_cycle",
+            "tests/hdl/memory/test_lsu_cycles.py::test_one_store_a_cycle_to_different_lines")),
+    Mutant("an entry goes a cycle late after the load's line", f"{_BUFFER}._order",
+           "m.d.comb += filled.eq(", "m.d.sync += filled.eq(",
+           (f"{_UNIT}/test_write_buffer.py::test_when_a_store_is_offered[a load]",)),
+    Mutant("an entry waits for all loads", f"{_BUFFER}._order",
+           "loads.eq(Mux(made[number], self.waits_for, loads) & ~filled)",
+           "loads.eq(Mux(made[number] & self.waits_for.any(), -1, loads) & ~filled)",
+           (f"{_UNIT}/test_write_buffer.py::test_when_a_store_is_offered[a load]",)),
+    Mutant("a store joins an entry that is just sent", f"{_BUFFER}.elaborate",
+           "same & ~sent & ~chosen &", "same & ~sent &", (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
+    Mutant("an entry of an uncached line waits for all entries", f"{_BUFFER}.elaborate",
+           "same.eq(valid & (equal | (uncached & self.uncached.replicate(count))))",
+           "same.eq(valid & (equal | self.uncached.replicate(count)))",
+           (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
+    # Loads and stores at the port.
+    Mutant("loads go first", _REQUESTS, "store.valid & ~(load.valid & stored)", "store.valid & ~load.valid",
+           (f"{_UNIT}/test_requests.py::test_one_request_a_cycle_in_turn",
+           f"{_RATES}::test_misses_and_stores_in_turn")),
+    Mutant("stores go first", _REQUESTS, "store.valid & ~(load.valid & stored)", "store.valid",
+           (f"{_UNIT}/test_requests.py::test_one_request_a_cycle_in_turn",
+            f"{_UNIT}/test_requests.py::test_random_traffic[4-2]")),
+    Mutant("an idle cycle gives stores the turn", _REQUESTS, "m.If(request.valid)", "m.If(request.valid | 1)",
+           (f"{_UNIT}/test_requests.py::test_random_traffic[4-2]",)),
+    Mutant("what was offered may change", _REQUESTS, "held.eq(~request.ready)", "held.eq(0)",
+           (f"{_UNIT}/test_requests.py::test_what_is_offered_stays[2]",)),
+    Mutant("the LSU goes before the I-cache", _ARBITER, "held | ~self.icache.request.valid",
+           "held | self.lsu.request.valid",
+           ("tests/hdl/memory/test_arbiter.py::test_icache_first_and_one_request_a_cycle",)),
+    Mutant("the LSU keeps the port a cycle longer", _ARBITER, "self.lsu.request.valid & ~requests.ready",
+           "self.lsu.request.valid", ("tests/hdl/memory/test_arbiter.py::test_random_traffic[4-16]",)),
+    # Memory's answers.
+    Mutant("a line waits until the one before is gone", _FILL, "(~valid | self.release) & self.peek_free",
+           "~valid & self.peek_free", (f"{_UNIT}/test_fill.py::test_one_line_a_cycle",
+           f"{_RATES}::test_one_miss_a_cycle[1]")),
+    Mutant("a line's register is released a cycle late", _FILL, "valid & ~self.left &",
+           "valid & ~fresh & ~self.left &",
+           (f"{_UNIT}/test_fill.py::test_one_line_a_cycle", f"{_RATES}::test_one_miss_a_cycle[10]")),
+    Mutant("any load that joins keeps the register", _FILL, "(self.joined_mshr == self.filled)", "1",
+           (f"{_UNIT}/test_fill.py::test_random_traffic[3-1]",)),
+    Mutant("a line waits for the writeback", _FILL, "(~valid | self.release) & self.peek_free",
+           "(~valid | self.release) & self.peek_free & self.slot_free",
+           (f"{_UNIT}/test_fill.py::test_random_traffic[3-1]",)),
+    Mutant("completions wait for the line", _FILL, "Mux(completion, self.fault_free, room)",
+           "room & (self.fault_free | ~completion)",
+           (f"{_UNIT}/test_fill.py::test_completions_pass_a_line_that_stays",)),
+    # The writeback.
+    Mutant("a slot is free a cycle late", f"{_RESPONSE}.elaborate", "eq(~taken | leaves)", "eq(~taken)",
+           (f"{_WRITTEN_BACK}::test_one_part_a_cycle[hit]", f"{_RATES}::test_hits_in_a_row_while_lines_arrive")),
+    Mutant("the writeback is loaded only when it is empty", f"{_RESPONSE}.elaborate",
+           "(~self.wb.valid | self.wb.ready)", "~self.wb.valid", (f"{_WRITTEN_BACK}::test_one_part_a_cycle[local]",
+            f"{_RATES}::test_one_miss_a_cycle[1]")),
+    Mutant("local loads do not count as younger", f"{_RESPONSE}._oldest", "m.If(pushes.any())",
+           "m.If(pushes[0] | pushes[1])",
+           (f"{_WRITTEN_BACK}::test_the_older_goes_first", f"{_WRITTEN_BACK}::test_random_traffic[2]")),
+    Mutant("of two that come together the line from memory is the younger", f"{_RESPONSE}._oldest",
+           "for slot in range(3):", "for slot in reversed(range(3)):", (f"{_WRITTEN_BACK}::test_random_traffic[2]",
+            f"{_RANDOM}[1-cached-0]")),
+    Mutant("the write buffer's bytes are kept a cycle longer", f"{_RESPONSE}.elaborate",
+           "~(taken[1] & forwarded) | leaves[1]", "~(taken[1] & forwarded)",
+            (f"{_WRITTEN_BACK}::test_random_traffic[2]",)),
+    # The way to the lookup.
+    Mutant("an instruction begins a cycle late", _COALESCER, "may_start.eq(aligned &",
+           "may_start.eq(aligned & started &",
+           (f"{_RATES}::test_one_miss_a_cycle[1]",)),
+    Mutant("a misaligned instruction waits for the writeback", f"{_LSU}._faults",
+           "~responses.fault_valid & ~l1.fault_valid", "~responses.fault_valid & ~l1.fault_valid & ~self.wb.valid",
+           (f"{_RANDOM}[1-uncached-0]",)),
+    # The data cache's order.
+    Mutant("a use in the cycle of a fill is lost", _TAGS,
+           'lru_touch(Mux(both, touched, order["filled"]), self.victim, ways)',
+           'lru_touch(order["filled"], self.victim, ways)',
+           ("tests/hdl/memory/test_dcache.py::test_every_access_is_what_the_reference_says[(512, 4, 3, 4)-4-0]",)),
+    # The misses of the fetch.
+    Mutant("a warp that is redirected as it asks gets no register", f"{_MISSES}._allocate",
+           "Mux(warp.any(), Mux(same.any(), same, free), 0)",
+           "Mux((warp & ~self.release).any(), Mux(same.any(), same, free), 0)",
+           (f"{_FETCH}::test_a_warp_that_waits_and_is_redirected[5-True]",
+           f"{_FETCH}::test_random_briefly[6_warps_1_registers]")),
+    Mutant("a warp that misses asks only if nobody waits", f"{_MISSES}._choose",
+           "missed.eq(self.lookup_missed & self.lookup.any())",
+           "missed.eq(self.lookup_missed & self.lookup.any() & ~self._waiting.any())",
+           (f"{_FETCH}::test_random_briefly[6_warps_1_registers]",)),
+    Mutant("a request is offered a cycle late", f"{_MISSES}._request", "unsent = valid & ~sent",
+           'older = Signal(self._count); m.d.sync += older.eq(valid); unsent = valid & older & ~sent',
+           (f"{_FETCH}::test_request_follows_its_miss_by_two_cycles",)),
+    Mutant("without an I-cache the lowest warp's request goes first", f"{_MISSES}._request",
+           "following = pick_after(last, unsent)", "following = lowest_one(unsent)",
+           (f"{_FETCH}::test_without_a_cache_no_warp_keeps_another_from_memory",
+           f"{_FETCH}::test_random_briefly[4_warps_own_registers]")),
+    Mutant("a request that was offered may change", f"{_MISSES}._request", "locked.eq(offered)", "locked.eq(0)",
+           (f"{_FETCH}::test_random_briefly[4_warps_own_registers]",)),
+    # Counters.
+    Mutant("NOPs count outside the region", _COUNTERS, "region & front.select_valid & front.select_nop,",
+           "front.select_valid & front.select_nop,", _COUNTED),
+    Mutant("NOPs count as loads", _COUNTERS, "memory = instruction &",
+           "memory = region & front.select_valid &", _COUNTED),
+    Mutant("one warp's wait counts once for all", _COUNTERS, "Mux(region, waits, 0)", "Mux(region, waits != 0, 0)",
+           _COUNTED),
+    Mutant("lanes count as one", _COUNTERS, "control.retired, 0)",
+           "control.retired != 0, 0)", _COUNTED),
+    Mutant("the highest reason counts", _STALLS, "sorted(found, reverse=True)", "sorted(found)", _REASONS),
+)

@@ -1,0 +1,197 @@
+"""The build cache: where it is, how its entries are held and pruned."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from metronome.sim import cache as cache_module
+from metronome.sim.cache import cache_folder, entry, locked, try_lock, used, workplace
+from metronome.sim.cache_pruning import LEFTOVERS, entries, prune
+
+NAME = "sim-0123456789abcdef"
+DAY = 86400
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache_module, "_held", {})
+    return tmp_path
+
+
+def fill(folder, content="whole"):
+    (folder / "file").write_text(content)
+
+
+def age(path, days):
+    os.utime(path, (time.time() - days * DAY,) * 2)
+
+
+def put(cache, name, days, size=4096):
+    """An entry of ``size`` bytes that nobody holds."""
+    path = cache / name
+    path.mkdir(parents=True)
+    (path / "file").write_bytes(b"x" * size)
+    age(path, days)
+    return path
+
+
+def names(found):
+    return [one.path.name for one in found]
+
+
+def test_folder_of_a_checkout(monkeypatch):
+    monkeypatch.delenv("METRONOME_CACHE", raising=False)
+    assert cache_folder() == Path(__file__).parents[2] / "build" / "cache"
+
+
+@pytest.mark.parametrize(("base", "folder"), [("{}/x", "{}/x/metronome"), ("relative", "{}/her/.cache/metronome"),
+                                              ("", "{}/her/.cache/metronome")])
+def test_folder_of_an_installation_is_the_users(monkeypatch, tmp_path, base, folder):
+    monkeypatch.delenv("METRONOME_CACHE", raising=False)
+    monkeypatch.setattr(cache_module, "_ROOT", tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "her"))
+    monkeypatch.setenv("XDG_CACHE_HOME", base.format(tmp_path))
+    assert cache_folder() == Path(folder.format(tmp_path))
+    monkeypatch.setenv("METRONOME_CACHE", "/elsewhere")
+    assert cache_folder() == Path("/elsewhere")
+
+
+def test_an_entry_is_made_once_and_leaves_nothing_else(cache):
+    made = []
+
+    def make(folder):
+        made.append(folder)
+        fill(folder)
+
+    assert entry(NAME, make) == entry(NAME, make) == cache / NAME
+    assert len(made) == 1
+    assert os.listdir(cache) == [NAME]
+    assert os.listdir(cache / NAME) == ["file"]
+
+
+def test_what_is_not_whole_is_made_again(cache):
+    put(cache, NAME, 1, 0)
+    entry(NAME, fill, lambda path: (path / "file").exists() and (path / "file").read_text() == "whole")
+    assert (cache / NAME / "file").read_text() == "whole"
+
+
+def test_what_fails_leaves_nothing(cache):
+    def fail(folder):
+        fill(folder)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        entry(NAME, fail)
+    assert os.listdir(cache) == []
+
+
+def test_use_makes_it_young(cache):
+    path = put(cache, NAME, 30)
+    entry(NAME, fill)
+    assert time.time() - path.stat().st_mtime < DAY
+
+
+def test_a_cache_that_cannot_be_touched_is_read(cache):
+    used(cache / "nobody")
+
+
+def test_a_lock_has_one_owner_and_is_removed(cache):
+    path = cache / "a.lock"
+    code = f"from metronome.sim.cache import *; from pathlib import Path\nwith locked(Path({str(path)!r})): print('in')"
+    with locked(path):
+        other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(2)
+    assert other.communicate(timeout=60)[0] == "in\n"
+    assert not path.exists()
+
+
+def test_an_entry_in_use_stays(cache):
+    entry(NAME, fill)
+    entry("kernels/" + "0" * 32, fill)
+    removed, in_use = prune(seconds=0, most=0)
+    assert (removed, sorted(names(in_use))) == ([], ["0" * 32, NAME])
+    for descriptor in cache_module._held.values():
+        os.close(descriptor)
+    cache_module._held.clear()
+    removed, in_use = prune(seconds=0)
+    assert (sorted(names(removed)), in_use) == (["0" * 32, NAME], [])
+    assert os.listdir(cache) == ["kernels"]
+
+
+def test_an_entry_made_anew_is_held_anew(cache):
+    entry(NAME, fill)
+    (cache / NAME).rename(cache / "gone")
+    entry(NAME, fill)
+    assert names(prune(seconds=0)[1]) == [NAME]
+
+
+def test_prune_by_age(cache):
+    put(cache, "sim-" + "0" * 16, 10)
+    put(cache, "netlist-" + "0" * 16, 5)
+    put(cache, "kernels/" + "0" * 32, 20)
+    (cache / ("proof-" + "0" * 16 + ".json")).write_text("{}")
+    assert names(prune(seconds=7 * DAY)[0]) == ["0" * 32, "sim-" + "0" * 16]
+    assert sorted(path.name for path in cache.iterdir()) == ["kernels", "netlist-" + "0" * 16,
+                                                             "proof-" + "0" * 16 + ".json"]
+
+
+def test_prune_by_size_takes_the_least_recently_used(cache):
+    for number, days in enumerate((3, 9, 1, 5)):
+        put(cache, f"sim-{number:016x}", days, 100_000)
+    each = entries()[0].bytes
+    assert each >= 100_000
+    assert names(prune(most=2 * each)[0]) == [f"sim-{1:016x}", f"sim-{3:016x}"]
+    assert prune(most=2 * each) == ([], [])
+
+
+def test_leftovers_are_no_reason_to_remove_an_entry(cache):
+    put(cache, NAME, 9, 50_000)
+    put(cache, "tmp-abc", 0, 500_000)
+    assert names(prune(most=100_000)[0]) == ["tmp-abc"]
+
+
+LEFT = ["tmp-a1b2_c3", "tmp-0123456789abcdef-x_y", "tmp-runtime-abc", "kernels/building-abc"]
+
+
+def test_leftovers_of_every_kind_go(cache):
+    for name in LEFT:
+        put(cache, name, 0)
+    files = [f"{NAME}.lock", "kernels/" + "0" * 32 + ".lock", "proof-0123456789abcdef.4711"]
+    for name in files:
+        (cache / name).touch()
+    assert {one.kind for one in entries()} == {LEFTOVERS}
+    assert len(prune()[0]) == len(LEFT) + len(files)
+    assert [path.name for path in cache.rglob("*")] == ["kernels"]
+
+
+def test_what_is_not_ours_stays(cache):
+    mine = [put(cache, "photos", 900), put(cache, "sim-mine", 900), cache / "notes.txt"]
+    mine[2].touch()
+    assert prune(seconds=0, most=0) == ([], [])
+    assert all(path.exists() for path in mine)
+
+
+def test_a_temporary_folder_in_use_is_no_leftover(cache):
+    with workplace() as folder:
+        fill(folder)
+        assert entries() == []
+        assert prune(seconds=0) == ([], [])
+        assert (folder / "file").exists()
+    assert os.listdir(cache) == []
+
+
+def test_a_cache_that_is_not_there_is_empty(cache, monkeypatch):
+    monkeypatch.setenv("METRONOME_CACHE", str(cache / "none"))
+    assert (entries(), prune(seconds=0)) == ([], ([], []))
+    assert not (cache / "none").exists()
+
+
+def test_try_lock_of_what_is_gone(cache):
+    with try_lock(cache / "none") as free:
+        assert not free

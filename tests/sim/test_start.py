@@ -1,0 +1,39 @@
+"""What a run from the cache does without: it takes a second in all, most of it imports."""
+
+import os
+import subprocess
+import sys
+
+import cocotb_tools.config
+import find_libpython
+
+from metronome.sim.runner_process import _cocotb_entry, _libpython, environment
+
+#: All that the command's own process does for a run but for reading the cache.
+COMMAND = """
+import sys
+from metronome.scripts import cli
+from metronome.sim import build, design, runner
+from metronome.sim.kernel import prepare
+from metronome.sim.runner_process import environment
+prepare("vecadd", size=4)
+environment("testbench", "results")
+print(*sorted({"amaranth", "cocotb", "elftools", "numpy", "pytest"} & set(sys.modules)))
+"""
+
+
+def test_the_command_imports_no_hardware_language_and_no_testbench():
+    done = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["numpy"]
+
+
+def test_what_starts_cocotb_is_what_its_own_runner_takes():
+    assert _cocotb_entry() == cocotb_tools.config.pygpi_entry_point()
+
+
+def test_the_library_of_python_is_found():
+    assert os.path.samefile(_libpython(), find_libpython.find_libpython())
+
+
+def test_no_assertions_are_rewritten():
+    assert environment("testbench", "results")["COCOTB_REWRITE_ASSERTION_FILES"] == ""

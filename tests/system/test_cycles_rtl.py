@@ -1,0 +1,34 @@
+"""Every kernel takes exactly the cycles of the table cycles.json: a change that moves one says so by writing it."""
+
+import json
+
+import pytest
+
+from metronome.hdl.config import Coordination, Prediction
+from tests.builds import TINY, on
+from tests.system.measure_cycles import TABLE, Case, differences, expected
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_cycles_are_those_of_the_table():
+    case = Case("TINY", Coordination.SWAS, Prediction.NOT_TAKEN)
+    assert case.config == TINY
+    assert differences(case.measure(), expected(case)) == []
+
+
+CASES = sorted({tuple(key.split()[:3]) for key in json.loads(TABLE.read_text())} - {("TINY", "swas", "not_taken")})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("preset", "mode", "prediction"), CASES)
+def test_cycles_of_the_other_front_ends_and_sizes(preset, mode, prediction):
+    case = Case(preset, Coordination(mode), Prediction(prediction))
+    assert differences(case.measure(), expected(case)) == []
+
+
+def test_a_difference_is_reported():
+    table = {"a": [3, 2, 0], "b": [5, 4, 0]}
+    assert differences(table, table) == []
+    found = differences({"a": [3, 2, 1], "c": [1, 1, 0]}, table)
+    assert [line.split(":")[0] for line in found] == ["a", "b", "c"]
