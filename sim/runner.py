@@ -49,6 +49,8 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {request.memory!r}")
     if request.latency < 1:
         raise ValueError(f"latency must be at least 1, not {request.latency!r}")
+    if request.seed < 0:
+        raise ValueError(f"seed must be at least 0, not {request.seed!r}")
     if request.max_cycles < 1:
         raise ValueError(f"max_cycles must be at least 1, not {request.max_cycles!r}")
     if (request.check or request.trace) and not config.probe:

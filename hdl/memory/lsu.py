@@ -7,14 +7,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
-from ..layouts.execute import fault_layout, lsu_request_layout, writeback_layout
+from ..layouts.execute import fault_layout, writeback_layout
 from ..layouts.memory import memory_port_signature
 from ..layouts.probe import lookup_layout, probe_layout
 from ..lib.component import Component
 from ..lib.stacks import to_program
 from .l1.l1 import L1
 from .lanes.coalescer import Coalescer
-from .lanes.entrance import Entrance
+from .lanes.entrance import Entrance, take_ports
 from .lanes.part_counts import PartCounts
 from .lanes.records import bank_bits, entry_layout
 from .lanes.response import ResponseStage
@@ -66,20 +66,7 @@ class Lsu(Component):
             )
         self.config = config
         super().__init__({
-            #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
-            "take": In(1),
-            #: With ``take``: its warp.
-            "take_warp": In(config.warp_bits),
-            #: With the take: it is a store.
-            "take_store": In(1),
-            #: There is room for a take. Registered state only.
-            "ready": Out(1),
-            #: The request of the take two cycles ago comes. No back-pressure. From stage X.
-            "request_valid": In(1),
-            #: With ``request_valid``.
-            "request": In(lsu_request_layout(config)),
-            #: The request of the take two cycles ago does not come.
-            "cancel": In(1),
+            **take_ports(config),
             #: Lines, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each
@@ -115,10 +102,10 @@ class Lsu(Component):
         m.submodules.responses = responses = ResponseStage(config)
         stores_behind, busy_behind = self._seam(m, coalescer, l1)
         wiring.connect(m, l1.answers, responses.answers)
-        for name in ("take", "take_warp", "take_store", "request_valid", "request", "cancel"):
-            m.d.comb += getattr(entrance, name).eq(getattr(self, name))
+        for name, port in take_ports(config).items():
+            inside, outside = getattr(entrance, name), getattr(self, name)
+            m.d.comb += inside.eq(outside) if port.flow is In else outside.eq(inside)
         m.d.comb += [
-            self.ready.eq(entrance.ready),
             self.overflow.eq(entrance.overflow),
             coalescer.head_valid.eq(entrance.head_valid),
             coalescer.head.eq(entrance.head),

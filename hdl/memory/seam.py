@@ -1,6 +1,6 @@
-"""The seam between the two rooms: line accesses go from the lanes to the L1, lines for their parts come back.
+"""The seam between `lanes` and `l1`: line accesses go from the lanes to the L1, lines for their parts come back.
 
-Both rooms take what crosses it from here, and :class:`hdl.memory.lsu.Lsu` connects them in one place.
+Both sides take what crosses it from here, and :class:`hdl.memory.lsu.Lsu` connects them in one place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def loads_under_way(config: SmConfig) -> int:
     """Loads that write registers and may be under way at once, each with a number (:class:`PartCounts`).
 
     Enough that no load ever waits for a number: one in the coalescer, one in the lookup, ``load_parts`` that wait for
-    memory, three in the slots of the response stage, and one number that is chosen ahead. A unit between the rooms
+    memory, three in the slots of the response stage, and one number that is chosen ahead. A unit between the two
     adds the accesses that it can hold.
     """
     return config.load_parts + 6

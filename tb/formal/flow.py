@@ -33,7 +33,7 @@ from .records import Column
 from .tables import NoReference
 from .witness import Counterexample, make_table, read_trace
 
-__all__ = ["Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove"]
+__all__ = ["Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove", "schemes_of"]
 
 #: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
 SEARCH, SEARCH_SECONDS = 24, 15
@@ -51,9 +51,23 @@ class ProofError(Exception):
     """A tool failed; the text is one clear line, with the end of the tool's output after it."""
 
 
+def schemes_of(name: str) -> tuple[str, ...]:
+    """The schemes of which a property is meant: most are about what only ``swas`` promises.
+
+    Of the others P2 says that no empty buffer is popped and none overflows, P3 that issue picks as its policy says.
+    """
+    return tuple(its.value for its in Coordination) if name in {"P2", "P3"} else (Coordination.SWAS.value,)
+
+
 @dataclass(frozen=True)
 class Case:
-    """What is proved of which configuration."""
+    """What is proved of which configuration.
+
+    Raises
+    ------
+    ValueError
+        If there is no such property, or if it is not meant of the scheme or the policy.
+    """
 
     property: str
     scheme: str = "swas"
@@ -61,6 +75,15 @@ class Case:
     prediction: str = "not_taken"
     warps: int = 4
     icache: bool = True
+
+    def __post_init__(self) -> None:
+        if self.property not in PROPERTIES:
+            raise ValueError(f"property must be one of {', '.join(PROPERTIES)}, not {self.property!r}")
+        if self.scheme not in schemes_of(self.property):
+            raise ValueError(f"scheme must be {' or '.join(schemes_of(self.property))} for {self.property}, "
+                             f"not {self.scheme!r}")
+        if self.property == "P6" and self.policy != "lrr":
+            raise ValueError(f"policy must be lrr for P6, not {self.policy!r}")
 
     def config(self) -> SmConfig:
         """The configuration: the default one but for what the case names."""

@@ -8,26 +8,18 @@ from itertools import product
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.hdl.policies import POLICIES
 
-from .flow import Case
+from .flow import Case, schemes_of
 from .picks import ORDERS
 from .properties import PROPERTIES
 from .tables import fits
 
-__all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases", "schemes_of"]
+__all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
 
 #: Of what does not depend on the policy, and the sizes, unless others are asked for.
 USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
 #: A policy whose pick depends on whether the lookup hits: lrr picks no warp twice running unless it is the only one.
 GREEDY_POLICY = "gtlrr"
 _PREDICTIONS = tuple(its.value for its in Prediction)
-
-
-def schemes_of(name: str) -> tuple[str, ...]:
-    """The schemes of which a property is meant: most are about what only ``swas`` promises.
-
-    Of the others P2 says that no empty buffer is popped and none overflows, P3 that issue picks as its policy says.
-    """
-    return tuple(its.value for its in Coordination) if name in {"P2", "P3"} else (Coordination.SWAS.value,)
 
 
 def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:

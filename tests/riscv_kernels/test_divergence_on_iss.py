@@ -9,6 +9,7 @@ from iss_runs import RESULTS, run_program
 from random_simt import random_program
 
 from metronome.hdl.presets import BASE, PAPER, TINY
+from tests.tiers import some_long
 
 ALONE = replace(TINY, warps=1, threads=1)
 THREADS = 50
@@ -16,7 +17,7 @@ SEEDS = range(1, 13)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", some_long(SEEDS, 6))
 def test_random_control_flow(seed, tmp_path, monkeypatch):
     """One lane at a time and unoptimized is what C says; every other machine and level must agree.
 

@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from metronome.scripts.cli import main
 from metronome.scripts.signals import terminable
 from metronome.sim import asm
 from metronome.sim.build import build
+from tests.polling import wait_until
 
 ROOT = Path(__file__).parents[2]
 #: One worker runs them all, so that the machine is built once.
@@ -40,14 +40,6 @@ def is_running(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def wait_until(condition, what):
-    """Wait up to a minute: the machine may be busy."""
-    limit = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < limit, f"not within a minute: {what}"
-        time.sleep(0.02)
 
 
 def default_signals():

@@ -21,6 +21,7 @@ from metronome.sim.build import _is_whole, build, call
 from metronome.sim.cache_pruning import KINDS, LEFTOVERS, prune
 from metronome.sim.design import Design
 from metronome.sim.processes import undisturbed
+from tests.polling import wait_until
 from tests.tb.stub_sm import stub_verilog
 
 REAL_COMPILE = build_module._compile
@@ -68,14 +69,6 @@ def marked(mark):
             if mark in path.read_bytes():
                 found.append(int(path.parts[2]))
     return found
-
-
-def wait_until(condition, what):
-    """Wait up to a minute: the machine may be busy, and what is killed is not gone at once."""
-    limit = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < limit, f"not within a minute: {what}"
-        time.sleep(0.005)
 
 
 def start_build():

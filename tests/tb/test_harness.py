@@ -183,6 +183,7 @@ def test_lock_step_stops_a_wrong_program():
     ({"memory": "core"}, "memory must be one of fixed, dram, tdm, random, not 'core'"),
     ({"latency": 0}, "latency must be at least 1, not 0"),
     ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
+    ({"seed": -1}, "seed must be at least 0, not -1"),
 ])
 def test_bad_request(values, text):
     with pytest.raises(ValueError, match=text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
@@ -13,10 +13,30 @@ from ...lib.component import Component
 from ...lib.stacks import to_bus
 from .records import entry_layout
 
-__all__ = ["Entrance"]
+__all__ = ["Entrance", "take_ports"]
 
 #: Cycles from the selection of a load or store to its request in stage X.
 _TAKE_TO_REQUEST = 2
+
+
+def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
+    """How loads and stores come in: of the entrance, and so of the whole unit."""
+    return {
+        #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
+        "take": In(1),
+        #: With ``take``: its warp.
+        "take_warp": In(config.warp_bits),
+        #: With the take: it is a store.
+        "take_store": In(1),
+        #: A slot is free. Registered state only.
+        "ready": Out(1),
+        #: The request of the take two cycles ago, or ``cancel``, comes. From stage X.
+        "request_valid": In(1),
+        #: With ``request_valid``.
+        "request": In(lsu_request_layout(config)),
+        #: Two cycles after a take: its request does not come.
+        "cancel": In(1),
+    }
 
 
 class Entrance(Component):
@@ -38,20 +58,7 @@ class Entrance(Component):
         self.config = config
         self.depth = depth
         super().__init__({
-            #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
-            "take": In(1),
-            #: With ``take``: its warp.
-            "take_warp": In(config.warp_bits),
-            #: With the take: it is a store.
-            "take_store": In(1),
-            #: A slot is free. Registered state only.
-            "ready": Out(1),
-            #: The request of the take two cycles ago, or ``cancel``, comes. From stage X.
-            "request_valid": In(1),
-            #: With ``request_valid``.
-            "request": In(lsu_request_layout(config)),
-            #: Two cycles after a take: its request does not come.
-            "cancel": In(1),
+            **take_ports(config),
             #: With ``cancel``: the instruction that does not come is a store.
             "cancelled_store": Out(1),
             #: Its warp.

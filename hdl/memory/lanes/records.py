@@ -1,4 +1,4 @@
-"""The records that travel between the parts of this room."""
+"""The records that travel between the parts of the lanes' side."""
 
 from __future__ import annotations
 

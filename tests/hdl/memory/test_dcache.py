@@ -12,6 +12,7 @@ from lsu_traffic import Traffic
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
+from tests.tiers import some_long
 
 USER = 0x1_0000
 #: Bytes, ways, MSHRs, entries of the write buffer.
@@ -62,7 +63,7 @@ def follow(bench: LsuBench) -> ReferenceDataCache:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", some_long(range(5), 2))
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_every_access_is_what_the_reference_says(size: tuple[int, int, int, int], threads: int, seed: int) -> None:

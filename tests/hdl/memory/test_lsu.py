@@ -29,10 +29,11 @@ from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lanes.entrance import Entrance
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lsu import HIT_LATENCY, Lsu
+from tests.tiers import some_long
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_long(range(4), 2))
 @pytest.mark.parametrize("cache", CACHES)
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_random_program_equals_sequential_execution(threads: int, cache: str, seed: int) -> None:

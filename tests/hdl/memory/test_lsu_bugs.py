@@ -193,7 +193,7 @@ def run_arrivals() -> None:
         LsuBench(config, seed=seed, traffic=traffic, simulation=simulation).run(program)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_a_bug_the_programs_run() -> None:
     run_random_programs()
 
@@ -209,7 +209,7 @@ def test_bug_is_caught(bug: type, monkeypatch: pytest.MonkeyPatch) -> None:
         run_random_programs()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("part", "name", "value"), CUTS)
 def test_cut_wire_is_caught(part: str, name: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metronome.hdl.memory.lsu, "L1", cut(part, name, value))

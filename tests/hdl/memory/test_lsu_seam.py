@@ -46,7 +46,7 @@ class Holder(Component):
 
 
 class LsuWithHolder(Lsu):
-    """The whole change that a unit between the rooms asks for."""
+    """The whole change that a unit in the seam asks for."""
 
     def _seam(self, m: Module, coalescer: object, l1: object) -> tuple[Value, Value]:
         m.submodules.holder = holder = Holder(self.config)

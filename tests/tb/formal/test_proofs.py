@@ -5,6 +5,8 @@ Of the quick half `make check` has the proofs of two warps.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from metronome.tb.formal.flow import Case, prove
@@ -56,3 +58,13 @@ def test_a_damaged_entry_is_proved_again(tmp_path, monkeypatch):
         entry.write_text(left)
         again = prove(case)
         assert (again.result, again.cached) == ("pass", False), left
+
+
+@pytest.mark.parametrize(("case", "text"), [
+    ({"property": "P9"}, "property must be one of P1, P2, P3, P4, P5, P6, P7, not 'P9'"),
+    ({"property": "P6", "policy": "gtlo"}, "policy must be lrr for P6, not 'gtlo'"),
+    ({"property": "P1", "scheme": "vortex"}, "scheme must be swas for P1, not 'vortex'"),
+])
+def test_what_is_no_case(case, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        Case(**case)
