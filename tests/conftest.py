@@ -9,7 +9,7 @@ import pytest
 
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
-#: The builds that take longest: in `make test-long` only, and first there, so that no process waits for them at the end.
+#: The builds that take longest: `make test-long` only, and first there, so that no process waits for them at the end.
 LARGE_BUILDS = ("PAPER", "crowd", "MID")
 
 
