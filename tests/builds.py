@@ -19,7 +19,8 @@ TINY = presets.TINY
 BASE = replace(presets.BASE, policies=tuple(POLICIES))
 #: The front end with btfn; without what can be left out of the memory system and of the checks.
 BARE = replace(
-    BASE, prediction=Prediction.BTFN, dcache_bytes=0, interleave_stacks=False, check_divergent_branch=False,
+    TINY, policies=BASE.policies, prediction=Prediction.BTFN, dcache_bytes=0, interleave_stacks=False,
+    check_divergent_branch=False,
 )
 #: A line a warp in place of the I-cache, and no data cache.
 UNCACHED = replace(BASE, icache_bytes=0, dcache_bytes=0)

@@ -2,15 +2,15 @@
 
 - No mark: `make check`, the loop of whoever works here. Half a second, or little more.
 - ``slow``: `make test`. Also every test that needs another simulation than TINY (``build``).
-- ``long``: `make test-long`. More than half a minute, or a large simulation, or one of its own.
+- ``long``: `make test-long`. More than half a minute, or a simulation that few tests need.
 """
 
 import pytest
 
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
-#: The builds that take longest: `make test-long` only, and first there, so that no process waits for them at the end.
-LARGE_BUILDS = ("PAPER", "crowd", "MID")
+#: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
+LONG_BUILDS = ("PAPER", "crowd", "MID", "least")
 
 
 def build_of(item):
@@ -21,7 +21,7 @@ def build_of(item):
 
 def rank(item):
     build = build_of(item)
-    return LARGE_BUILDS.index(build) if build in LARGE_BUILDS else len(LARGE_BUILDS) + (build is None)
+    return LONG_BUILDS.index(build) if build in LONG_BUILDS else len(LONG_BUILDS) + (build is None)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items):
         build = build_of(item)
         if build is not None:
             item.add_marker(pytest.mark.xdist_group(build))
-            if build in LARGE_BUILDS:
+            if build in LONG_BUILDS:
                 item.add_marker(pytest.mark.long)
             elif build != QUICK_BUILD and not item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.slow)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from metronome.hdl.execute.control import RESOLVE
@@ -55,10 +57,13 @@ def test_loop_of_one_warp():
     assert run.counters["taken_branches"] == 0, "the region never began"
 
 
+@pytest.mark.long  # a build of its own
+@on("bare, four warps")
 def test_loops_in_turn_cost_nothing():
     """Four warps in turn: nobody is fetched between a branch and its decode."""
+    config = replace(BARE, warps=4)
     p = Program()
-    spawn(p, BARE.warps, "all")
+    spawn(p, config.warps, "all")
     p.label("all")
     p.li(5, 6)
     p.label("loop")
@@ -69,9 +74,9 @@ def test_loops_in_turn_cost_nothing():
     back = p.here
     p.branch(asm.bne, 5, 0, "loop")
     finish(p)
-    run = run_program(BARE, p, policy="lrr")
+    run = run_program(config, p, policy="lrr")
     check_front_end(run)
-    for warp in range(BARE.warps):
+    for warp in range(config.warps):
         taken = _nops_after(run, back, warp)
         # Before the first round the warps do not run in step: misses, the end of wspawn.
         assert taken[2:-1] == [0] * len(taken[2:-1]) and len(taken) == 6, f"warp {warp}: {taken}"

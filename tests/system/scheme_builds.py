@@ -34,7 +34,7 @@ NAMES = [kernel.name for kernel in kernels()]
 SWAS = ("BASE", Coordination.SWAS, Prediction.NOT_TAKEN)
 BASELINE = ("BASE", Coordination.BASELINE, Prediction.BTFN)
 VORTEX = ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN)
-QUICK = {(*SWAS, "cached"), ("BASE", Coordination.SWAS, Prediction.BTFN, "bare"), (*BASELINE, "cached"),
+QUICK = {(*SWAS, "cached"), ("TINY", Coordination.SWAS, Prediction.BTFN, "bare"), (*BASELINE, "cached"),
          (*VORTEX, "cached")}
 
 
