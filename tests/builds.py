@@ -23,7 +23,7 @@ BARE = replace(
     check_divergent_branch=False,
 )
 #: A line a warp in place of the I-cache, and no data cache.
-UNCACHED = replace(BASE, icache_bytes=0, dcache_bytes=0)
+UNCACHED = replace(TINY, policies=BASE.policies, icache_bytes=0, dcache_bytes=0)
 #: One of everything in the memory system.
 LEAST = replace(TINY, dcache_bytes=128, dcache_ways=1, dcache_mshrs=1, store_buffer=1, load_parts=2)
 #: So many warps that memory is busy, and that one among them is always eligible.

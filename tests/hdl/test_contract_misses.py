@@ -114,7 +114,7 @@ def test_other_warps_go_on_during_a_miss():
 @on("BASE")
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_misses_to_one_line_share_one_request(policy):
-    """Four warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
+    """All warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
     run = run_program(BASE, _everywhere(4, 40), latency=20, policy=policy)
     check_front_end(run)
     lines = [request.line for request in run.requests]
@@ -169,12 +169,12 @@ def test_miss_whose_refill_comes_in_its_very_cycle():
 @on("uncached")
 @pytest.mark.parametrize("policy", ["lrr", "gtlo"])
 def test_without_a_cache_each_warp_requests_each_line(policy):
-    """Four warps run through the same lines: as many requests for each as warps, and a miss for each request."""
-    run = run_program(UNCACHED, _everywhere(4, 40), latency=20, policy=policy)
+    """All warps run through the same lines: as many requests for each as warps, and a miss for each request."""
+    run = run_program(UNCACHED, _everywhere(UNCACHED.warps, 40), latency=20, policy=policy)
     check_front_end(run)
     lines = Counter(request.line for request in run.requests)
     common = [START + 64 * n for n in range(6) if lines[START + 64 * n] > 1]
-    assert len(common) >= 3 and {lines[line] for line in common} == {4}
+    assert len(common) >= 3 and {lines[line] for line in common} == {UNCACHED.warps}
     assert len(run.misses()) == len(run.requests)
 
 

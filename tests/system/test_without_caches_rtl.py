@@ -22,7 +22,7 @@ PROGRAMS = 20
 #: Of the program that patches itself.
 ROUNDS = 8
 #: Nothing is cached, and one scheduler serves fetch and issue: tests.builds.UNCACHED.
-QUICK = ("BASE", Coordination.SWAS, 0)
+QUICK = ("TINY", Coordination.SWAS, 0)
 
 
 def config_of(preset: str, scheme: Coordination, dcache_bytes: int) -> SmConfig:
