@@ -1,11 +1,13 @@
 """Whether two Verilog texts of the SM are the same circuit up to the names of what is inside.
 
 ``python -m tests.system.compare_verilog OLD.v NEW.v`` flattens both with Yosys and compares the cells: a cell is told
-by its kind, its parameters and what feeds it, all the way back over ROUNDS cells. The status is 1 if cells differ.
+by its kind, its parameters and what feeds it, over as many cells back as ``--back`` says. The status is 1 if cells
+differ. With ``--back 3`` the cells around a change differ and no others.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import subprocess
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 #: How far back the origin of a cell's inputs is followed; further back, two circuits that differ can look equal.
-ROUNDS = 32
+BACK = 32
 _SCRIPT = """
 read_verilog -sv in.v
 hierarchy -top {top}
@@ -45,7 +47,7 @@ def _hash(*parts: object) -> str:
     return hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
-def fingerprints(module: dict[str, Any]) -> Counter[tuple[str, str]]:
+def fingerprints(module: dict[str, Any], back: int) -> Counter[tuple[str, str]]:
     """(kind, fingerprint) of every cell and of every output of the module, with how often it is there."""
     cells = list(module["cells"].values())
     bits: dict[Any, str] = {}
@@ -68,7 +70,7 @@ def fingerprints(module: dict[str, Any]) -> Counter[tuple[str, str]]:
         return bit if isinstance(bit, str) else known.get(bit, "undriven")
 
     prints = [_hash(*label) for label in labels]
-    for _ in range(ROUNDS):
+    for _ in range(back):
         for mark, driven in zip(prints, drives, strict=True):
             for port, wires in driven:
                 known |= {bit: f"{mark}.{port}.{index}" for index, bit in enumerate(wires)}
@@ -81,9 +83,9 @@ def fingerprints(module: dict[str, Any]) -> Counter[tuple[str, str]]:
     return found
 
 
-def compare(old: str, new: str) -> tuple[int, list[str]]:
+def compare(old: str, new: str, back: int = BACK) -> tuple[int, list[str]]:
     """How many cells are the same, and a line for each kind of cell of which some are not."""
-    before, after = fingerprints(netlist(old)), fingerprints(netlist(new))
+    before, after = fingerprints(netlist(old), back), fingerprints(netlist(new), back)
     lost, gained = Counter(), Counter()
     for (kind, _), count in (before - after).items():
         lost[kind] += count
@@ -95,8 +97,12 @@ def compare(old: str, new: str) -> tuple[int, list[str]]:
 
 def main() -> int:
     """The command; returns its exit status."""
-    old, new = (Path(name).read_text() for name in sys.argv[1:3])
-    same, lines = compare(old, new)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--back", type=int, default=BACK)
+    options = parser.parse_args()
+    same, lines = compare(options.old.read_text(), options.new.read_text(), options.back)
     print("\n".join([f"{same} cells and outputs are the same", *lines]))
     return 1 if lines else 0
 
