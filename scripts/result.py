@@ -131,6 +131,7 @@ class Outcome:
                 "latency": None if dram else request.latency,
                 "timing": request.memory_options.timing if dram else None,
                 "memory_clock": str(request.memory_options.clock) if dram else None,
+                "bank_hash": request.memory_options.bank_hash if dram else None,
                 "type": self.launch.dtype,
                 "size": self.launch.size,
                 "seed": request.seed,

@@ -26,6 +26,7 @@ from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
 from .progress import show_progress
 from .result import Outcome, print_outcome
 from .run_options import (
+    BankHashOption,
     CheckOption,
     LatencyOption,
     MaxCyclesOption,
@@ -99,6 +100,7 @@ def run(
     latency: LatencyOption = None,
     timing: TimingOption = None,
     memory_clock: MemoryClockOption = None,
+    bank_hash: BankHashOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
     check: CheckOption = False,
     dump: Annotated[
@@ -112,7 +114,7 @@ def run(
     scheme = check_scheme(mode, fetch, issue, prediction)
     check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
-    options = memory_options(memory, timing, memory_clock)
+    options = memory_options(memory, timing, memory_clock, bank_hash)
     config = coordinate(configure(preset, warps, threads), scheme)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])

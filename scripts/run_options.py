@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from metronome.sim.memory.models import MemoryOptions
 
 __all__ = [
+    "BankHashOption",
     "CheckOption",
     "LatencyOption",
     "MaxCyclesOption",
@@ -51,6 +52,10 @@ TimingOption = Annotated[
 MemoryClockOption = Annotated[
     str | None,
     typer.Option("--memory-clock", metavar="RATIO", help="Memory clocks a cycle, for dram and tdm: 1, 2, 3/2."),
+]
+BankHashOption = Annotated[
+    str | None,
+    typer.Option("--bank-hash", metavar="NAME", help="How dram and tdm spread rows over banks: xor (default), none."),
 ]
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
@@ -90,7 +95,9 @@ def memory_latency(memory: str, latency: int | None) -> int:
     return latency
 
 
-def memory_options(memory: str, timing: str | None = None, clock: str | None = None) -> MemoryOptions:
+def memory_options(
+    memory: str, timing: str | None = None, clock: str | None = None, bank_hash: str | None = None,
+) -> MemoryOptions:
     """The memory model's options from what was given for it.
 
     Raises
@@ -98,17 +105,20 @@ def memory_options(memory: str, timing: str | None = None, clock: str | None = N
     UsageError
         For a value that cannot be, or an option that this model does not have.
     """
+    from metronome.sim.memory.dram.mapping import BANK_HASHES
     from metronome.sim.memory.dram.timing import TIMINGS
     from metronome.sim.memory.models import MemoryOptions
 
     values: dict[str, Any] = {}
-    for option, text in (("--timing", timing), ("--memory-clock", clock)):
+    for option, text in (("--timing", timing), ("--memory-clock", clock), ("--bank-hash", bank_hash)):
         if text is not None and memory not in DRAMS:
             raise UsageError(f"{option} is for --memory {' and '.join(DRAMS)}, not for {memory}")
     if timing is not None:
         values["timing"] = choose("--timing", timing, TIMINGS)
     if clock is not None:
         values["clock"] = _ratio(clock)
+    if bank_hash is not None:
+        values["bank_hash"] = choose("--bank-hash", bank_hash, BANK_HASHES)
     return MemoryOptions(**values)
 
 

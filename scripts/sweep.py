@@ -16,6 +16,7 @@ from .outputs import write_json
 from .progress import Report, show_progress
 from .result import Outcome, memory_of, print_outcome
 from .run_options import (
+    BankHashOption,
     CheckOption,
     LatencyOption,
     MaxCyclesOption,
@@ -84,6 +85,7 @@ def sweep(
     latency: LatencyOption = None,
     timing: TimingOption = None,
     memory_clock: MemoryClockOption = None,
+    bank_hash: BankHashOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
     check: CheckOption = False,
     json_file: JsonOption = None,
@@ -91,7 +93,7 @@ def sweep(
     """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
     check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
-    options = memory_options(memory, timing, memory_clock)
+    options = memory_options(memory, timing, memory_clock, bank_hash)
     asked = list(schemes(
         listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
         listed("--prediction", prediction),

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from .adversarial import AdversarialMemory
 from .dram.device import Command
-from .dram.mapping import DEFAULT_MAPPING, AddressMapping
+from .dram.mapping import DEFAULT_HASH, DEFAULT_MAPPING, AddressMapping
 from .dram.model import QUEUE_DEPTH, DramMemory
 from .dram.timing import DDR4_2400R, TIMINGS
 from .fixed import FixedMemory
@@ -36,6 +36,8 @@ class MemoryOptions:
         dram, tdm: memory clocks a cycle of the SM, 1/64 to 64.
     mapping
         dram, tdm: the order of the address bits (:class:`sim.memory.dram.mapping.AddressMapping`).
+    bank_hash
+        dram, tdm: "xor" spreads the rows over the banks, "none" does not (the same class).
     queue_depth
         dram: requests in the controller; the port is not ready when it is full.
     adversarial
@@ -49,6 +51,7 @@ class MemoryOptions:
     timing: str = DDR4_2400R.name
     clock: Fraction = Fraction(1)
     mapping: str = DEFAULT_MAPPING
+    bank_hash: str = DEFAULT_HASH
     queue_depth: int = QUEUE_DEPTH
     adversarial: bool = False
     error_probability: float = 0.0
@@ -65,7 +68,7 @@ class MemoryOptions:
             raise ValueError(f"error_probability must be between 0 and 1, not {self.error_probability!r}")
         if self.error_probability and not self.adversarial:
             raise ValueError("error_probability needs adversarial")
-        AddressMapping(self.mapping)
+        AddressMapping(self.mapping, self.bank_hash)
 
 
 def create_model(
@@ -97,10 +100,10 @@ def create_model(
     timing = TIMINGS[options.timing]
     if name == "tdm":
         return TdmMemory(
-            memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, outstanding=tags,
-            observer=observer,
+            memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, bank_hash=options.bank_hash,
+            outstanding=tags, observer=observer,
         )
     return DramMemory(
-        memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, queue_depth=options.queue_depth,
-        observer=observer,
+        memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, bank_hash=options.bank_hash,
+        queue_depth=options.queue_depth, observer=observer,
     )

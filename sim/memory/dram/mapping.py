@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from metronome.hdl.config import LINE_NUMBER_BITS
 
-__all__ = ["BANKS", "BANKS_PER_GROUP", "COLUMNS", "DEFAULT_MAPPING", "GROUPS", "AddressMapping"]
+__all__ = [
+    "BANKS", "BANKS_PER_GROUP", "BANK_HASHES", "COLUMNS", "DEFAULT_HASH", "DEFAULT_MAPPING", "GROUPS", "AddressMapping",
+]
 
 GROUPS = 4
 BANKS_PER_GROUP = 4
@@ -13,6 +15,10 @@ BANKS = GROUPS * BANKS_PER_GROUP
 COLUMNS = 128
 _BITS = {"group": 2, "bank": 2, "column": 7, "row": LINE_NUMBER_BITS - 2 - 2 - 7}
 DEFAULT_MAPPING = "row bank column group"
+BANK_HASHES = ("xor", "none")
+DEFAULT_HASH = "xor"
+#: Bits of a bank's number, its group's included.
+_BANK_BITS = (BANKS - 1).bit_length()
 
 
 class AddressMapping:
@@ -21,13 +27,21 @@ class AddressMapping:
     ``order`` names the fields of a line number from the most significant to the least. The default puts the group
     lowest, so that consecutive lines alternate between bank groups (tCCD_S instead of tCCD_L) and those of 32 KiB find
     four open rows. ``"row bank group column"`` is ramulator2's RoBaRaCoCh.
+
+    ``bank_hash``: ``"xor"`` takes the exclusive or of the bank's number (group and bank) with every four bits of the
+    row, from the least significant on. So lines a power of two apart, as the stacks of the warps are, are in different
+    banks. Lines of one row stay together. The idea is that of Zhang 2000 (permutation-based page interleaving).
+    ``"none"`` takes the bits as they are.
     """
 
-    def __init__(self, order: str = DEFAULT_MAPPING) -> None:
+    def __init__(self, order: str = DEFAULT_MAPPING, bank_hash: str = DEFAULT_HASH) -> None:
         names = order.split()
         if sorted(names) != sorted(_BITS):
             raise ValueError(f"the address mapping must name each of {', '.join(_BITS)} once, not {order!r}")
+        if bank_hash not in BANK_HASHES:
+            raise ValueError(f"bank_hash must be one of {', '.join(BANK_HASHES)}, not {bank_hash!r}")
         self.order = order
+        self._hashed = bank_hash == "xor"
         shift = 0
         shifts = {}
         for name in reversed(names):
@@ -40,4 +54,8 @@ class AddressMapping:
     def locate(self, line: int) -> tuple[int, int, int]:
         """Bank (group * BANKS_PER_GROUP + bank in the group), row and column of ``line``."""
         bank = (line >> self._group & 3) << 2 | line >> self._bank & 3
-        return bank, line >> self._row & self._row_mask, line >> self._column & COLUMNS - 1
+        row = line >> self._row & self._row_mask
+        if self._hashed:
+            for shift in range(0, _BITS["row"], _BANK_BITS):
+                bank ^= row >> shift & BANKS - 1
+        return bank, row, line >> self._column & COLUMNS - 1

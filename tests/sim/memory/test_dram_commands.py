@@ -18,8 +18,10 @@ TRAFFIC = [(600, 0, 0.3), (1 << 20, 0, 0.5), (1 << 20, 400, 0.2), (5000, 30, 1.0
 
 
 def place(line):
-    """Bank, row, column of a line by the documented default mapping: row bank column group."""
-    return line % 4 * 4 + line // 512 % 4, line // 2048, line // 4 % 128
+    """Bank, row, column of a line by the documented default mapping: row bank column group, the bank hashed."""
+    row = line // 2048
+    digits = row % 16 ^ row // 16 % 16 ^ row // 256 % 16 ^ row // 4096
+    return (line % 4 * 4 + line // 512 % 4) ^ digits, row, line // 4 % 128
 
 
 def kernel_requests(rng, count):

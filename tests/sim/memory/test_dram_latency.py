@@ -3,14 +3,14 @@
 DDR4-2400R, one clock a cycle. A request accepted in cycle c has arrived in c + 1, where its first command can be given;
 its answer can be presented when its burst has ended, tCL + BL = 20 clocks after RD, tCWL + BL = 16 after WR.
 Line numbers below count from 0x8000_0000, row 0 of bank 0 or a multiple: with the default mapping 4 lines are the same
-column of the 4 groups, 512 lines the rows of 4 banks, 2048 lines one row of all 16 banks.
+column of the 4 groups, 512 lines the rows of 4 banks, 2048 lines one row of all 16 banks. So without a bank hash.
 """
 
 from fractions import Fraction
 
 import pytest
 
-from metronome.sim.memory.dram.mapping import AddressMapping
+from metronome.sim.memory.dram.mapping import BANK_HASHES, AddressMapping
 from metronome.sim.memory.dram.model import DramMemory
 from metronome.sim.memory.dram.timing import TIMINGS
 from metronome.sim.memory.store import SparseMemory
@@ -22,7 +22,7 @@ BANK = 512
 
 
 def latencies(*requests, **options):
-    model = DramMemory(SparseMemory(), **options)
+    model = DramMemory(SparseMemory(), bank_hash="none", **options)
     answers = drive(model, [Request(cycle, LINE + line, write) for cycle, line, write in requests])
     return [answer.latency for answer in answers], model.statistics(0)
 
@@ -146,7 +146,7 @@ def test_refresh_closes_rows():
 
 
 def test_idle_memory_refreshes_too():
-    model = DramMemory(SparseMemory())
+    model = DramMemory(SparseMemory(), bank_hash="none")
     assert model.next_due is None
     model.request(1_000_000, 0, LINE, False, 0, bytes(64))
     assert model.statistics(1_000_000)["refreshes"] == 1_000_000 // 9364
@@ -171,7 +171,7 @@ def test_full_queue_stops_the_port():
     Accepted in 0 and 1: full. The first RD in 17 frees a place: the next request is accepted in 17 (it arrives in 18).
     The second: PRE 40, ACT 56, RD in 72.
     """
-    model = DramMemory(SparseMemory(), queue_depth=2)
+    model = DramMemory(SparseMemory(), bank_hash="none", queue_depth=2)
     answers = drive(model, [Request(0, LINE + number * ROW) for number in range(4)])
     assert [answer.accepted for answer in answers] == [0, 1, 17, 72]
     # ACTs in 1, 56, 111, 166: tRAS 39 + tRP 16 apart.
@@ -189,24 +189,43 @@ def test_patterns_of_every_timing(name):
 def test_mapping_by_hand():
     """Line bits of the default: group 0..1, column 2..8, bank 9..10, row 11..25."""
     line = 0b101010101010101_10_0110011_01
-    assert AddressMapping().locate(line) == (0b01_10, 0b101010101010101, 0b0110011)
+    assert AddressMapping(bank_hash="none").locate(line) == (0b01_10, 0b101010101010101, 0b0110011)
     line = 0b101010101010101_10_01_0110011
-    assert AddressMapping("row bank group column").locate(line) == (0b01_10, 0b101010101010101, 0b0110011)
+    plain = AddressMapping("row bank group column", "none")
+    assert plain.locate(line) == (0b01_10, 0b101010101010101, 0b0110011)
 
 
+def test_bank_hash_by_hand():
+    """The digits of row 0x7421: 7 ^ 4 ^ 2 ^ 1 = 0, so nothing changes; of 0x0421: 7; of 0x1000: 1."""
+    assert AddressMapping().locate(0x7421 << 11 | 0b10_0110011_01) == (0b01_10, 0x7421, 0b0110011)
+    assert AddressMapping().locate(0x0421 << 11 | 0b10_0110011_01) == (0b01_10 ^ 0b0111, 0x0421, 0b0110011)
+    assert AddressMapping().locate(0x1000 << 11) == (0b00_01, 0x1000, 0)
+
+
+def test_the_stacks_of_the_warps_are_in_different_banks():
+    """The interleaved stacks of warps of PAPER: 32 * 8 KiB apart, at one offset."""
+    lines = [0x03FF_0000 - warp * (32 * 8192 // 64) for warp in range(32)]
+    banks = [AddressMapping().locate(line)[0] for line in lines]
+    assert sorted(set(banks)) == list(range(16))
+    assert len({AddressMapping(bank_hash="none").locate(line)[0] for line in lines}) == 1
+
+
+@pytest.mark.parametrize("bank_hash", BANK_HASHES)
 @pytest.mark.parametrize("order", ["row bank column group", "row bank group column", "column row group bank"])
-def test_mapping_is_a_bijection(order):
-    mapping = AddressMapping(order)
+def test_mapping_is_a_bijection(order, bank_hash):
+    mapping = AddressMapping(order, bank_hash)
     for shift in (0, 9, 17):
         lines = [number << shift for number in range(1 << min(16, 26 - shift))]
         places = {mapping.locate(line) for line in lines}
         assert len(places) == len(lines)
-    assert mapping.locate((1 << 26) - 1) == (15, (1 << 15) - 1, 127)
+    # The row is all ones: four digits 15, 15, 15, 7.
+    bank = {"none": 15, "xor": 15 ^ 15 ^ 15 ^ 15 ^ 7}[bank_hash]
+    assert mapping.locate((1 << 26) - 1) == (bank, (1 << 15) - 1, 127)
 
 
 @pytest.mark.parametrize("cycle", [4, 10])
 def test_a_request_that_cannot_be(cycle):
-    model = DramMemory(SparseMemory(), queue_depth=1)
+    model = DramMemory(SparseMemory(), bank_hash="none", queue_depth=1)
     model.request(5, 0, LINE, False, 0, bytes(64))
     assert model.ready_from == 5 + 17  # RD in 6 + 16
     with pytest.raises(ValueError, match=f"cycle must be at least 22, not {cycle}"):
