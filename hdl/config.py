@@ -111,7 +111,7 @@ class SmConfig:
     #: Policies of the fetch scheduler of ``baseline`` and ``vortex`` (strap ``fetch_policy``); ``swas`` has none.
     fetch_policies: tuple[str, ...] = ()
     coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
-    prediction: Prediction = Prediction.NOT_TAKEN  # where fetch goes on behind a branch
+    prediction: Prediction = Prediction.BTFN  # where fetch goes on behind a branch
 
     # Front end (design.md section 3).
     fetch_latency: int = 3  # cycles from a request to the instruction word, if it hits; only 3 is built

@@ -92,7 +92,7 @@ def run(
     mode: Annotated[str, typer.Option(metavar="MODE", help="swas, baseline or vortex.")] = "swas",
     issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
     fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
+    prediction: Annotated[str, typer.Option(metavar="NAME", help="btfn; not_taken as in Crouzet 2024.")] = "btfn",
     dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = None,
     size: SizeOption = None,
     seed: SeedOption = 1,

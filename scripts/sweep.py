@@ -77,7 +77,7 @@ def sweep(
         str | None,
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAMES", help="not_taken, btfn; with commas.")] = "not_taken",
+    prediction: Annotated[str, typer.Option(metavar="NAMES", help="btfn, not_taken; with commas.")] = "btfn",
     dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = "int32",
     size: SizeOption = None,
     seed: SeedOption = 1,

@@ -37,7 +37,7 @@ def synth(
     fetch: Annotated[
         str | None, typer.Option(metavar="NAME", help="The one fetch policy: baseline (lrr) and vortex (fixed).")
     ] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAME", help="Static: not_taken or btfn.")] = "not_taken",
+    prediction: Annotated[str, typer.Option(metavar="NAME", help="btfn; not_taken as in Crouzet 2024.")] = "btfn",
     freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
     minutes: Annotated[float, typer.Option(metavar="N", help="End the placing and routing after so long.")] = 30.0,

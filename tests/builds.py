@@ -17,13 +17,15 @@ __all__ = ["BARE", "BASE", "CROWD", "LEAST", "MID", "PAPER", "TINY", "UNCACHED",
 TINY = presets.TINY
 #: Every policy.
 BASE = replace(presets.BASE, policies=tuple(POLICIES))
-#: The front end with btfn; without what can be left out of the memory system and of the checks.
+#: Fetch goes on behind every branch; without what can be left out of the memory system and of the checks.
 BARE = replace(
-    TINY, policies=BASE.policies, prediction=Prediction.BTFN, dcache_bytes=0, interleave_stacks=False,
+    TINY, policies=BASE.policies, prediction=Prediction.NOT_TAKEN, dcache_bytes=0, interleave_stacks=False,
     check_divergent_branch=False,
 )
 #: A line a warp in place of the I-cache, and no data cache.
-UNCACHED = replace(TINY, policies=BASE.policies, icache_bytes=0, dcache_bytes=0)
+UNCACHED = replace(
+    TINY, policies=BASE.policies, prediction=Prediction.NOT_TAKEN, icache_bytes=0, dcache_bytes=0,
+)
 #: One of everything in the memory system.
 LEAST = replace(TINY, dcache_bytes=128, dcache_ways=1, dcache_mshrs=1, store_buffer=1, load_parts=2)
 #: So many warps that memory is busy, and that one among them is always eligible.

@@ -9,7 +9,7 @@ import pytest
 
 from metronome.sim import asm
 from metronome.sim.asm import Program
-from tests.builds import BASE, TINY, UNCACHED, named, on
+from tests.builds import BARE, TINY, UNCACHED, named, on
 from tests.hdl.sm_checks import USUAL, check_front_end
 from tests.hdl.sm_harness import START, Between, Latencies, Run, finish, run_program, spawn
 
@@ -90,6 +90,7 @@ def test_suspended_from_the_lookup_to_the_refill(config, latency):
         assert run.cycles[refill + 1].select == 0
 
 
+@on("bare")
 def test_other_warps_go_on_during_a_miss():
     """Warp 1 spins in a line that is there; warp 0's miss takes 60 cycles."""
     p = Program()
@@ -104,26 +105,27 @@ def test_other_warps_go_on_during_a_miss():
     p.add(*[asm.nop()] * 40)
     p.label("far")
     finish(p)
-    run = run_program(TINY, p, latency=Latencies(60, first=3))
+    run = run_program(BARE, p, latency=Latencies(60, first=3))
     check_front_end(run)
     miss = run.misses(0)[-1]
     between = [pc for cycle, pc in run.issues(1) if miss < cycle < miss + 60]
     assert between.count(p.address("again")) >= 5
 
 
-@on("BASE")
+@on("bare")
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_misses_to_one_line_share_one_request(policy):
     """All warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
-    run = run_program(BASE, _everywhere(4, 40), latency=20, policy=policy)
+    run = run_program(BARE, _everywhere(BARE.warps, 40), latency=20, policy=policy)
     check_front_end(run)
     lines = [request.line for request in run.requests]
     assert len(lines) == len(set(lines))
     assert len(run.misses()) > len(lines)
-    for warp in range(4):
+    for warp in range(BARE.warps):
         assert _nops(run, warp) == 4 + len(run.misses(warp)) + (4 if warp == 0 else 0)
 
 
+@on("bare")
 def test_two_warps_in_two_lines_wait_for_their_own():
     """Warp 1's line comes long before warp 0's: it goes on at once."""
     p = Program()
@@ -137,7 +139,7 @@ def test_two_warps_in_two_lines_wait_for_their_own():
     p.label("other")
     finish(p)
     mine, other = p.address("mine") // 64 * 64, p.address("other") // 64 * 64
-    run = run_program(TINY, p, latency=Latencies(4, reads={mine: 80}))
+    run = run_program(BARE, p, latency=Latencies(4, reads={mine: 80}))
     check_front_end(run)
     assert {mine, other} <= {request.line for request in run.requests}
     assert run.issues(1)[-1][0] < run.issued_at(p.address("mine"), 0)
@@ -146,11 +148,12 @@ def test_two_warps_in_two_lines_wait_for_their_own():
     assert run.issued_at(p.address("mine"), 0) == refill + 1 + 4
 
 
+@on("bare")
 def test_miss_whose_refill_comes_in_its_very_cycle():
     """Swept over the latency until a second warp's miss meets the refill of its line; it is selectable in the next."""
     met = []
     for latency in range(1, 14):
-        run = run_program(TINY, _everywhere(2, 20, stagger=3), latency=latency)
+        run = run_program(BARE, _everywhere(2, 20, stagger=3), latency=latency)
         check_front_end(run)
         for cycle in run.cycles:
             if cycle.miss is None or cycle.refill is None:

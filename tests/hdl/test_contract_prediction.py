@@ -9,11 +9,11 @@ import pytest
 from metronome.hdl.execute.control import RESOLVE
 from metronome.sim import asm
 from metronome.sim.asm import Program
-from tests.builds import BARE, on
+from tests.builds import TINY, on
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program, spawn
 
-pytestmark = on("bare")
+pytestmark = on("TINY")
 
 
 def _loop(times: int) -> tuple[Program, int, int]:
@@ -47,7 +47,7 @@ def _nops_after(run: Run, pc: int, warp: int = 0) -> list[int]:
 def test_loop_of_one_warp():
     """Alone a warp is fetched in t+1..t+3 as well, before t+3 knows better: three NOPs; the way out costs d."""
     p, top, branch = _loop(4)
-    run = run_program(BARE, p)
+    run = run_program(TINY, p)
     check_front_end(run)
     assert _nops_after(run, branch) == [3, 3, 3, 4]
     redirects = [c.number for c in run.cycles if c.resolve == 0 and c.redirect]
@@ -58,10 +58,10 @@ def test_loop_of_one_warp():
 
 
 @pytest.mark.long  # a build of its own
-@on("bare, four warps")
+@on("TINY, four warps")
 def test_loops_in_turn_cost_nothing():
     """Four warps in turn: nobody is fetched between a branch and its decode."""
-    config = replace(BARE, warps=4)
+    config = replace(TINY, warps=4)
     p = Program()
     spawn(p, config.warps, "all")
     p.label("all")
@@ -105,7 +105,7 @@ def test_jal_needs_no_resolution(forward):
         at = p.here
         p.jal(1, "target")
     finish(p)
-    run = run_program(BARE, p)
+    run = run_program(TINY, p)
     check_front_end(run)
     t = run.issued_at(at)
     nops = [(t + 1, None), (t + 2, None), (t + 3, None)]
@@ -124,7 +124,7 @@ def test_a_forward_branch_is_predicted_not_taken():
     target = p.here
     p.add(asm.addi(8, 0, 1))
     finish(p)
-    run = run_program(BARE, p)
+    run = run_program(TINY, p)
     check_front_end(run)
     assert run.nops_before(target) == 4
     assert run.issued_at(target) == run.issued_at(at) + RESOLVE + 5
@@ -144,7 +144,7 @@ def test_a_jump_behind_an_unresolved_branch_is_squashed_with_it():
         p.label("wrong")
         p.add(*[asm.addi(9, 9, 1)] * 8)
         finish(p)
-        run = run_program(BARE, p)
+        run = run_program(TINY, p)
         check_front_end(run)
         assert run.writes(9) == [], f"gap {gap}"
 
@@ -161,7 +161,7 @@ def test_a_jump_into_a_line_that_is_not_there(latency):
         p.label("far")
         p.add(asm.addi(8, 8, 1))
         finish(p)
-        run = run_program(BARE, p, latency=latency)
+        run = run_program(TINY, p, latency=latency)
         check_front_end(run)
         far = p.address("far")
         # Its own miss is a NOP more than the three of the decode redirect; a fall-through miss replaces one of them.

@@ -151,7 +151,7 @@ def _check(run: Run, writer: _Writer) -> None:
 
 #: Those that the tests share, and a build of its own.
 CONFIGS = [*named("TINY", "BASE", "bare"), pytest.param(
-    replace(TINY, prediction=Prediction.BTFN), id="TINY btfn", marks=[on("TINY btfn"), pytest.mark.long],
+    replace(TINY, prediction=Prediction.NOT_TAKEN), id="TINY not_taken", marks=[on("TINY not_taken"), pytest.mark.long],
 )]
 
 

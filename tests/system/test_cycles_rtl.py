@@ -12,12 +12,12 @@ from tests.system.measure_cycles import TABLE, Case, differences, expected
 @on("TINY")
 @pytest.mark.slow
 def test_cycles_are_those_of_the_table():
-    case = Case("TINY", Coordination.SWAS, Prediction.NOT_TAKEN)
+    case = Case("TINY", Coordination.SWAS, Prediction.BTFN)
     assert case.config == TINY
     assert differences(case.measure(), expected(case)) == []
 
 
-CASES = sorted({tuple(key.split()[:3]) for key in json.loads(TABLE.read_text())} - {("TINY", "swas", "not_taken")})
+CASES = sorted({tuple(key.split()[:3]) for key in json.loads(TABLE.read_text())} - {("TINY", "swas", "btfn")})
 
 
 @pytest.mark.long

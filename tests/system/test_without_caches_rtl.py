@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.hdl.config import Coordination, SmConfig
+from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.sim import asm
 from metronome.sim.asm import Program
 from metronome.sim.kernel import prepare
@@ -28,7 +28,7 @@ QUICK = ("TINY", Coordination.SWAS, 0)
 def config_of(preset: str, scheme: Coordination, dcache_bytes: int) -> SmConfig:
     policies, fetch_policies = SCHEMES[scheme]
     return replace(SIZES[preset][0], coordination=scheme, policies=policies, fetch_policies=fetch_policies,
-                   icache_bytes=0, dcache_bytes=dcache_bytes)
+                   prediction=Prediction.NOT_TAKEN, icache_bytes=0, dcache_bytes=dcache_bytes)
 
 
 def builds():

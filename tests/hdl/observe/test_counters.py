@@ -10,7 +10,7 @@ import pytest
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim import asm
 from metronome.sim.asm import Program
-from tests.builds import TINY, named, on
+from tests.builds import BARE, TINY, named, on
 from tests.hdl.sm_checks import USUAL, check_front_end, is_control
 from tests.hdl.sm_harness import USER, Between, Cycle, Run, finish, run_program, spawn
 
@@ -146,6 +146,7 @@ def test_two_regions_add_up():
     assert recount["cycles"] == 2 * 3
 
 
+@on("bare")
 @pytest.mark.parametrize(("first", "expected"), [(1, 0), (0, 1)])
 def test_branch_at_the_edge_of_the_region(first, expected):
     """A branch belongs to the region in which it was selected, not to that in which it executes."""
@@ -159,7 +160,7 @@ def test_branch_at_the_edge_of_the_region(first, expected):
     p.label("on")
     p.add(asm.nop(), asm.csrrwi(0, MREGION, 0))
     finish(p)
-    run = run_program(TINY, p)
+    run = run_program(BARE, p)
     assert run.issued_at(at) == run.issued_at(at - 4) + 1
     recount = _check(run)
     assert recount["taken_branches"] == run.counters["taken_branches"] == expected
@@ -228,6 +229,7 @@ def test_load_waits():
     assert recount["stalls"][StallReason.LOAD] == recount["load_wait_cycles"] == sum(waits) > 9
 
 
+@on("bare")
 def test_icache_and_idle_and_barrier():
     """Warp 1 waits at a barrier for warp 0, whose line takes 30 cycles: the miss is the reason, then nobody is left."""
     p = Program()
@@ -242,7 +244,7 @@ def test_icache_and_idle_and_barrier():
     p.add(*[asm.nop()] * 40)
     p.label("far")
     p.jal(0, "wait")
-    run = run_program(TINY, p, latency=30)
+    run = run_program(BARE, p, latency=30)
     recount = _check(run)
     far = [c for c in _region(run) if c.reasons == (StallReason.ICACHE, StallReason.BARRIER)]
     assert len(far) > 20
