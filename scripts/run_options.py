@@ -18,6 +18,7 @@ __all__ = [
     "CheckOption",
     "LatencyOption",
     "MaxCyclesOption",
+    "MemcheckOption",
     "MemoryClockOption",
     "MemoryOption",
     "SeedOption",
@@ -54,6 +55,11 @@ MemoryClockOption = Annotated[
 ]
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
+
+MemcheckOption = Annotated[
+    bool | None,
+    typer.Option("--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check."),
+]
 
 
 def check_run_options(

@@ -12,6 +12,7 @@ from metronome.hdl.config import SmConfig
 
 from .build import Build, BuildError, Progress, build
 from .kernel import Launch, load_into
+from .memcheck import declared
 from .memory.models import MEMORY_MODELS
 from .memory.store import SparseMemory
 from .runner_process import messages
@@ -53,8 +54,10 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         raise ValueError(f"seed must be at least 0, not {request.seed!r}")
     if request.max_cycles < 1:
         raise ValueError(f"max_cycles must be at least 1, not {request.max_cycles!r}")
-    if (request.check or request.trace) and not config.probe:
-        raise ValueError("check and trace need a configuration with probe")
+    if (request.check or request.memcheck or request.trace) and not config.probe:
+        raise ValueError("check, memcheck and trace need a configuration with probe")
+    if request.memcheck and not isinstance(request.launch, Launch):
+        raise ValueError("memcheck needs a Launch, which says what memory the program has")
     memory = SparseMemory(config.memory_map)
     if isinstance(request.launch, Launch):
         load_into(request.launch, memory)
@@ -65,7 +68,9 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         policy=config.policies.index(request.policy),
         fetch_policy=config.fetch_policies.index(request.fetch_policy) if request.fetch_policy else 0,
         memory=request.memory, latency=request.latency, memory_options=request.memory_options,
-        seed=request.seed, check=request.check, trace=request.trace, max_cycles=request.max_cycles,
+        seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
+        max_cycles=request.max_cycles,
+        memcheck=declared(request.launch, config) if request.memcheck and isinstance(request.launch, Launch) else None,
     )
 
 

@@ -23,10 +23,12 @@ from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.iss import Fault
 from metronome.sim.lockstep import CHECKED_PARTS, LockStep, Mismatch
+from metronome.sim.memcheck import MemCheck
 from metronome.sim.memory.dram.device import Command
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, restore
+from metronome.sim.memory.store import SparseMemory
 from metronome.sim.runner_records import decode_records, decode_words, status_layout
 from metronome.sim.runner_types import Job, WarpState, pack_memory, unpack_memory
 from metronome.tb.mailbox import Mailbox
@@ -50,22 +52,36 @@ def _fault(status: np.void) -> Fault | None:
     return Fault(FaultCause(int(fault["cause"])), int(fault["warp"]), int(fault["pc"]), int(fault["address"]))
 
 
-def _hang(job: Job, status: np.void) -> list[WarpState]:
+#: The opcode of the SIMT instructions and, in its place, the number of wspawn among them (docs/isa.md).
+_SIMT, _FUNCTION, _WSPAWN = 0x0B, 0x7000, 0x1000
+
+
+def _wait(reason: StallReason, word: int, deadlock: bool) -> str:
+    """For what a warp waits whose last instruction was ``word``, where that says more than the reason."""
+    if reason is StallReason.BARRIER:
+        spawns = word & 0x7F == _SIMT and word & _FUNCTION == _WSPAWN
+        return "waits: in wspawn, to be the only active warp" if spawns else ""
+    return "jumps to itself" if deadlock else ""
+
+
+def _hang(job: Job, memory: SparseMemory, status: np.void) -> list[WarpState]:
     config = job.config
     policies = {"issue": config.policies[job.policy]}
     if config.fetch_policies:
         policies["fetch"] = config.fetch_policies[job.fetch_policy]
-    return [
-        WarpState(
-            warp, bool(status["active"] >> warp & 1), StallReason(int(status["hang"][warp])),
-            int(status["hang_pc"][warp]),
+    states = []
+    for warp in range(config.warps):
+        reason, pc = StallReason(int(status["hang"][warp])), int(status["hang_pc"][warp])
+        word = memory.read_word(pc) if pc % 4 == 0 and memory.contains(pc, 4) else 0
+        states.append(WarpState(
+            warp, bool(status["active"] >> warp & 1), reason, pc,
             {stage: policy for stage, policy in policies.items() if status["passed_over"][stage] >> warp & 1},
-        )
-        for warp in range(config.warps)
-    ]
+            _wait(reason, word, bool(status["deadlock"])),
+        ))
+    return states
 
 
-def _verdict(job: Job, status: np.void) -> dict[str, Any]:
+def _verdict(job: Job, memory: SparseMemory, status: np.void) -> dict[str, Any]:
     """The fields of RunResult that the SM's final status decides."""
     raised = int(status["assertions"])
     assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
@@ -75,10 +91,10 @@ def _verdict(job: Job, status: np.void) -> dict[str, Any]:
     elif fault is not None:
         name = "fault"
     else:
-        name = "ended" if status["ended"] else "hang"
+        name = "ended" if status["ended"] else "deadlock" if status["deadlock"] else "hang"
     return {
         "status": name, "assertions": assertions, "fault": fault, "counters": _counters(status),
-        "hang": [] if name == "ended" else _hang(job, status),
+        "hang": [] if name == "ended" else _hang(job, memory, status),
     }
 
 
@@ -117,8 +133,9 @@ class _Observer:
 async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console) -> dict[str, Any]:
     """One program: the fields of its RunResult."""
     memory = unpack_memory(job.config, job.pages)
+    memcheck = None if job.memcheck is None else MemCheck(job.config, job.memcheck)
     if checker is not None:
-        checker.launch(memory.copy(), job.start_pc, job.arg)
+        checker.launch(memory.copy(), job.start_pc, job.arg, memcheck)
     interleave(job.config, memory)
     commands: list[Command] | None = [] if job.memory_options.commands else None
     model = create_model(
@@ -143,14 +160,15 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     if box.finished:
         layout = status_layout(job.config)
         status = decode_words(box.status[None, : (layout.size + 31) // 32], layout)[0]
-        fields |= _verdict(job, status)
+        fields |= _verdict(job, memory, status)
         observer.finish(memory, fields)
         if observer.mismatches:
             fields["status"] = "mismatch"
     events = None if observer.events is None else np.concatenate(observer.events)
     return fields | {
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
-        "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,
+        "mismatches": observer.mismatches, "checked": checker is not None,
+        "memcheck": None if memcheck is None else memcheck.findings, "events": events, "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
         "memory_commands": commands, "region": read_statistics(job.config),
     }
