@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig
+from metronome.riscv_kernels.host import UNWRITTEN
 from metronome.sim.kernel import Launch
 
 __all__ = ["Area", "Declared", "declared"]
 
 #: Vortex's runtime writes 32 counters of 64 bits a core there.
 _COUNTER_DUMP_BYTES = 256
+#: What the host fills an output with.
+_UNWRITTEN = UNWRITTEN.to_bytes(4, "little")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,10 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
     memory_map = config.memory_map
     stacks = memory_map.stack_bytes_per_hart * config.harts * config.cores
     own = [Area("the program", segment.address, segment.size, written=True) for segment in launch.image.segments]
-    own += [Area(f"buffer '{name}'", address, len(data), True) for name, (address, data) in launch.buffers.items()]
+    own += [
+        Area(f"buffer '{name}'", address, len(data), written=data != _UNWRITTEN * (len(data) // len(_UNWRITTEN)))
+        for name, (address, data) in launch.buffers.items()
+    ]
     if launch.arguments:
         own.append(Area("the argument block", launch.argument_address, len(launch.arguments), written=True))
     io_end = memory_map.counter_dump + _COUNTER_DUMP_BYTES * config.cores

@@ -90,14 +90,16 @@ class MemCheck:
         on_stack = low < stacks.top and high >= stacks.bottom
         if low == high and not on_stack and not stacks.overflows:
             lanes, addresses = lanes[:1], addresses[:1]
-        side = _Access(warp, pc, lanes, addresses, size, store)
+        access = _Access(warp, pc, lanes, addresses, size, store)
         if stacks.overflows:
-            side = self._behind_stack(side)
-        side = self._check_flags(side, low, high)
+            access = self._behind_stack(access)
         if on_stack:
-            side = self._check_stacks(side)
-        if len(side.addresses) and high >= self._io_end:
-            self._check_order(side)
+            access = self._check_stacks(access)
+        access = self._check_flags(access, low, high)
+        if access.common is not None:
+            access = access.where(access.common)
+        if len(access.addresses) and high >= self._io_end:
+            self._check_order(access)
         self._fenced.discard(warp)
 
     # Its parts. Each hands on what the next is to look at.
@@ -109,7 +111,7 @@ class MemCheck:
         if not bad.any():
             return access
         mover, _ = self._stacks.overflows[int(harts[bad.argmax()])]
-        self._bad(access, "stack", bad, "behind the end of its stack, whose pointer was moved there", mover)
+        self._bad(access, "stack", bad, "behind the end of its stack, since", mover)
         return access.where(~bad)
 
     def _check_flags(self, access: _Access, low: int, high: int) -> _Access:
@@ -142,13 +144,14 @@ class MemCheck:
         raise AssertionError("every byte of an access outside is declared")
 
     def _check_stacks(self, access: _Access) -> _Access:
-        """Stacks of others; hands on what several warps may use."""
+        """Stacks of others; notes what several warps may use."""
         harts = access.lanes + access.warp * self._config.threads
         forbidden, common, owner = self._stacks.judge(harts, access.addresses)
         if forbidden.any():
             warp, lane = divmod(int(owner[forbidden.argmax()]), self._config.threads)
             self._bad(access, "stack", forbidden, f"in the stack of warp {warp}, lane {lane}", None)
-        return access.where(common & ~forbidden)
+        access.common = common
+        return access.where(~forbidden)
 
     def _check_order(self, access: _Access) -> None:
         """Two warps, one of them writing, and nothing that orders them."""
@@ -190,7 +193,7 @@ class MemCheck:
     def _race(self, access: _Access, bad: np.ndarray, other: int, verb: str) -> None:
         warp, pc, cycle = self._order.of(other >> LANE_BITS)
         lane = other & (1 << LANE_BITS) - 1
-        self._bad(access, "race", bad, "without a barrier between", Side(warp, lane, pc, cycle, verb))
+        self._bad(access, "race", bad, "no barrier since", Side(warp, lane, pc, cycle, verb))
 
     def _bad(self, access: _Access, kind: str, bad: np.ndarray, what: str, other: Side | None) -> None:
         """Report the lanes of ``access`` in ``bad``."""
@@ -216,11 +219,11 @@ class MemCheck:
 class _Access:
     """One warp's load or store, or what is left of it to be looked at."""
 
-    __slots__ = ("addresses", "lanes", "pc", "places", "size", "store", "warp")
+    __slots__ = ("addresses", "common", "lanes", "pc", "places", "size", "store", "warp")
 
     def __init__(
         self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, store: bool,
-        places: np.ndarray | None = None,
+        places: np.ndarray | None = None, common: np.ndarray | None = None,
     ) -> None:
         self.warp = warp
         self.pc = pc
@@ -230,11 +233,14 @@ class _Access:
         self.store = store
         #: In the shadow; where they are asked for they have been found.
         self.places = addresses if places is None else places
+        #: The lanes where other warps may come too; None: all.
+        self.common = common
 
     def where(self, kept: np.ndarray) -> _Access:
         """The lanes in ``kept``."""
         if kept.all():
             return self
         return _Access(
-            self.warp, self.pc, self.lanes[kept], self.addresses[kept], self.size, self.store, self.places[kept]
+            self.warp, self.pc, self.lanes[kept], self.addresses[kept], self.size, self.store, self.places[kept],
+            None if self.common is None else self.common[kept],
         )

@@ -70,5 +70,5 @@ class Finding:
         what = f"sp to {self.address:#010x}" if self.side.verb == "moves" else bytes_
         text = f"{self.kind}: {self.side.describe(what, place)}: {self.what}"
         if self.other is not None:
-            text += f": {self.other.describe('sp' if self.other.verb == 'moves' else 'it', place)}"
+            text += f" {self.other.describe('sp' if self.other.verb == 'moves' else 'it', place)}"
         return text if self.count == 1 else f"{text} ({self.count} times)"

@@ -10,6 +10,8 @@ from .finding import Side
 
 __all__ = ["Moved", "Stacks"]
 
+#: Bytes: as far as an array whose size is a variable may move a stack pointer.
+_NEAR = 1 << 20
 #: (first, end): bytes of a stack that are given up.
 Freed = tuple[int, int]
 #: A stack pointer that has left its stack: position in the lanes, its value, the end of the stack.
@@ -50,14 +52,14 @@ class Stacks:
     ) -> tuple[list[Freed], Moved | None]:
         """x2 of ``harts`` becomes ``values`` (int64), ``relative`` to what it was.
 
-        Returns what is freed, and the first that has left its stack at the lower end. Only a relative move overflows: a
-        program may well use x2 for something else, or have a stack elsewhere.
+        Returns what is freed, and the first that has left its stack at the lower end. A move that is not relative
+        overflows only if it stays near: a program may well use x2 for something else, or have a stack elsewhere.
         """
         ends, old = self.ends(harts), self._pointers[harts]
         inside = (values >= ends) & (values <= ends + self._each)
         up = inside & (old != 0) & (values > old)
         freed = list(zip(old[up].tolist(), values[up].tolist(), strict=True))
-        over = ~inside & (old != 0) & (values < ends) & relative
+        over = ~inside & (old != 0) & (values < ends) & (relative | (values > ends - _NEAR))
         kept = inside | over
         self._pointers[harts] = np.where(over, old, np.where(kept, values, 0))
         if self.overflows:
