@@ -33,6 +33,10 @@ __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpStat
 ConsoleCallback = Callable[[int, str], None]
 
 
+def _silent(step: str) -> None:
+    """Progress that nobody watches."""
+
+
 def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
     """ValueError for a fetch policy that this build does not have, or for none where one is needed."""
     if not config.fetch_policies and name is not None:
@@ -135,7 +139,7 @@ def run_many(
     on_console
         Called with the position of a request and a line that its program has printed, as soon as it is there.
     progress
-        Called at the start of each long step.
+        Called at the start of each long step, and with the step and its state in parentheses while programs run.
     verilog
         A ``metronome_sm`` in place of the SM (:func:`sim.build.build`).
 
@@ -153,8 +157,8 @@ def run_many(
     jobs = [_job(config, request) for request in requests]
     waves = _waves_file()
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
-    if progress is not None:
-        progress("simulate")
+    report = progress or _silent
+    report("simulate")
     results: dict[int, RunResult] = {}
     for check in (False, True):
         waiting = [position for position, job in enumerate(jobs) if job.check == check]
@@ -162,8 +166,11 @@ def run_many(
             ended = 0
             lines: list[str] = []
             batch = [jobs[position] for position in waiting]
-            for kind, index, content in messages(built.executable, batch, waves):
+            for kind, index, content, *more in messages(built.executable, batch, waves):
                 position = waiting[index]
+                if kind == "cycles":
+                    report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
+                    continue
                 if kind == "console":
                     lines.append(content)
                     if on_console is not None:

@@ -2,14 +2,15 @@
 
 Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of
 :class:`sim.runner_types.Job`; messages go, pickled one after the other, to the file descriptor
-``METRONOME_RESULTS_FD``: ("console", job, text), ("result", job, fields), ("error", traceback) and, as the last one,
-("done",). It stops after a program that did not end by itself.
+``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("result", job, fields),
+("error", traceback) and, as the last one, ("done",). It stops after a program that did not end by itself.
 """
 
 import os
 import pickle
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,6 +35,8 @@ from metronome.sim.runner_types import Job, WarpState, pack_memory, unpack_memor
 from metronome.tb.mailbox import Mailbox
 from metronome.tb.statistics import read_statistics
 
+#: How often the number of cycles so far is told.
+_TELL_SECONDS = 1.0
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
 
@@ -130,8 +133,10 @@ class _Observer:
             self.mismatches.append(str(mismatch))
 
 
-async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console) -> dict[str, Any]:
-    """One program: the fields of its RunResult."""
+async def _run(
+    dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console, tell: Callable[[int, float], None]
+) -> dict[str, Any]:
+    """One program: the fields of its RunResult. ``tell`` is called with cycles and seconds once in a while."""
     memory = unpack_memory(job.config, job.pages)
     memcheck = None if job.memcheck is None else MemCheck(job.config, job.memcheck)
     if checker is not None:
@@ -144,7 +149,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     )
     observer = _Observer(job, checker)
     changed = ValueChange(dut.wake)
-    started = time.perf_counter()
+    started = told = time.perf_counter()
     box.launch(
         model, start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
         max_cycles=job.max_cycles, record_level=observer.level
@@ -153,6 +158,10 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         await changed
         box.serve(model)
         observer.take(box)
+        now = time.perf_counter()
+        if now > told + _TELL_SECONDS:
+            told = now
+            tell(box.cycle, now - started)
     seconds = time.perf_counter() - started
     console.flush()
     restore(job.config, memory)
@@ -186,7 +195,7 @@ async def _run_all(dut: Any, out: BinaryIO) -> None:
         checker = LockStep(jobs[0].config) if jobs[0].check else None
         for index, job in enumerate(jobs):
             console = Console(job.config.memory_map, partial(send, "console", index))
-            fields = await _run(dut, box, job, checker, console)
+            fields = await _run(dut, box, job, checker, console, partial(send, "cycles", index))
             send("result", index, fields)
             if fields["status"] != "ended":
                 break

@@ -166,11 +166,11 @@ class MemCheck:
             order.take_flags(warp, writers)
         races = order.unordered(warp, writers)
         if store and not flag:
-            self._check_readers(access, cells, each)
+            self._check_readers(access, cells)
         if races.any() and not flag:
             first = int(races.argmax())
             other = int(shadow.writes[cells[first]])
-            self._race(access, races.reshape(-1, each).any(axis=1), other, "stores")
+            self._race(access, races, other, "stores")
         number = order.note(warp, access.pc, self.cycle, flag) << LANE_BITS
         entries = (access.lanes + number).astype(np.uint32)
         if each > 1:
@@ -180,17 +180,19 @@ class MemCheck:
         else:
             shadow.reads[cells, warp] = entries
 
-    def _check_readers(self, access: _Access, cells: np.ndarray, each: int) -> None:
+    def _check_readers(self, access: _Access, cells: np.ndarray) -> None:
+        """A store behind loads of other warps."""
         rows = self._shadow.reads.take(cells, axis=0)
         if not rows.any():
             return
         races = self._order.unordered(access.warp, rows >> LANE_BITS)
         if races.any():
             row, reader = divmod(int(races.argmax()), rows.shape[1])
-            lanes = races.any(axis=1).reshape(-1, each).any(axis=1)
-            self._race(access, lanes, int(rows[row, reader]), "loads")
+            self._race(access, races, int(rows[row, reader]), "loads")
 
-    def _race(self, access: _Access, bad: np.ndarray, other: int, verb: str) -> None:
+    def _race(self, access: _Access, races: np.ndarray, other: int, verb: str) -> None:
+        """``races``: what is true of the cells of each lane, one lane after the other."""
+        bad = np.asarray(races.reshape(len(access.lanes), -1).any(axis=1))
         warp, pc, cycle = self._order.of(other >> LANE_BITS)
         lane = other & (1 << LANE_BITS) - 1
         self._bad(access, "race", bad, "no barrier since", Side(warp, lane, pc, cycle, verb))

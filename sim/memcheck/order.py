@@ -1,4 +1,4 @@
-"""Happens-before between warps as vector clocks, and the history of accesses (FastTrack, Flanagan and Freund 2009)."""
+"""Happens-before between warps as vector clocks, and the history of accesses (FastTrack: Flanagan 2009)."""
 
 from __future__ import annotations
 
