@@ -90,6 +90,15 @@ class LockStep:
             if has_store:
                 self._store(cycle, stores[index], store["address"][index], store["data"][index])
 
+    def waits(self) -> dict[int, str]:
+        """For what each warp waits that waits at a barrier or in wspawn, in words."""
+        arrived, found = self._iss.arrived, {}
+        for warp, wait in enumerate(self._iss.waiting):
+            if wait is not None:
+                there = "" if wait.barrier is None else f", {len(arrived[wait.barrier])} are there"
+                found[warp] = f"{wait}{there}"
+        return found
+
     def finish(self, memory: SparseMemory, fault: Fault | None, ended: bool) -> None:
         """Compare the ends; ``memory`` is the SM's, ``ended`` false when the program was cut off.
 

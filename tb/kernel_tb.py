@@ -59,15 +59,20 @@ def _fault(status: np.void) -> Fault | None:
 _SIMT, _FUNCTION, _WSPAWN = 0x0B, 0x7000, 0x1000
 
 
-def _wait(reason: StallReason, word: int, deadlock: bool) -> str:
-    """For what a warp waits whose last instruction was ``word``, where that says more than the reason."""
+def _wait(reason: StallReason, word: int, deadlock: bool, known: str | None) -> str:
+    """For what a warp waits whose last instruction was ``word``, where that says more than the reason.
+
+    ``known``: what the golden model says.
+    """
     if reason is StallReason.BARRIER:
+        if known is not None:
+            return f"waits: {known}"
         spawns = word & 0x7F == _SIMT and word & _FUNCTION == _WSPAWN
         return "waits: in wspawn, to be the only active warp" if spawns else ""
     return "jumps to itself" if deadlock else ""
 
 
-def _hang(job: Job, memory: SparseMemory, status: np.void) -> list[WarpState]:
+def _hang(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> list[WarpState]:
     config = job.config
     policies = {"issue": config.policies[job.policy]}
     if config.fetch_policies:
@@ -79,13 +84,13 @@ def _hang(job: Job, memory: SparseMemory, status: np.void) -> list[WarpState]:
         states.append(WarpState(
             warp, bool(status["active"] >> warp & 1), reason, pc,
             {stage: policy for stage, policy in policies.items() if status["passed_over"][stage] >> warp & 1},
-            _wait(reason, word, bool(status["deadlock"])),
+            _wait(reason, word, bool(status["deadlock"]), waits.get(warp)),
         ))
     return states
 
 
-def _verdict(job: Job, memory: SparseMemory, status: np.void) -> dict[str, Any]:
-    """The fields of RunResult that the SM's final status decides."""
+def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> dict[str, Any]:
+    """The fields of RunResult that the SM's final status decides; ``waits``: what the golden model knows of waits."""
     raised = int(status["assertions"])
     assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
     fault = _fault(status)
@@ -97,7 +102,7 @@ def _verdict(job: Job, memory: SparseMemory, status: np.void) -> dict[str, Any]:
         name = "ended" if status["ended"] else "deadlock" if status["deadlock"] else "hang"
     return {
         "status": name, "assertions": assertions, "fault": fault, "counters": _counters(status),
-        "hang": [] if name == "ended" else _hang(job, memory, status),
+        "hang": [] if name == "ended" else _hang(job, memory, status, waits),
     }
 
 
@@ -169,7 +174,7 @@ async def _run(
     if box.finished:
         layout = status_layout(job.config)
         status = decode_words(box.status[None, : (layout.size + 31) // 32], layout)[0]
-        fields |= _verdict(job, memory, status)
+        fields |= _verdict(job, memory, status, {} if checker is None else checker.waits())
         observer.finish(memory, fields)
         if observer.mismatches:
             fields["status"] = "mismatch"

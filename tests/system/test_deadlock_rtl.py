@@ -89,6 +89,15 @@ def test_every_deadlock_is_reported(memory):
     require_stuck(run_many(BASE, requests), STUCK)
 
 
+@on("BASE")
+def test_lock_step_knows_the_barrier():
+    parts, _ = STUCK["a jump to itself and a barrier"]
+    (result,) = run_many(BASE, [request(by_warp(*parts), check=True)])
+    assert [str(state).rpartition(", waits: ")[2] for state in result.hang[1:3]] == [
+        "barrier 0: until 2 warps have arrived, 2 are there", "barrier 0: until 3 warps have arrived, 2 are there",
+    ]
+
+
 @on("uncached")
 def test_every_deadlock_is_reported_although_fetches_go_on():
     """Without an I-cache a warp that jumps to itself at the end of a line may fetch the next one for ever."""
