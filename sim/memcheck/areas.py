@@ -8,10 +8,12 @@ from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import UNWRITTEN
 from metronome.sim.kernel import Launch
 
-__all__ = ["Area", "Declared", "declared"]
+__all__ = ["HEAP_BYTES", "Area", "Declared", "declared"]
 
 #: Vortex's runtime writes 32 counters of 64 bits a core there.
 _COUNTER_DUMP_BYTES = 256
+#: A heap that nobody declares may be so large.
+HEAP_BYTES = 64 << 20
 #: What the host fills an output with.
 _UNWRITTEN = UNWRITTEN.to_bytes(4, "little")
 
@@ -51,7 +53,7 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
     """The areas of a program on a machine.
 
     A launch with buffers names all that it has. One without (``--elf``, ``--bin``) may have a heap that nobody
-    declares: everything between the user area's start and the stacks is its own, but not written.
+    declares: HEAP_BYTES from the user area's start, and as many from the image's end, are its own, but not written.
     """
     memory_map = config.memory_map
     stacks = memory_map.stack_bytes_per_hart * config.harts * config.cores
@@ -71,15 +73,16 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
     areas = sorted((area for area in own if area.size), key=lambda area: area.address)
     named = tuple(areas)
     if not launch.buffers:
-        areas = _with_heap(areas, memory_map.user, memory_map.stack_top - stacks)
+        for start in (memory_map.user, launch.image.segments[-1].end):
+            areas = _with_heap(areas, start, min(start + HEAP_BYTES, memory_map.stack_top - stacks))
     return Declared(tuple(areas), named)
 
 
 def _with_heap(areas: list[Area], first: int, end: int) -> list[Area]:
-    """``areas`` and, between them, all that is left of [first, end)."""
+    """``areas`` (ascending) and, between them, all that is left of [first, end), which ends below the last."""
     found, place = [], first
     for area in areas:
-        if place < area.address and place < end:
+        if place < min(area.address, end):
             found.append(Area("undeclared memory", place, min(area.address, end) - place))
         found.append(area)
         place = max(place, area.end)

@@ -10,7 +10,7 @@ from metronome.sim.iss import Commit
 from .areas import Declared
 from .finding import Finding, Side
 from .order import LANE_BITS, MAX_ACCESSES, Order
-from .shadow import DECLARED, WRITTEN, Shadow, spread
+from .shadow import DECLARED, WRITTEN, Cells, Flags, spread
 from .stacks import Stacks
 
 __all__ = ["MAX_FINDINGS", "MemCheck"]
@@ -36,7 +36,8 @@ class MemCheck:
         self._found: dict[tuple[str, int, int], Finding] = {}
         self._config = config
         self._declared = declared
-        self._shadow = Shadow(declared, config.warps)
+        self._flags = Flags(declared)
+        self._cells = Cells(config.warps)
         self._order = Order(config.warps)
         self._stacks = Stacks(config)
         # Below it the console and the counters are: nobody races there.
@@ -76,7 +77,7 @@ class MemCheck:
         relative = commit.instr & 0x7F in (_IMMEDIATE, _REGISTER) and _STACK_POINTER in sources
         freed, moved = self._stacks.move(harts, values, relative)
         for first, end in freed:
-            self._shadow.forget(first, end)
+            self._flags.forget(first, end)
         if moved is not None:
             position, value, end = moved
             side = Side(commit.warp, int(lanes[position]), commit.pc, self.cycle, "moves")
@@ -118,17 +119,17 @@ class MemCheck:
         """Declared, and written before it is read; notes what is written."""
         if not len(access.addresses):
             return access
-        shadow, size = self._shadow, access.size
+        known, size = self._flags, access.size
         declared, written = _ALL[size]
-        access.places = shadow.places(access.addresses, low, high)
-        flags = shadow.flags(access.places, size)
+        access.places = known.places(access.addresses, low, high)
+        flags = known.read(access.places, size)
         outside = flags & declared != declared
         if outside.any():
             first = int(access.addresses[outside.argmax()])
             self._bad(access, "outside", outside, self._declared.where(self._first_outside(first, size)), None)
             access, flags = access.where(~outside), flags[~outside]
         if access.store:
-            shadow.written(access.places, size, flags)
+            known.write(access.places, size, flags)
         else:
             unwritten = flags & written == 0
             if unwritten.any():
@@ -138,8 +139,8 @@ class MemCheck:
     def _first_outside(self, address: int, size: int) -> int:
         """The first byte of an access that is not declared."""
         for byte in range(address, address + size):
-            places = self._shadow.places(np.array([byte], np.uint32), byte, byte)
-            if not self._shadow.flags(places, 1)[0] & DECLARED:
+            places = self._flags.places(np.array([byte], np.uint32), byte, byte)
+            if not self._flags.read(places, 1)[0] & DECLARED:
                 return byte
         raise AssertionError("every byte of an access outside is declared")
 
@@ -155,13 +156,13 @@ class MemCheck:
 
     def _check_order(self, access: _Access) -> None:
         """Two warps, one of them writing, and nothing that orders them."""
-        order, shadow, warp, store = self._order, self._shadow, access.warp, access.store
+        order, known, warp, store = self._order, self._cells, access.warp, access.store
         if order.count == MAX_ACCESSES - 1:
             order.forget()
-            shadow.clear_cells()
-        cells, each = shadow.cells(access.places, access.size)
+            known.clear()
+        cells, each = known.of(access.addresses, access.size)
         flag = store and warp in self._fenced and len(access.addresses) == 1
-        writers = shadow.writes.take(cells) >> LANE_BITS
+        writers = known.writes.take(cells) >> LANE_BITS
         if not store:
             order.take_flags(warp, writers)
         races = order.unordered(warp, writers)
@@ -169,20 +170,20 @@ class MemCheck:
             self._check_readers(access, cells)
         if races.any() and not flag:
             first = int(races.argmax())
-            other = int(shadow.writes[cells[first]])
+            other = int(known.writes[cells[first]])
             self._race(access, races, other, "stores")
         number = order.note(warp, access.pc, self.cycle, flag) << LANE_BITS
         entries = (access.lanes + number).astype(np.uint32)
         if each > 1:
             entries = np.repeat(entries, each)
         if store:
-            shadow.writes[cells] = entries
+            known.writes[cells] = entries
         else:
-            shadow.reads[cells, warp] = entries
+            known.reads[cells, warp] = entries
 
     def _check_readers(self, access: _Access, cells: np.ndarray) -> None:
         """A store behind loads of other warps."""
-        rows = self._shadow.reads.take(cells, axis=0)
+        rows = self._cells.reads.take(cells, axis=0)
         if not rows.any():
             return
         races = self._order.unordered(access.warp, rows >> LANE_BITS)

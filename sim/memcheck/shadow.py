@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import bisect
+from abc import ABC, abstractmethod
 
 import numpy as np
 
 from .areas import Declared
 
-__all__ = ["DECLARED", "WRITTEN", "Shadow"]
+__all__ = ["DECLARED", "WRITTEN", "Cells", "Flags", "spread"]
 
 PAGE_BITS = 12
 PAGE_BYTES = 1 << PAGE_BITS
@@ -19,54 +20,33 @@ _WORD_BYTES = 4
 _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
-class Shadow:
-    """Flags a byte; and a cell a word: who wrote it last, and who of each warp read it last.
+class _Pages(ABC):
+    """A pool of pages; an address stands for a place in it, which stays what it is."""
 
-    A cell holds a number that the caller chooses, 0 at first. It becomes one a byte for good with the first access that
-    is asked for by less than a word (:meth:`cells`). An address stands for a place in the pool of pages, which
-    :meth:`places` finds; places stay what they are.
-    """
-
-    def __init__(self, declared: Declared, warps: int) -> None:
-        self._areas = declared.areas
-        self._starts = [area.address for area in declared.areas]
+    def __init__(self) -> None:
         self._table = np.zeros(_PAGES, np.int64)
         self._slots: dict[int, int] = {}
-        self._bytewise = False
-        self._flags = np.zeros(0, np.uint8)
-        self.writes = np.zeros(0, np.uint32)
-        self.reads = np.zeros((0, warps), np.uint32)
-        self._views: dict[int, np.ndarray] = {}
-        self._grow(8)
+        self._room = 8
+        self._grow(self._room)
 
+    @abstractmethod
     def _grow(self, pages: int) -> None:
-        flags = np.zeros(pages * PAGE_BYTES, np.uint8)
-        flags[: len(self._flags)] = self._flags
-        self._flags = flags
-        self._views = {size: flags.view(dtype) for size, dtype in _DTYPES.items()}
-        cells = len(flags) // (1 if self._bytewise else _WORD_BYTES)
-        writes, reads = np.zeros(cells, np.uint32), np.zeros((cells, self.reads.shape[1]), np.uint32)
-        writes[: len(self.writes)] = self.writes
-        reads[: len(self.reads)] = self.reads
-        self.writes, self.reads = writes, reads
+        """Make room for so many pages; what is there stays."""
+
+    @abstractmethod
+    def _fill(self, slot: int, page: int) -> None:
+        """Say what a new page holds, which has zeros."""
 
     def _slot(self, page: int) -> int:
         """The place of a page in the pool, made now if there is none."""
         slot = self._slots.get(page)
-        if slot is not None:
-            return slot
-        slot = len(self._slots)
-        if (slot + 1) * PAGE_BYTES > len(self._flags):
-            self._grow(2 * (slot + 1))
-        self._slots[page] = self._table[page] = slot
-        first = page << PAGE_BITS
-        for area in self._areas[max(0, bisect.bisect_right(self._starts, first) - 1) :]:
-            if area.address >= first + PAGE_BYTES:
-                break
-            low, high = max(area.address, first), min(area.end, first + PAGE_BYTES)
-            if low < high:
-                start = slot * PAGE_BYTES - first
-                self._flags[start + low : start + high] = DECLARED | (WRITTEN if area.written else 0)
+        if slot is None:
+            slot = len(self._slots)
+            if slot == self._room:
+                self._room *= 2
+                self._grow(self._room)
+            self._slots[page] = self._table[page] = slot
+            self._fill(slot, page)
         return slot
 
     def places(self, addresses: np.ndarray, low: int, high: int) -> np.ndarray:
@@ -79,11 +59,38 @@ class Shadow:
             self._slot(number)
         return self._table.take(pages) << PAGE_BITS | addresses & PAGE_BYTES - 1
 
-    def flags(self, places: np.ndarray, size: int) -> np.ndarray:
+
+class Flags(_Pages):
+    """Of each byte whether it is declared, and whether somebody has written it."""
+
+    def __init__(self, declared: Declared) -> None:
+        self._areas = declared.areas
+        self._starts = [area.address for area in declared.areas]
+        self._flags = np.zeros(0, np.uint8)
+        self._views: dict[int, np.ndarray] = {}
+        super().__init__()
+
+    def _grow(self, pages: int) -> None:
+        flags = np.zeros(pages * PAGE_BYTES, np.uint8)
+        flags[: len(self._flags)] = self._flags
+        self._flags = flags
+        self._views = {size: flags.view(dtype) for size, dtype in _DTYPES.items()}
+
+    def _fill(self, slot: int, page: int) -> None:
+        first = page << PAGE_BITS
+        for area in self._areas[max(0, bisect.bisect_right(self._starts, first) - 1) :]:
+            if area.address >= first + PAGE_BYTES:
+                break
+            low, high = max(area.address, first), min(area.end, first + PAGE_BYTES)
+            if low < high:
+                start = slot * PAGE_BYTES - first
+                self._flags[start + low : start + high] = DECLARED | (WRITTEN if area.written else 0)
+
+    def read(self, places: np.ndarray, size: int) -> np.ndarray:
         """The flags of ``size`` bytes at each place, side by side in one number."""
         return self._views[size].take(places if size == 1 else places >> size // 2)
 
-    def written(self, places: np.ndarray, size: int, flags: np.ndarray) -> None:
+    def write(self, places: np.ndarray, size: int, flags: np.ndarray) -> None:
         """Note a write of ``size`` bytes at each place, of which these were the ``flags``."""
         self._views[size][places if size == 1 else places >> size // 2] = flags | spread(WRITTEN, size)
 
@@ -95,8 +102,33 @@ class Shadow:
             self._flags[start : start + stop - first] &= ~np.uint8(WRITTEN)
             first = stop
 
-    def cells(self, places: np.ndarray, size: int) -> tuple[np.ndarray, int]:
-        """The cells of ``size`` bytes at each place, one place after the other, and how many each has."""
+
+class Cells(_Pages):
+    """A cell a word: in ``writes`` who wrote it last, in ``reads`` (cells, warps) who of each warp read it last.
+
+    A cell holds a number that the caller chooses, 0 at first. There is one a byte, for good, from the first access on
+    that is asked for by less than a word: most programs have none.
+    """
+
+    def __init__(self, warps: int) -> None:
+        self._bytewise = False
+        self.writes = np.zeros(0, np.uint32)
+        self.reads = np.zeros((0, warps), np.uint32)
+        super().__init__()
+
+    def _grow(self, pages: int) -> None:
+        cells = pages * PAGE_BYTES // (1 if self._bytewise else _WORD_BYTES)
+        writes, reads = np.zeros(cells, np.uint32), np.zeros((cells, self.reads.shape[1]), np.uint32)
+        writes[: len(self.writes)] = self.writes
+        reads[: len(self.reads)] = self.reads
+        self.writes, self.reads = writes, reads
+
+    def _fill(self, slot: int, page: int) -> None:
+        """Nobody has been there."""
+
+    def of(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+        """The cells of ``size`` bytes at each of ``addresses``, one after the other, and how many each has."""
+        places = self.places(addresses, int(addresses.min()), int(addresses.max()))
         if size < _WORD_BYTES and not self._bytewise:
             self._bytewise = True
             self.writes, self.reads = np.repeat(self.writes, _WORD_BYTES), np.repeat(self.reads, _WORD_BYTES, axis=0)
@@ -106,7 +138,7 @@ class Shadow:
             return places, 1
         return (places[:, None] + np.arange(size)).reshape(-1), size
 
-    def clear_cells(self) -> None:
+    def clear(self) -> None:
         """Every cell is 0 again."""
         self.writes[:] = 0
         self.reads[:] = 0

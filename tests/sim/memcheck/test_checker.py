@@ -9,6 +9,7 @@ from metronome.sim.elf import ElfImage, Segment
 from metronome.sim.iss import IssError
 from metronome.sim.kernel import Launch
 from metronome.sim.memcheck import checker, declared
+from metronome.sim.memcheck.areas import HEAP_BYTES
 from tests.builds import TINY
 from tests.sim.memcheck.stepping import step
 
@@ -128,7 +129,9 @@ def one_warp(*code, place=USER, **values):
 
 
 @pytest.mark.parametrize(("place", "values", "found"), [
-    (USER, {}, set()), (0x4000_0000, {}, set()), (START + 0x1000, {}, set()), (0x180, {}, {"outside"}),
+    (USER, {}, set()), (0x4000_0000, {}, {"outside"}), (START + 0x1000, {}, set()),
+    (USER + HEAP_BYTES - 4, {}, set()), (USER + HEAP_BYTES, {}, {"outside"}), (START + 2 * HEAP_BYTES, {}, {"outside"}),
+    (TOP - 4, {}, set()), (TOP - 4 * 8192 - 4, {}, {"outside"}), (0x180, {}, {"outside"}),
     (USER - 4, {}, {"outside"}), (0x88, {}, set()), (0x40, {}, set()), (0xFFFF_0000, {}, set()),
     (USER, {"arguments": bytes(4)}, set()),
     (USER, {"buffers": {"b": (USER, bytes(4))}}, set()),
@@ -145,8 +148,8 @@ def test_a_word_must_be_declared_to_the_byte():
 
 
 def test_what_nobody_declares_may_be_stored_but_not_read_before():
-    assert kinds(one_warp(LOAD, place=0x4000_0000)) == {"unwritten"}
-    assert kinds(one_warp(asm.sb(0, 1, PLACE), LOAD, place=0x4000_0000)) == set()
+    assert kinds(one_warp(LOAD, place=USER + 0x1000)) == {"unwritten"}
+    assert kinds(one_warp(asm.sb(0, 1, PLACE), LOAD, place=USER + 0x1000)) == set()
 
 
 def test_where_says_which_area_is_near():
@@ -156,7 +159,7 @@ def test_where_says_which_area_is_near():
 
 
 def test_a_stack_elsewhere_is_no_overflow():
-    own, other = TOP, 0x7000_0000
+    own, other = TOP, USER + 0x8000
     p = asm.Program(START)
     p.li(SP, own)
     p.add(asm.addi(SP, SP, -16), asm.sw(0, 0, SP))
