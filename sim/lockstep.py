@@ -95,7 +95,7 @@ class LockStep:
         arrived, found = self._iss.arrived, {}
         for warp, wait in enumerate(self._iss.waiting):
             if wait is not None:
-                there = "" if wait.barrier is None else f", {len(arrived[wait.barrier])} are there"
+                there = "" if wait.barrier is None else f" ({len(arrived[wait.barrier])} so far)"
                 found[warp] = f"{wait}{there}"
         return found
 

@@ -116,8 +116,9 @@ def test_what_was_seen_of_words_is_known_of_their_bytes(stores):
 def test_lanes_of_one_warp_do_not_race():
     p = asm.Program(START)
     p.li(A, 3)
+    p.add(asm.tmc(A))
     p.li(PLACE, USER)
-    p.add(asm.tmc(A), STORE, LOAD, STORE, asm.tmc(0))
+    p.add(STORE, LOAD, STORE, asm.tmc(0))
     assert kinds(launch_of(p)) == set()
 
 
