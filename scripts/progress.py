@@ -16,7 +16,10 @@ Report = Callable[[str], None]
 
 @contextmanager
 def show_progress(console: Console | None = None) -> Iterator[Report]:
-    """A line with the running step and its time; finished steps stay above it. Silent where nobody watches."""
+    """A line with the running step and its time; finished steps stay above it. Silent where nobody watches.
+
+    What stands in parentheses behind a step's name is its state: it replaces what was there before.
+    """
     console = console or Console(stderr=True)
     if not console.is_terminal:
         yield lambda step: None
@@ -26,7 +29,8 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
         running: list[TaskID] = []
 
         def report(step: str) -> None:
-            if running and display.tasks[-1].description == step:
+            if running and display.tasks[-1].description.partition(" (")[0] == step.partition(" (")[0]:
+                display.update(running[-1], description=step)
                 return
             if running:
                 display.update(running[-1], total=1, completed=1)

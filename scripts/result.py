@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "memory_of", "print_outcome"]
 
 #: How a run can end, and what that is as an exit status. A mismatch and an assertion are defects of the machine.
-_STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "assertion": Exit.CHECK_FAILED, "mismatch": Exit.CHECK_FAILED}
+_STATUS = {
+    "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT, "assertion": Exit.CHECK_FAILED,
+    "mismatch": Exit.CHECK_FAILED,
+}
+
+#: Findings of the memory checker that are printed.
+MOST_FINDINGS = 20
 
 
 def memory_of(request: RunRequest) -> str:
@@ -60,7 +66,8 @@ class Outcome:
         """The exit status of the process."""
         if self.result.status != "ended":
             return _STATUS[self.result.status]
-        return Exit.CHECK_FAILED if self.problems or self.result.exit_code else Exit.PASSED
+        failed = self.problems or self.result.exit_code or self.result.memcheck
+        return Exit.CHECK_FAILED if failed else Exit.PASSED
 
     @property
     def counters(self) -> Mapping[str, Any]:
@@ -116,6 +123,21 @@ class Outcome:
             "source": self.launch.image.source_line(fault.pc),
         }
 
+    def source_of(self, pc: int) -> tuple[str | None, str | None]:
+        """The function and the source line of ``pc``, None each if unknown."""
+        return self.launch.image.function_at(pc), self.launch.image.source_line(pc)
+
+    def place(self, pc: int) -> str:
+        """Where in the source ``pc`` is: " at FILE:LINE in FUNCTION", as much of it as the image tells."""
+        function, source = self.source_of(pc)
+        return (f" at {source}" if source else "") + (f" in {function}" if function else "")
+
+    def hang(self) -> list[str] | None:
+        """What each warp waits for, a line each; None unless the run was cut off."""
+        if self.result.status not in ("hang", "deadlock"):
+            return None
+        return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
+
     def as_json(self) -> dict[str, Any]:
         """The fields of design.md section 8, and how the run was asked for."""
         request, result = self.request, self.result
@@ -136,6 +158,7 @@ class Outcome:
                 "size": self.launch.size,
                 "seed": request.seed,
                 "check": request.check,
+                "memcheck": request.memcheck,
                 **dataclasses.asdict(self.config),
             },
             "passed": self.exit_status == Exit.PASSED,
@@ -145,7 +168,9 @@ class Outcome:
             "fault": self.fault(),
             "mismatches": result.mismatches,
             "assertions": result.assertions,
-            "hang": [str(warp) for warp in result.hang] if result.status == "hang" else None,
+            "memcheck": None if result.memcheck is None else
+            [finding.as_json(self.source_of) for finding in result.memcheck],
+            "hang": self.hang(),
             **self.counted(),
             **self.rates(),
             "dcache_misses": self.dcache_misses,
@@ -165,16 +190,22 @@ def _complaints(outcome: Outcome) -> list[str]:
     lines = []
     fault = outcome.fault()
     if fault is not None:
-        place = f" at {fault['source']}" if fault["source"] else ""
-        place += f" in {fault['function']}" if fault["function"] else ""
+        place = outcome.place(fault["pc"])
         what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
         lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
     elif result.status == "hang":
-        lines += [f"not ended after {result.total_cycles} cycles (--max-cycles)", *map(str, result.hang)]
+        lines.append(f"not ended after {result.total_cycles} cycles (--max-cycles)")
+    elif result.status == "deadlock":
+        lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever go on")
+    lines += outcome.hang() or []
     # A defect of the machine can be what led to the fault or the hang.
     lines += [f"assertion: {text}" for text in result.assertions]
     lines += [f"differs from the golden model: {text}" for text in result.mismatches]
     lines += [f"check: {problem}" for problem in outcome.problems]
+    findings = result.memcheck or []
+    lines += [f"memcheck: {finding.describe(outcome.source_of)}" for finding in findings[:MOST_FINDINGS]]
+    if len(findings) > MOST_FINDINGS:
+        lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
     if result.exit_code:
         lines.append(f"exit code {result.exit_code} (the word at {outcome.config.memory_map.exit_code:#x})")
     return lines

@@ -30,6 +30,7 @@ from .run_options import (
     CheckOption,
     LatencyOption,
     MaxCyclesOption,
+    MemcheckOption,
     MemoryClockOption,
     MemoryOption,
     SeedOption,
@@ -103,6 +104,7 @@ def run(
     bank_hash: BankHashOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
     check: CheckOption = False,
+    memcheck: MemcheckOption = None,
     dump: Annotated[
         list[str] | None,
         typer.Option(metavar="SYMBOL|ADDR:BYTES=FILE", help="Write a piece of memory after the run. Repeatable."),
@@ -128,7 +130,8 @@ def run(
 
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles, seed=seed,
-        memory_options=options, check=check, max_cycles=max_cycles,
+        memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
+        max_cycles=max_cycles,
     )
     with show_progress() as progress:
         result = backend.run(config, request, progress, _print_console)

@@ -19,6 +19,7 @@ __all__ = [
     "CheckOption",
     "LatencyOption",
     "MaxCyclesOption",
+    "MemcheckOption",
     "MemoryClockOption",
     "MemoryOption",
     "SeedOption",
@@ -59,6 +60,11 @@ BankHashOption = Annotated[
 ]
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
+
+MemcheckOption = Annotated[
+    bool | None,
+    typer.Option("--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check."),
+]
 
 
 def check_run_options(

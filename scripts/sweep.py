@@ -110,7 +110,7 @@ def sweep(
             launch = backend.prepare(kernel, dtype, size, seed, config)
             request = RunRequest(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
-                seed=seed, memory_options=options, check=check, max_cycles=max_cycles,
+                seed=seed, memory_options=options, check=check, memcheck=check, max_cycles=max_cycles,
             )
             name = _title(scheme)
             result = backend.run(config, request, _named(name, progress), lambda line: None)

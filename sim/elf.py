@@ -18,6 +18,8 @@ from typing import Any
 
 from metronome.hdl.config import MemoryMap
 
+from .inlines import call_sites
+
 __all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf"]
 
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
@@ -32,6 +34,8 @@ _FUNCTION = 2
 _FLAG_RVC = 0x1
 #: Set for the double and the quad float ABI alike.
 _FLAG_WIDE_FLOAT_ABI = 0x4
+#: Ours, and Vortex's.
+_INTERFACES = ("metronome.h", "vx_intrinsics.h")
 _TYPES = {0: "no type", 1: "an object file, not linked", 3: "a shared object or position-independent", 4: "a core dump"}
 
 
@@ -75,12 +79,19 @@ class ElfImage:
         return self.functions[position][2]
 
     def source_line(self, pc: int) -> str | None:
-        """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read."""
+        """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read.
+
+        Of what a header of the machine's interface has inlined it is the line that calls it.
+        """
         rows = self._lines
         position = bisect.bisect_right(rows, pc, key=lambda row: row[0]) - 1
         if position < 0 or pc >= rows[position][1]:
             return None
-        return rows[position][2]
+        line = rows[position][2]
+        if _is_interface(line):
+            calls = sorted((row for row in self._calls if row[0] <= pc < row[1]), key=lambda row: -row[2])
+            line = next((row[3] for row in calls if not _is_interface(row[3])), line)
+        return line
 
     @functools.cached_property
     def _lines(self) -> tuple[tuple[int, int, str], ...]:
@@ -93,6 +104,22 @@ class ElfImage:
             # The debug information is a courtesy: whatever a third-party parser makes of a broken table
             # (it raises nearly anything), the program itself runs without.
             return ()
+
+    @functools.cached_property
+    def _calls(self) -> tuple[tuple[int, int, int, str], ...]:
+        """(address, end, depth of inlining, file:line of the call)."""
+        try:
+            return tuple(
+                (first, end, depth, f"{_file_names(header).get(file, '?')}:{line}")
+                for header, (first, end, depth, file, line) in call_sites(self.content)
+            )
+        except Exception:
+            return ()  # as above
+
+
+def _is_interface(line: str) -> bool:
+    """Whether ``file:line`` is in a header that stands for the machine's own instructions."""
+    return line.rpartition(":")[0].rpartition("/")[2] in _INTERFACES
 
 
 def _line_rows(content: bytes) -> Iterator[tuple[int, int, str]]:

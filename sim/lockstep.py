@@ -10,6 +10,7 @@ import numpy as np
 from metronome.hdl.config import FaultCause, SmConfig
 
 from .iss import Commit, Fault, Iss, IssError
+from .memcheck import MemCheck
 from .memory.store import SparseMemory
 
 __all__ = ["CHECKED_PARTS", "LockStep", "Mismatch"]
@@ -49,9 +50,10 @@ class LockStep:
         self._lanes = np.arange(config.threads, dtype=np.uint32)
         self.launch(self._iss.memory, config.memory_map.start, 0)
 
-    def launch(self, memory: SparseMemory, start_pc: int, arg: int) -> None:
-        """Start a program; ``memory`` is the checker's own and holds the program already."""
+    def launch(self, memory: SparseMemory, start_pc: int, arg: int, memcheck: MemCheck | None = None) -> None:
+        """Start a program; ``memory`` is the checker's own and holds the program already. ``memcheck`` watches it."""
         self._iss.memory = memory
+        self._iss.watch = self._memcheck = memcheck
         self._iss.launch(start_pc, arg)
         self._writes: dict[tuple[int, int], _Write] = {}
         self._stores: list[deque[Commit]] = [deque() for _ in range(self.config.warps)]
@@ -88,6 +90,15 @@ class LockStep:
             if has_store:
                 self._store(cycle, stores[index], store["address"][index], store["data"][index])
 
+    def waits(self) -> dict[int, str]:
+        """For what each warp waits that waits at a barrier or in wspawn, in words."""
+        arrived, found = self._iss.arrived, {}
+        for warp, wait in enumerate(self._iss.waiting):
+            if wait is not None:
+                there = "" if wait.barrier is None else f" ({len(arrived[wait.barrier])} so far)"
+                found[warp] = f"{wait}{there}"
+        return found
+
     def finish(self, memory: SparseMemory, fault: Fault | None, ended: bool) -> None:
         """Compare the ends; ``memory`` is the SM's, ``ended`` false when the program was cut off.
 
@@ -123,11 +134,17 @@ class LockStep:
 
     def _step(self, cycle: int, warp: int, pc: int, instruction: int) -> Commit:
         """The golden model's next instruction of the warp."""
+        memcheck = self._memcheck
+        if memcheck is not None:
+            memcheck.cycle = cycle
         try:
-            return self._iss.step(warp)
+            commit = self._iss.step(warp)
         except IssError as error:
             got = f"pc {pc:#010x} {instruction:08x}"
             raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", got) from None
+        if memcheck is not None and commit.fault is None:
+            memcheck.commit(commit, self._iss.active)
+        return commit
 
     def _issue(self, cycle: int, fields: tuple[int, ...]) -> None:
         warp, pc, instruction, mask = fields
@@ -176,6 +193,7 @@ class LockStep:
 
     def _fault(self, warp: int, fault: Fault) -> None:
         """Note a fault of the golden model that the SM may report before the older ones of the warp."""
+        self._iss.watch = self._memcheck = None
         faults = self._faults.setdefault(warp, [])
         late = fault.cause in _ANSWERED or fault.cause in _SEEN
         if not faults or (late and faults[-1].cause in _ANSWERED):

@@ -12,6 +12,7 @@ from metronome.hdl.config import SmConfig
 
 from .build import Build, BuildError, Progress, build
 from .kernel import Launch, load_into
+from .memcheck import declared
 from .memory.models import MEMORY_MODELS
 from .memory.store import SparseMemory
 from .runner_process import messages
@@ -30,6 +31,10 @@ __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpStat
 
 #: Called with the position of a request and a line (with its newline) that its program has printed.
 ConsoleCallback = Callable[[int, str], None]
+
+
+def _silent(step: str) -> None:
+    """Progress that nobody watches."""
 
 
 def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
@@ -53,8 +58,10 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         raise ValueError(f"seed must be at least 0, not {request.seed!r}")
     if request.max_cycles < 1:
         raise ValueError(f"max_cycles must be at least 1, not {request.max_cycles!r}")
-    if (request.check or request.trace) and not config.probe:
-        raise ValueError("check and trace need a configuration with probe")
+    if (request.check or request.memcheck or request.trace) and not config.probe:
+        raise ValueError("check, memcheck and trace need a configuration with probe")
+    if request.memcheck and not isinstance(request.launch, Launch):
+        raise ValueError("memcheck needs a Launch, which says what memory the program has")
     memory = SparseMemory(config.memory_map)
     if isinstance(request.launch, Launch):
         load_into(request.launch, memory)
@@ -65,7 +72,9 @@ def _job(config: SmConfig, request: RunRequest) -> Job:
         policy=config.policies.index(request.policy),
         fetch_policy=config.fetch_policies.index(request.fetch_policy) if request.fetch_policy else 0,
         memory=request.memory, latency=request.latency, memory_options=request.memory_options,
-        seed=request.seed, check=request.check, trace=request.trace, max_cycles=request.max_cycles,
+        seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
+        max_cycles=request.max_cycles,
+        memcheck=declared(request.launch, config) if request.memcheck and isinstance(request.launch, Launch) else None,
     )
 
 
@@ -130,7 +139,7 @@ def run_many(
     on_console
         Called with the position of a request and a line that its program has printed, as soon as it is there.
     progress
-        Called at the start of each long step.
+        Called at the start of each long step, and with the step and its state in parentheses while programs run.
     verilog
         A ``metronome_sm`` in place of the SM (:func:`sim.build.build`).
 
@@ -148,8 +157,8 @@ def run_many(
     jobs = [_job(config, request) for request in requests]
     waves = _waves_file()
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
-    if progress is not None:
-        progress("simulate")
+    report = progress or _silent
+    report("simulate")
     results: dict[int, RunResult] = {}
     for check in (False, True):
         waiting = [position for position, job in enumerate(jobs) if job.check == check]
@@ -157,8 +166,11 @@ def run_many(
             ended = 0
             lines: list[str] = []
             batch = [jobs[position] for position in waiting]
-            for kind, index, content in messages(built.executable, batch, waves):
+            for kind, index, content, *more in messages(built.executable, batch, waves):
                 position = waiting[index]
+                if kind == "cycles":
+                    report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
+                    continue
                 if kind == "console":
                     lines.append(content)
                     if on_console is not None:

@@ -23,6 +23,7 @@ def status_layout(config: SmConfig) -> data.StructLayout:
     """What tb/top.sv reports when a program has stopped."""
     return data.StructLayout({
         "ended": 1,
+        "deadlock": 1,
         "fault_valid": 1,
         "fault": fault_layout(config),
         "active": config.warps,

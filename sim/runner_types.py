@@ -14,6 +14,7 @@ from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
 from .iss import Fault
 from .kernel import Launch
+from .memcheck import Declared, Finding
 from .memory.dram.device import Command
 from .memory.models import MemoryOptions
 from .memory.store import PAGE_BYTES, SparseMemory
@@ -51,9 +52,10 @@ class RunRequest:
     """One program and the way to run it.
 
     ``latency`` (cycles), ``seed`` and ``memory_options`` are the memory model's
-    (:func:`sim.memory.models.create_model`). ``check`` runs
-    the golden model in lock step. ``fetch_policy`` is that of the fetch scheduler, where there is one. ``trace``
-    keeps a record of every cycle in :attr:`RunResult.events`.
+    (:func:`sim.memory.models.create_model`). ``check`` runs the golden model in lock step; ``memcheck`` does so too,
+    and watches what it does to memory (docs/memcheck.md), which needs a :class:`sim.kernel.Launch`. ``fetch_policy``
+    is that of the fetch scheduler, where there is one. ``trace`` keeps a record of every cycle in
+    :attr:`RunResult.events`.
     """
 
     launch: Program | Launch
@@ -63,6 +65,7 @@ class RunRequest:
     seed: int = 1
     memory_options: MemoryOptions = field(default_factory=MemoryOptions)
     check: bool = False
+    memcheck: bool = False
     trace: bool = False
     max_cycles: int = DEFAULT_MAX_CYCLES
     fetch_policy: str | None = None
@@ -73,7 +76,8 @@ class WarpState:
     """What one warp did when a program was cut off; ``pc`` is that of the instruction it issued last.
 
     ``starved``: the stages (``issue``, ``fetch``) whose policy, by its name, has passed the warp over for
-    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible.
+    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible. ``wait``: for whom or what the
+    warp waits, in words, or that it jumps to itself for ever; empty if the reason says it all.
     """
 
     warp: int
@@ -81,17 +85,22 @@ class WarpState:
     reason: StallReason
     pc: int
     starved: Mapping[str, str] = field(default_factory=dict)
+    wait: str = ""
 
-    def __str__(self) -> str:
+    def describe(self, place: str = "") -> str:
+        """A line; ``place`` says where in the source ``pc`` is, in front of the comma behind it."""
         if not self.active:
             return f"warp {self.warp}: not active"
         reason = "runs" if self.reason is StallReason.NONE else f"waits: {self.reason.name.lower()}"
-        parts = [f"last issued {self.pc:#010x}", reason]
+        parts = [f"last issued {self.pc:#010x}{place}", self.wait or reason]
         parts += [
             f"starved: {policy} has passed it over at {stage} for {STARVATION_CYCLES} cycles or more"
             for stage, policy in self.starved.items()
         ]
         return f"warp {self.warp}: {', '.join(parts)}"
+
+    def __str__(self) -> str:
+        return self.describe()
 
 
 def no_counts() -> dict[str, Any]:
@@ -104,13 +113,15 @@ def no_counts() -> dict[str, Any]:
 class RunResult:
     """How a program ended, and what it left behind.
 
-    ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``assertion`` (a hardware assertion) or
-    ``mismatch`` (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
+    ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``deadlock`` (no active warp can ever go on:
+    each waits at a barrier or in wspawn, or jumps to itself), ``assertion`` (a hardware assertion) or ``mismatch``
+    (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
     ``busy``. ``counters`` are those of :data:`hdl.layouts.counters.COUNTERS` (``stalls`` by :class:`StallReason`
     name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` is what
     :func:`sim.runner_records.decode_records` returns. ``region``: the statistics of the measured region that the
     simulation keeps, None in a build without a probe. ``cycles_per_second`` leaves building and the start of the
-    process out. ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
+    process out. ``memcheck``: what the memory checker has found, None if it was not asked for.
+    ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
     ``memory_commands`` the commands that it gave, if they were asked for. ``python_seconds`` is the part of
     ``sim_seconds`` that is not the simulated SM: the memory model, lock step, and the switching between the simulator
     and Python.
@@ -128,6 +139,7 @@ class RunResult:
     console: str = ""
     events: np.ndarray | None = None
     checked: bool = False
+    memcheck: list[Finding] | None = None
     memory_statistics: dict[str, int | float] | None = None
     memory_commands: list[Command] | None = None
     region: RegionStatistics | None = None
@@ -159,6 +171,7 @@ class Job:
     check: bool
     trace: bool
     max_cycles: int
+    memcheck: Declared | None = None
 
 
 def pack_memory(memory: SparseMemory) -> dict[int, bytes]:

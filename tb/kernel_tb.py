@@ -2,14 +2,15 @@
 
 Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of
 :class:`sim.runner_types.Job`; messages go, pickled one after the other, to the file descriptor
-``METRONOME_RESULTS_FD``: ("console", job, text), ("result", job, fields), ("error", traceback) and, as the last one,
-("done",). It stops after a program that did not end by itself.
+``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("result", job, fields),
+("error", traceback) and, as the last one, ("done",). It stops after a program that did not end by itself.
 """
 
 import os
 import pickle
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,15 +24,19 @@ from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.iss import Fault
 from metronome.sim.lockstep import CHECKED_PARTS, LockStep, Mismatch
+from metronome.sim.memcheck import MemCheck
 from metronome.sim.memory.dram.device import Command
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, restore
+from metronome.sim.memory.store import SparseMemory
 from metronome.sim.runner_records import decode_records, decode_words, status_layout
 from metronome.sim.runner_types import Job, WarpState, pack_memory, unpack_memory
 from metronome.tb.mailbox import Mailbox
 from metronome.tb.statistics import read_statistics
 
+#: How often the number of cycles so far is told.
+_TELL_SECONDS = 1.0
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
 
@@ -50,23 +55,42 @@ def _fault(status: np.void) -> Fault | None:
     return Fault(FaultCause(int(fault["cause"])), int(fault["warp"]), int(fault["pc"]), int(fault["address"]))
 
 
-def _hang(job: Job, status: np.void) -> list[WarpState]:
+#: The opcode of the SIMT instructions and, in its place, the number of wspawn among them (docs/isa.md).
+_SIMT, _FUNCTION, _WSPAWN = 0x0B, 0x7000, 0x1000
+
+
+def _wait(reason: StallReason, word: int, deadlock: bool, known: str | None) -> str:
+    """For what a warp waits whose last instruction was ``word``, where that says more than the reason.
+
+    ``known``: what the golden model says.
+    """
+    if reason is StallReason.BARRIER:
+        if known is not None:
+            return f"waits: {known}"
+        spawns = word & 0x7F == _SIMT and word & _FUNCTION == _WSPAWN
+        return "waits: in wspawn, to be the only active warp" if spawns else ""
+    return "jumps to itself" if deadlock else ""
+
+
+def _hang(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> list[WarpState]:
     config = job.config
     policies = {"issue": config.policies[job.policy]}
     if config.fetch_policies:
         policies["fetch"] = config.fetch_policies[job.fetch_policy]
-    return [
-        WarpState(
-            warp, bool(status["active"] >> warp & 1), StallReason(int(status["hang"][warp])),
-            int(status["hang_pc"][warp]),
+    states = []
+    for warp in range(config.warps):
+        reason, pc = StallReason(int(status["hang"][warp])), int(status["hang_pc"][warp])
+        word = memory.read_word(pc) if pc % 4 == 0 and memory.contains(pc, 4) else 0
+        states.append(WarpState(
+            warp, bool(status["active"] >> warp & 1), reason, pc,
             {stage: policy for stage, policy in policies.items() if status["passed_over"][stage] >> warp & 1},
-        )
-        for warp in range(config.warps)
-    ]
+            _wait(reason, word, bool(status["deadlock"]), waits.get(warp)),
+        ))
+    return states
 
 
-def _verdict(job: Job, status: np.void) -> dict[str, Any]:
-    """The fields of RunResult that the SM's final status decides."""
+def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> dict[str, Any]:
+    """The fields of RunResult that the SM's final status decides; ``waits``: what the golden model knows of waits."""
     raised = int(status["assertions"])
     assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
     fault = _fault(status)
@@ -75,10 +99,10 @@ def _verdict(job: Job, status: np.void) -> dict[str, Any]:
     elif fault is not None:
         name = "fault"
     else:
-        name = "ended" if status["ended"] else "hang"
+        name = "ended" if status["ended"] else "deadlock" if status["deadlock"] else "hang"
     return {
         "status": name, "assertions": assertions, "fault": fault, "counters": _counters(status),
-        "hang": [] if name == "ended" else _hang(job, status),
+        "hang": [] if name == "ended" else _hang(job, memory, status, waits),
     }
 
 
@@ -114,11 +138,14 @@ class _Observer:
             self.mismatches.append(str(mismatch))
 
 
-async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console) -> dict[str, Any]:
-    """One program: the fields of its RunResult."""
+async def _run(
+    dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console, tell: Callable[[int, float], None]
+) -> dict[str, Any]:
+    """One program: the fields of its RunResult. ``tell`` is called with cycles and seconds once in a while."""
     memory = unpack_memory(job.config, job.pages)
+    memcheck = None if job.memcheck is None else MemCheck(job.config, job.memcheck)
     if checker is not None:
-        checker.launch(memory.copy(), job.start_pc, job.arg)
+        checker.launch(memory.copy(), job.start_pc, job.arg, memcheck)
     interleave(job.config, memory)
     commands: list[Command] | None = [] if job.memory_options.commands else None
     model = create_model(
@@ -127,7 +154,7 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     )
     observer = _Observer(job, checker)
     changed = ValueChange(dut.wake)
-    started = time.perf_counter()
+    started = told = time.perf_counter()
     box.launch(
         model, start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
         max_cycles=job.max_cycles, record_level=observer.level
@@ -136,6 +163,10 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
         await changed
         box.serve(model)
         observer.take(box)
+        now = time.perf_counter()
+        if now > told + _TELL_SECONDS:
+            told = now
+            tell(box.cycle, now - started)
     seconds = time.perf_counter() - started
     console.flush()
     restore(job.config, memory)
@@ -143,14 +174,15 @@ async def _run(dut: Any, box: Mailbox, job: Job, checker: LockStep | None, conso
     if box.finished:
         layout = status_layout(job.config)
         status = decode_words(box.status[None, : (layout.size + 31) // 32], layout)[0]
-        fields |= _verdict(job, status)
+        fields |= _verdict(job, memory, status, {} if checker is None else checker.waits())
         observer.finish(memory, fields)
         if observer.mismatches:
             fields["status"] = "mismatch"
     events = None if observer.events is None else np.concatenate(observer.events)
     return fields | {
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
-        "mismatches": observer.mismatches, "checked": checker is not None, "events": events, "sim_seconds": seconds,
+        "mismatches": observer.mismatches, "checked": checker is not None,
+        "memcheck": None if memcheck is None else memcheck.findings, "events": events, "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
         "memory_commands": commands, "region": read_statistics(job.config),
     }
@@ -168,7 +200,7 @@ async def _run_all(dut: Any, out: BinaryIO) -> None:
         checker = LockStep(jobs[0].config) if jobs[0].check else None
         for index, job in enumerate(jobs):
             console = Console(job.config.memory_map, partial(send, "console", index))
-            fields = await _run(dut, box, job, checker, console)
+            fields = await _run(dut, box, job, checker, console, partial(send, "cycles", index))
             send("result", index, fields)
             if fields["status"] != "ended":
                 break

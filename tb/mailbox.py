@@ -16,6 +16,8 @@ __all__ = ["MAX_RECORD_BYTES", "Mailbox"]
 _RING = 256
 _STATUS_WORDS = 512
 _NEVER = (1 << 63) - 1
+#: Python is woken after so many cycles at the latest: it tells how far the program is.
+_MOST_CYCLES = 1 << 16
 #: Cycle, byte mask, line, tag, write, padding, data.
 _REQUEST = struct.Struct(f"<QQIIII{LINE_BYTES}s")
 #: Due cycle, tag, error, data.
@@ -73,6 +75,7 @@ class Mailbox:
         fields.record_count = 0
         fields.wakes = fields.wake_ns = fields.samples = fields.sample_ns = 0
         fields.finished = 0
+        fields.cycle = 0
         self._attend(model)
         fields.launch = 1
 
@@ -118,7 +121,7 @@ class Mailbox:
         due = model.next_due
         # One request a cycle: while the first may wait no longer than there is room, all that are accepted have room.
         fields.lookahead = min(model.lookahead, model.room)
-        fields.wake_cycle = _NEVER if due is None else due - 1
+        fields.wake_cycle = min(fields.cycle + _MOST_CYCLES, _NEVER if due is None else due - 1)
         fields.ready_from = model.ready_from
 
     @property

@@ -33,6 +33,9 @@ module metronome_top;
       input longint cycle, input bit region, input int warp, input int rd);
 
   localparam int RESET_CYCLES = 3;
+  // A deadlock is reported when it has lasted so many cycles in which the LSU could have asked memory and did not:
+  // then no load or store is left that could still become a fault.
+  localparam int DEADLOCK_CYCLES = 1024;
 
   bit clk = 0;
   bit rst = 1;
@@ -103,6 +106,10 @@ module metronome_top;
       running = 1;
       cycle = -RESET_CYCLES;
       resp_valid = 0;
+      jumps_again = 0;
+      jumps_on = 0;
+      lsu_requests = 0;
+      deadlocked = 0;
     end else if (running) cycle = cycle + 1;
     req_ready = 0;
     if (running && cycle >= 0) begin
@@ -120,8 +127,19 @@ module metronome_top;
     end
   end
 
+  // Deadlock: every active warp waits at a barrier or in wspawn, or jumps to itself, and memory owes the LSU nothing. A
+  // warp that waits is released by an instruction of another only; one whose last three instructions were the same jump
+  // has come back to the state that it had: neither can change any more.
+  int jump_pc[64];
+  bit [63:0] jumps_again = 0, jumps_on = 0;
+  int lsu_requests = 0, deadlocked = 0;
+  wire [63:0] blocked = 64'(probe[PROBE_CONTROL_WAITING_LSB+:PROBE_CONTROL_WAITING_BITS]) | jumps_on;
+  wire [63:0] active = 64'(probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS]);
+  wire stuck = active != 0 && (active & ~blocked) == 0 && !probe[PROBE_SM_HALT_LSB];
+  wire deadlock = deadlocked >= DEADLOCK_CYCLES;
+
   wire ended = cycle > 0 && !busy;
-  wire over = (ended && cycle > last_busy + tail) || |assertions || cycle >= max_cycles;
+  wire over = (ended && cycle > last_busy + tail) || |assertions || deadlock || cycle >= max_cycles;
   wire event_in_cycle = probe[PROBE_ISSUE_VALID_LSB] || probe[PROBE_WB_VALID_LSB] || probe[PROBE_STORE_VALID_LSB];
 
   // The fields of a load (RV32I, RV32F) as the probe shows it in stage X.
@@ -153,6 +171,23 @@ module metronome_top;
           32'(probe[PROBE_WB_VALUE_RD_LSB+:PROBE_WB_VALUE_RD_BITS]));
   endfunction
 
+  function automatic void observe_deadlock();
+    int warp = 32'(probe[PROBE_ISSUE_WARP_LSB+:PROBE_ISSUE_WARP_BITS]);
+    int pc = probe[PROBE_ISSUE_PC_LSB+:32];
+    if (probe[PROBE_ISSUE_VALID_LSB]) begin
+      // Branch, jalr, jal.
+      bit again = issued[6:4] == 3'b110 && jump_pc[warp] == pc;
+      jumps_on[warp] = again && jumps_again[warp];
+      jumps_again[warp] = again;
+      jump_pc[warp] = pc;
+    end
+    // The highest bit of a tag: the LSU's.
+    if (req_valid && req_ready && req[REQ_TAG_LSB+REQ_TAG_BITS-1]) lsu_requests = lsu_requests + 1;
+    if (resp_taken && resp[RESP_TAG_LSB+RESP_TAG_BITS-1]) lsu_requests = lsu_requests - 1;
+    if (!stuck || lsu_requests != 0) deadlocked = 0;
+    else if (req_ready) deadlocked = deadlocked + 1;
+  endfunction
+
   always @(posedge clk) begin
     bit [STATUS_BITS-1:0] status;
     resp_taken = resp_valid && resp_ready;
@@ -165,10 +200,12 @@ module metronome_top;
             req[REQ_BYTE_MASK_LSB+:REQ_BYTE_MASK_BITS], req[REQ_DATA_LSB+:REQ_DATA_BITS]);
       // The SM's counters are registers, which the last cycle does not reach any more: these do not count it either.
       if (!stopped) observe_cycle();
+      observe_deadlock();
       if (record_level == 2 || (record_level == 1 && event_in_cycle)) mailbox_record(cycle, probe);
       if (stopped) begin
         status = '0;
         status[STATUS_ENDED_LSB] = ended;
+        status[STATUS_DEADLOCK_LSB] = deadlock;
         status[STATUS_FAULT_VALID_LSB] = fault_valid;
         status[STATUS_FAULT_LSB+:STATUS_FAULT_BITS] = fault;
         status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS];

@@ -45,6 +45,12 @@ _FETCH = "tests/hdl/frontend/test_misses.py"
 _COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4]",)
 _REASONS = ("tests/hdl/observe/test_stall_attribution.py::test_attribution[3]",)
 
+_CHECKER = "metronome.sim.memcheck.checker:MemCheck"
+_STACKS = "metronome.sim.memcheck.stacks:Stacks"
+_BUG = "tests/sim/memcheck/test_bugs.py::test_a_planted_bug_is_found_at_its_line"
+_SMALL = "tests/sim/memcheck/test_checker.py"
+_CLEAN = "tests/sim/memcheck/test_no_reports.py"
+
 MUTANTS = (
     # The lookup: who waits, for how long, and why.
     Mutant("a store waits for any line that arrives", f"{_LOOKUP}.elaborate",
@@ -217,4 +223,28 @@ MUTANTS = (
     Mutant("lanes count as one", _COUNTERS, "control.retired, 0)",
            "control.retired != 0, 0)", _COUNTED),
     Mutant("the highest reason counts", _STALLS, "sorted(found, reverse=True)", "sorted(found)", _REASONS),
+    # The memory checker.
+    Mutant("a barrier orders nobody", f"{_CHECKER}.barrier", "self._order.meet(warps)", "pass",
+           (f"{_CLEAN}::test_no_report_on_a_kernel[psum-int32-BASE]",)),
+    Mutant("who has read is forgotten", f"{_CHECKER}._check_order", "if store and not flag:", "if store and flag:",
+           (f"{_SMALL}::test_a_store_long_after_a_load_races_with_it",)),
+    Mutant("who has written is forgotten", f"{_CHECKER}._check_order", "if races.any() and not flag:",
+           "if races.any() and flag:", (f"{_BUG}[race-1]",)),
+    Mutant("a flag is a race", f"{_CHECKER}._check_order", "warp in self._fenced", "warp not in self._fenced",
+           (f"{_SMALL}::test_a_fence_and_a_flag_order",)),
+    Mutant("the end of a warp orders nobody", "metronome.sim.memcheck.order:Order.learn", "[warp, *ended]", "[warp]",
+           (f"{_SMALL}::test_the_end_of_a_warp_orders",)),
+    Mutant("bytes do not know what their word did", "metronome.sim.memcheck.shadow:Cells.of",
+           "np.repeat(self.writes, _WORD_BYTES)", "np.zeros(4 * len(self.writes), np.uint32)",
+           (f"{_SMALL}::test_what_was_seen_of_words_is_known_of_their_bytes[sb]",)),
+    Mutant("what a function leaves behind counts as written", f"{_CHECKER}._move", "self._flags.forget(first, end)",
+           "pass", (f"{_BUG}[unwritten-6]", f"{_BUG}[unwritten-7]")),
+    Mutant("a word outside by one byte is inside", f"{_CHECKER}._check_flags", "flags & declared != declared",
+           "flags & declared == 0", (f"{_SMALL}::test_a_word_must_be_declared_to_the_byte",)),
+    Mutant("the stacks of others are free", f"{_STACKS}.judge", "foreign & ~lives & used", "foreign & lives & used",
+           (f"{_BUG}[stack-8]", f"{_BUG}[stack-10]")),
+    Mutant("main's stack is main's alone", f"{_STACKS}.share", "bool(mask >> lane & 1)", "False",
+           ("tests/sim/memcheck/test_bugs.py::test_what_is_right_is_not_reported[0-2]",)),
+    Mutant("only a relative move overflows", f"{_STACKS}.move", "(relative | (values > ends - _NEAR))", "relative",
+           (f"{_BUG}[stack-5]",)),
 )

@@ -87,7 +87,14 @@ class Iss(State):
 
         Warps at one pc execute as one operation. The limit is looked at between operations, so up to ``warps`` - 1
         more may execute. Every runnable warp makes progress, also while another spins on memory.
+
+        Raises
+        ------
+        IssError
+            If somebody watches: ``watch`` is told of single steps only.
         """
+        if self.watch is not None:
+            raise IssError("a machine that is watched can only be stepped")
         return self._schedule.run(max_instructions)
 
 

@@ -77,6 +77,8 @@ def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[S
         addrs = view.active(view.r[rs1] + offset)
         _check_aligned(view, addrs, size, FaultCause.LOAD_MISALIGNED)
         values = _gather(state, view, addrs, size)
+        if state.watch is not None:
+            state.watch.access(view.warps[0], pc, view.index, addrs, size, store=False)
         if extend is not None:
             values = values.astype(extend).astype(np.int32).view(np.uint32)
         if len(values) == 1:
@@ -95,5 +97,7 @@ def store(rs1: int, rs2: int, imm: int, size: int) -> Callable[[State, View, int
         addrs = view.active(view.r[rs1] + offset)
         _check_aligned(view, addrs, size, FaultCause.STORE_MISALIGNED)
         _scatter(state, view, addrs, view.active(view.r[rs2]), size)
+        if state.watch is not None:
+            state.watch.access(view.warps[0], pc, view.index, addrs, size, store=True)
 
     return execute

@@ -132,6 +132,8 @@ def bar(rs1: int, rs2: int) -> Callable[[State, View, int], Next]:
             arrived.append(warp)
             state.wait(warp, after, Wait(barrier=barrier, count=count))
             return {}
+        if state.watch is not None:
+            state.watch.barrier([*arrived, warp])
         for other in arrived:
             state.release(other)
         arrived.clear()

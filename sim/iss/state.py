@@ -10,6 +10,7 @@ from metronome.sim.memory.store import SparseMemory
 from .local import LocalMemory
 from .records import Wait
 from .view import DISCARD, View
+from .watch import Watch
 
 __all__ = ["DivergenceStack", "State", "warps_of"]
 
@@ -36,6 +37,7 @@ class State:
     - ``stack``: the divergence stacks; ``fcsr``: uint32 (warps,); ``mscratch``, ``mregion``: one for the core.
     - ``local.data``: local memory, uint8; ``memory``: everything else, shared with the caller.
     - ``no_code``: the addresses that no instruction can be fetched from although they are memory.
+    - ``watch``: who is told of accesses and of what orders them, while the machine is stepped.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
     """
 
@@ -44,6 +46,7 @@ class State:
         self.config = config
         self.memory = memory
         self.no_code = config.interleaved_stacks
+        self.watch: Watch | None = None
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
         # By register first, so that one register of all warps is contiguous; DISCARD takes the writes to x0.
         self._registers = np.zeros((DISCARD + 1, warps, threads), np.uint32)
@@ -131,10 +134,12 @@ class State:
 
     def spawn(self, issuer: int, count: int, pc: int) -> None:
         """Activate warps 0..count-1 but the issuer at ``pc``."""
-        for warp in range(min(count, self.config.warps)):
-            if warp != issuer:
-                self._activate(warp, pc)
-                self.released.append(warp)
+        started = [warp for warp in range(min(count, self.config.warps)) if warp != issuer]
+        for warp in started:
+            self._activate(warp, pc)
+        self.released += started
+        if self.watch is not None:
+            self.watch.spawn(issuer, self.mask_bits[issuer], started)
 
     def wait(self, warp: int, after: int, reason: Wait) -> None:
         """The warp waits; released, it goes on at ``after``."""

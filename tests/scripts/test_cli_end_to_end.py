@@ -164,14 +164,15 @@ def test_a_raw_image_that_never_ends_is_a_hang(run, tmp_path):
     assert "warp 1: not active" in err
 
 
-def test_a_hang_at_a_barrier_says_so(run, tmp_path):
+def test_a_deadlock_at_a_barrier_says_so(run, tmp_path):
     program = asm.Program()
     program.li(5, 2)
     program.add(asm.bar(0, 5))
     image = tmp_path / "alone.bin"
     image.write_bytes(program.assemble())
-    status, value, err = run("--bin", image, "--max-cycles", 1000)
-    assert (status, value["status"]) == (4, "hang")
+    status, value, err = run("--bin", image)
+    assert (status, value["status"]) == (4, "deadlock")
+    assert "deadlock: after 1" in err
     (line,) = [line for line in err.splitlines() if "warp 0:" in line]
     assert line.endswith("barrier")
     assert value["hang"][0] in line

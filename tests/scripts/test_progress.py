@@ -26,6 +26,17 @@ def test_each_step_is_a_line_on_a_terminal():
     assert [step for line in lines for step in ("elaborate", "compile") if step in line] == ["elaborate", "compile"]
 
 
+def test_the_state_of_a_step_replaces_the_one_before():
+    stream = io.StringIO()
+    with show_progress(Console(file=stream, force_terminal=True, width=80)) as report:
+        for step in ("compile", "simulate", "simulate (10 cycles, 5 cycles/s)", "simulate (30 cycles, 6 cycles/s)"):
+            report(step)
+    lines = stream.getvalue().split("\x1b[2K")[-1].splitlines()
+    assert ["compile" in line for line in lines].count(True) == 1
+    (line,) = [line for line in lines if "simulate" in line]
+    assert "simulate (30 cycles, 6 cycles/s)" in line
+
+
 def test_an_error_ends_the_display():
     stream = io.StringIO()
     try:

@@ -53,7 +53,8 @@ def endless(tmp_path):
     """`metronome run` of a program that never ends: (the process, the pid of its simulation, its temporary folder)."""
     build(TINY)
     program = tmp_path / "loop.bin"
-    program.write_bytes(asm.jal(0, 0).to_bytes(4, "little"))
+    # Not a jump to itself alone, which is a deadlock.
+    program.write_bytes(asm.addi(5, 5, 1).to_bytes(4, "little") + asm.jal(0, -4).to_bytes(4, "little"))
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     process = subprocess.Popen(

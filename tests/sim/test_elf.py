@@ -2,6 +2,7 @@
 
 import random
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -192,3 +193,17 @@ def test_files_with_random_damage(tmp_path, kernel_path):
             damaged[rng.randrange(first, end)] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
         accepted += survives(path, bytes(damaged), f"seed {seed}")
     assert 20 < accepted < 180, "the damage should be fatal in some files and harmless in others"
+
+
+def test_what_the_interface_inlines_has_the_line_that_calls_it(tmp_path):
+    """A barrier is in metronome.h, two calls deep; who reads a report wants to know which."""
+    source = tmp_path / "calls.c"
+    source.write_text(
+        '#include "metronome.h"\n\nint main(void)\n{\n    simt_bar(0, 1);\n    __syncthreads();\n    return 0;\n}\n'
+    )
+    image = load_elf(build_elf([source], name="calls"))
+    address, size = image.symbols["main"]
+    words = {pc: int.from_bytes(image.segments[0].data[pc - image.segments[0].address :][:4], "little")
+             for pc in range(address, address + size, 4)}
+    barriers = [pc for pc, word in words.items() if word & 0x707F == 0x400B]
+    assert [Path(str(image.source_line(pc))).name for pc in barriers] == ["calls.c:5", "calls.c:6"]

@@ -1,5 +1,6 @@
 """The harness end to end, Verilator and cocotb included, with a scripted stub in place of the SM."""
 
+import re
 import struct
 from fractions import Fraction
 from types import SimpleNamespace
@@ -129,6 +130,19 @@ def test_hang():
     assert list(map(str, result.hang)) == [
         "warp 0: not active", f"warp 1: last issued 0x80000000, waits: barrier, {starved}",
     ]
+
+
+@pytest.mark.slow
+def test_progress_tells_the_cycles_of_a_long_run():
+    """Also of one in which nothing happens."""
+    told = []
+    result = run(
+        TINY, request(Script(end=HANGS), max_cycles=6_000_000), verilog=VERILOG, progress=told.append,
+    )
+    assert result.total_cycles == 6_000_000
+    states = [re.fullmatch(r"simulate \((\d+) cycles, (\d+) cycles/s\)", step) for step in told]
+    cycles = [int(state[1]) for state in states if state]
+    assert cycles and cycles == sorted(set(cycles)) and cycles[-1] < 6_000_000
 
 
 def test_many_programs_in_order_across_processes(monkeypatch):

@@ -1,0 +1,249 @@
+"""The memory checker itself: watches the golden model in lock step, access by access."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+from metronome.sim.iss import Commit
+
+from .areas import Declared
+from .finding import Finding, Side
+from .order import LANE_BITS, MAX_ACCESSES, Order
+from .shadow import DECLARED, WRITTEN, Cells, Flags, spread
+from .stacks import Stacks
+
+__all__ = ["MAX_FINDINGS", "MemCheck"]
+
+#: Defects that are kept; what comes behind is not told any more.
+MAX_FINDINGS = 1000
+_STACK_POINTER = 2
+_FENCE, _SYSTEM, _IMMEDIATE, _REGISTER = 0x0F, 0x73, 0x13, 0x33
+_ACTIVE_WARPS = 0xCC3
+_ALL = {size: (spread(DECLARED, size), spread(WRITTEN, size)) for size in (1, 2, 4)}
+
+
+class MemCheck:
+    """Watches one program on the golden model (:class:`sim.iss.watch.Watch`); ``findings`` is what it has found.
+
+    Whoever steps the model sets ``cycle`` before each step, and hands what was committed to :meth:`commit`. What it
+    finds, and what it lets pass, is in docs/memcheck.md.
+    """
+
+    def __init__(self, config: SmConfig, declared: Declared) -> None:
+        self.cycle = 0
+        self.findings: list[Finding] = []
+        self._found: dict[tuple[str, int, int], Finding] = {}
+        self._config = config
+        self._declared = declared
+        self._flags = Flags(declared)
+        self._cells = Cells(config.warps)
+        self._order = Order(config.warps)
+        self._stacks = Stacks(config)
+        # Below it the console and the counters are: nobody races there.
+        self._io_end = config.memory_map.user
+        self._lanes = np.arange(config.threads)
+        # Warps whose next access, if it is a store, is a flag for others.
+        self._fenced: set[int] = set()
+
+    # What the golden model tells.
+
+    def barrier(self, warps: list[int]) -> None:
+        """See :class:`sim.iss.watch.Watch`."""
+        self._order.meet(warps)
+
+    def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
+        """See :class:`sim.iss.watch.Watch`. The issuer is alone: all others have ended before."""
+        if warps:
+            self._stacks.share(issuer, mask)
+        self._order.meet([issuer, *warps], list(range(self._config.warps)))
+
+    def commit(self, commit: Commit, active: list[bool]) -> None:
+        """``commit`` was executed; then the warps in ``active`` (by warp) are active."""
+        opcode = commit.instr & 0x7F
+        if opcode == _FENCE:
+            self._fenced.add(commit.warp)
+        elif opcode == _SYSTEM and commit.instr >> 20 == _ACTIVE_WARPS:
+            self._order.learn(commit.warp, [warp for warp, runs in enumerate(active) if not runs])
+        if commit.rd == _STACK_POINTER:
+            self._move(commit)
+
+    def _move(self, commit: Commit) -> None:
+        """A new stack pointer."""
+        assert commit.values is not None
+        lanes = self._lanes[commit.mask >> self._lanes & 1 == 1]
+        harts, values = lanes + commit.warp * self._config.threads, commit.values[lanes].astype(np.int64)
+        sources = {commit.instr >> 15 & 31} | ({commit.instr >> 20 & 31} if commit.instr & 0x7F == _REGISTER else set())
+        relative = commit.instr & 0x7F in (_IMMEDIATE, _REGISTER) and _STACK_POINTER in sources
+        freed, moved = self._stacks.move(harts, values, relative)
+        for first, end in freed:
+            self._flags.forget(first, end)
+        if moved is not None:
+            position, value, end = moved
+            side = Side(commit.warp, int(lanes[position]), commit.pc, self.cycle, "moves")
+            self._stacks.overflow(harts, values, side)
+            self._report("stack", value, 4, side, f"{end - value} bytes below the end of its stack", None)
+
+    def access(self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, store: bool) -> None:
+        """See :class:`sim.iss.watch.Watch`."""
+        low, high = int(addresses.min()), int(addresses.max())
+        stacks = self._stacks
+        on_stack = low < stacks.top and high >= stacks.bottom
+        if low == high and not on_stack and not stacks.overflows:
+            lanes, addresses = lanes[:1], addresses[:1]
+        access = _Access(warp, pc, lanes, addresses, size, store)
+        if stacks.overflows:
+            access = self._behind_stack(access)
+        if on_stack:
+            access = self._check_stacks(access)
+        access = self._check_flags(access, low, high)
+        if access.common is not None:
+            access = access.where(access.common)
+        if len(access.addresses) and high >= self._io_end:
+            self._check_order(access)
+        self._fenced.discard(warp)
+
+    # Its parts. Each hands on what the next is to look at.
+
+    def _behind_stack(self, access: _Access) -> _Access:
+        """Accesses to what a stack that has overflown covers behind its end."""
+        harts = access.lanes + access.warp * self._config.threads
+        bad = self._stacks.below(harts, access.addresses)
+        if not bad.any():
+            return access
+        mover, _ = self._stacks.overflows[int(harts[bad.argmax()])]
+        self._bad(access, "stack", bad, "behind the end of its stack, since", mover)
+        return access.where(~bad)
+
+    def _check_flags(self, access: _Access, low: int, high: int) -> _Access:
+        """Declared, and written before it is read; notes what is written."""
+        if not len(access.addresses):
+            return access
+        known, size = self._flags, access.size
+        declared, written = _ALL[size]
+        access.places = known.places(access.addresses, low, high)
+        flags = known.read(access.places, size)
+        outside = flags & declared != declared
+        if outside.any():
+            first = int(access.addresses[outside.argmax()])
+            self._bad(access, "outside", outside, self._declared.where(self._first_outside(first, size)), None)
+            access, flags = access.where(~outside), flags[~outside]
+        if access.store:
+            known.write(access.places, size, flags)
+        else:
+            unwritten = flags & written == 0
+            if unwritten.any():
+                self._bad(access, "unwritten", unwritten, "nobody has written it", None)
+        return access
+
+    def _first_outside(self, address: int, size: int) -> int:
+        """The first byte of an access that is not declared."""
+        for byte in range(address, address + size):
+            places = self._flags.places(np.array([byte], np.uint32), byte, byte)
+            if not self._flags.read(places, 1)[0] & DECLARED:
+                return byte
+        raise AssertionError("every byte of an access outside is declared")
+
+    def _check_stacks(self, access: _Access) -> _Access:
+        """Stacks of others; notes what several warps may use."""
+        harts = access.lanes + access.warp * self._config.threads
+        forbidden, common, owner = self._stacks.judge(harts, access.addresses)
+        if forbidden.any():
+            warp, lane = divmod(int(owner[forbidden.argmax()]), self._config.threads)
+            self._bad(access, "stack", forbidden, f"in the stack of warp {warp}, lane {lane}", None)
+        access.common = common
+        return access.where(~forbidden)
+
+    def _check_order(self, access: _Access) -> None:
+        """Two warps, one of them writing, and nothing that orders them."""
+        order, known, warp, store = self._order, self._cells, access.warp, access.store
+        if order.count == MAX_ACCESSES - 1:
+            order.forget()
+            known.clear()
+        cells, each = known.of(access.addresses, access.size)
+        flag = store and warp in self._fenced and len(access.addresses) == 1
+        writers = known.writes.take(cells) >> LANE_BITS
+        if not store:
+            order.take_flags(warp, writers)
+        races = order.unordered(warp, writers)
+        if store and not flag:
+            self._check_readers(access, cells)
+        if races.any() and not flag:
+            first = int(races.argmax())
+            other = int(known.writes[cells[first]])
+            self._race(access, races, other, "stores")
+        number = order.note(warp, access.pc, self.cycle, flag) << LANE_BITS
+        entries = (access.lanes + number).astype(np.uint32)
+        if each > 1:
+            entries = np.repeat(entries, each)
+        if store:
+            known.writes[cells] = entries
+        else:
+            known.reads[cells, warp] = entries
+
+    def _check_readers(self, access: _Access, cells: np.ndarray) -> None:
+        """A store behind loads of other warps."""
+        rows = self._cells.reads.take(cells, axis=0)
+        if not rows.any():
+            return
+        races = self._order.unordered(access.warp, rows >> LANE_BITS)
+        if races.any():
+            row, reader = divmod(int(races.argmax()), rows.shape[1])
+            self._race(access, races, int(rows[row, reader]), "loads")
+
+    def _race(self, access: _Access, races: np.ndarray, other: int, verb: str) -> None:
+        """``races``: what is true of the cells of each lane, one lane after the other."""
+        bad = np.asarray(races.reshape(len(access.lanes), -1).any(axis=1))
+        warp, pc, cycle = self._order.of(other >> LANE_BITS)
+        lane = other & (1 << LANE_BITS) - 1
+        self._bad(access, "race", bad, "no barrier since", Side(warp, lane, pc, cycle, verb))
+
+    def _bad(self, access: _Access, kind: str, bad: np.ndarray, what: str, other: Side | None) -> None:
+        """Report the lanes of ``access`` in ``bad``."""
+        first = int(bad.argmax())
+        side = Side(
+            access.warp, int(access.lanes[first]), access.pc, self.cycle, "stores" if access.store else "loads"
+        )
+        self._report(kind, int(access.addresses[first]), access.size, side, what, other, int(bad.sum()))
+
+    def _report(
+        self, kind: str, address: int, size: int, side: Side, what: str, other: Side | None, count: int = 1
+    ) -> None:
+        """One finding a defect: a kind and a pair of instructions."""
+        key = (kind, side.pc, -1 if other is None else other.pc)
+        known = self._found.get(key)
+        if known is not None:
+            known.count += count
+        elif len(self.findings) < MAX_FINDINGS:
+            self._found[key] = Finding(kind, address, size, side, what, other, count)
+            self.findings.append(self._found[key])
+
+
+class _Access:
+    """One warp's load or store, or what is left of it to be looked at."""
+
+    __slots__ = ("addresses", "common", "lanes", "pc", "places", "size", "store", "warp")
+
+    def __init__(
+        self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, store: bool,
+        places: np.ndarray | None = None, common: np.ndarray | None = None,
+    ) -> None:
+        self.warp = warp
+        self.pc = pc
+        self.lanes = lanes
+        self.addresses = addresses
+        self.size = size
+        self.store = store
+        #: In the shadow; where they are asked for they have been found.
+        self.places = addresses if places is None else places
+        #: The lanes where other warps may come too; None: all.
+        self.common = common
+
+    def where(self, kept: np.ndarray) -> _Access:
+        """The lanes in ``kept``."""
+        if kept.all():
+            return self
+        return _Access(
+            self.warp, self.pc, self.lanes[kept], self.addresses[kept], self.size, self.store, self.places[kept],
+            None if self.common is None else self.common[kept],
+        )

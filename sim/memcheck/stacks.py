@@ -1,0 +1,104 @@
+"""Whose stack an address is in, and where each lane's stack pointer is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from .finding import Side
+
+__all__ = ["Moved", "Stacks"]
+
+#: Bytes: as far as an array whose size is a variable may move a stack pointer.
+_NEAR = 1 << 20
+#: (first, end): bytes of a stack that are given up.
+Freed = tuple[int, int]
+#: A stack pointer that has left its stack: position in the lanes, its value, the end of the stack.
+Moved = tuple[int, int, int]
+
+
+class Stacks:
+    """The stacks of isa.md, hart by hart downwards; arrays are indexed by hart of this core.
+
+    A hart has a stack pointer as soon as x2 has pointed into its stack, its upper end included. ``shared``: the harts
+    that have started others with wspawn, who may use what lies on their stacks.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        memory_map = config.memory_map
+        self._each = memory_map.stack_bytes_per_hart
+        self._threads = config.threads
+        self._own = np.arange(config.harts) + config.harts * config.core_id
+        self.top = memory_map.stack_top
+        self.bottom = self.top - self._each * config.harts * config.cores
+        #: Stack pointers; 0: has none. Those above their own stack's lower end, while it is too low.
+        self._pointers = np.zeros(config.harts, np.int64)
+        self._shared = np.zeros(config.harts, bool)
+        self.overflows: dict[int, tuple[Side, int]] = {}
+
+    def ends(self, harts: np.ndarray) -> np.ndarray:
+        """The lowest address of each hart's stack."""
+        return self.top - self._each * (self._own[harts] + 1)
+
+    def share(self, warp: int, mask: int) -> None:
+        """The lanes in ``mask`` start other warps."""
+        first = warp * self._threads
+        for lane in range(self._threads):
+            self._shared[first + lane] |= bool(mask >> lane & 1)
+
+    def move(
+        self, harts: np.ndarray, values: np.ndarray, relative: bool
+    ) -> tuple[list[Freed], Moved | None]:
+        """x2 of ``harts`` becomes ``values`` (int64), ``relative`` to what it was.
+
+        Returns what is freed, and the first that has left its stack at the lower end. A move that is not relative
+        overflows only if it stays near: a program may well use x2 for something else, or have a stack elsewhere.
+        """
+        ends, old = self.ends(harts), self._pointers[harts]
+        inside = (values >= ends) & (values <= ends + self._each)
+        up = inside & (old != 0) & (values > old)
+        freed = list(zip(old[up].tolist(), values[up].tolist(), strict=True))
+        over = ~inside & (old != 0) & (values < ends) & (relative | (values > ends - _NEAR))
+        kept = inside | over
+        self._pointers[harts] = np.where(over, old, np.where(kept, values, 0))
+        if self.overflows:
+            for hart in harts[~over].tolist():
+                self.overflows.pop(hart, None)
+        if not over.any():
+            return freed, None
+        first = int(over.argmax())
+        return freed, (first, int(values[first]), int(ends[first]))
+
+    def overflow(self, harts: np.ndarray, values: np.ndarray, side: Side) -> None:
+        """Those of ``harts`` whose new x2, ``values``, is below their stack have been moved there by ``side``."""
+        for hart, value, end in zip(harts.tolist(), values.tolist(), self.ends(harts).tolist(), strict=True):
+            if self._pointers[hart] and value < end:
+                self.overflows[hart] = (side, value)
+
+    def below(self, harts: np.ndarray, addresses: np.ndarray) -> np.ndarray:
+        """Which accesses of lanes whose stack has overflown go to what it covers behind its end."""
+        found = np.zeros(len(harts), bool)
+        ends = self.ends(harts).tolist()
+        for position, hart in enumerate(harts.tolist()):
+            record = self.overflows.get(hart)
+            found[position] = record is not None and record[1] <= int(addresses[position]) < ends[position]
+        return found
+
+    def judge(self, harts: np.ndarray, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of accesses by ``harts`` at ``addresses``: (forbidden, of use to other warps, whose stack it is).
+
+        The last is a hart of all cores; it means nothing outside of the stacks, where nothing is forbidden.
+        """
+        stack = (addresses >= self.bottom) & (addresses < self.top)
+        owner = (self.top - 1 - addresses.astype(np.int64)) // self._each
+        mine = owner - self._own[0]
+        known = stack & (mine >= 0) & (mine < len(self._own))
+        index = np.where(known, mine, 0)
+        pointer, shared = self._pointers[index], self._shared[index] & known
+        foreign = stack & (owner != self._own[harts])
+        lives = shared & (addresses >= pointer)
+        # Where neither has a stack pointer, the program uses this memory for something else.
+        used = (pointer != 0) | (self._pointers[harts] != 0)
+        forbidden = foreign & ~lives & used
+        return forbidden, ~stack | shared | ~used, owner

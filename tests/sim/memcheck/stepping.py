@@ -1,0 +1,38 @@
+"""Programs under the memory checker on the golden model alone, stepped in a random order of warps."""
+
+import random
+
+import numpy as np
+
+from metronome.sim.iss import Iss
+from metronome.sim.kernel import load_into
+from metronome.sim.memcheck import MemCheck, declared
+from metronome.sim.memory.store import SparseMemory
+
+LIMIT = 100_000
+
+
+def step(launch, config, seed=1):
+    """The findings of a run, to its end or to a fault, and the machine that it has left."""
+    memory = SparseMemory(config.memory_map)
+    load_into(launch, memory)
+    iss = Iss(config, memory)
+    # isa.md: registers are undefined at the start.
+    values = np.random.default_rng(seed)
+    for register in range(1, 64):
+        for warp in range(config.warps):
+            iss.poke(warp, register, -1, values.integers(0, 1 << 32, config.threads, np.uint32))
+    iss.launch(launch.entry, launch.argument_address)
+    iss.watch = checker = MemCheck(config, declared(launch, config))
+    rng = random.Random(seed)
+    for cycle in range(LIMIT):
+        warps = [warp for warp in range(config.warps) if iss.active[warp] and iss.waiting[warp] is None]
+        if not warps:
+            break
+        checker.cycle = cycle
+        commit = iss.step(rng.choice(warps))
+        if commit.fault is not None:
+            return checker.findings, iss
+        checker.commit(commit, iss.active)
+    assert iss.ended, f"not ended after {LIMIT} instructions, or a deadlock: {iss.waits()}"
+    return checker.findings, iss
