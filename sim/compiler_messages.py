@@ -15,8 +15,8 @@ _DOUBLE = (
     "place of sqrt"
 )
 _ATOMIC = (
-    "not supported: atomic operations. The machine has none between warps: use SIMT_ONE_BY_ONE for the lanes of one warp, "
-    "and a cell for each warp or block_sum() for several (metronome.h)"
+    "not supported: atomic operations. The machine has none between warps: use SIMT_ONE_BY_ONE for the lanes of one "
+    "warp, and a cell for each warp or block_sum() for several (metronome.h)"
 )
 _HEAP = "not supported: a heap. Take arrays of fixed size, or buffers of the host"
 _LONG_FLOAT = "not supported: conversion between float and 64-bit integers. Convert through int32_t or uint32_t"
@@ -34,7 +34,7 @@ _MEANINGS = (
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
 )
-#: The place of a message: the compiler's is before it, the linker's behind it.
+#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is behind it.
 _BEFORE = re.compile(r"^(\S+:\d+):\d+: (?:fatal )?error: ")
 _BEHIND = re.compile(r">>> referenced by (\S+:\d+)")
 
@@ -43,10 +43,11 @@ def explain(message: str) -> str:
     """The message, after one line for each thing in it that the machine does not support, with the first place."""
     places: dict[str, str] = {}
     lines = message.splitlines()
-    for position, line in enumerate(lines):
+    error = None
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        error = _BEFORE.match(line) or error
         for pattern, meaning in _MEANINGS:
             if pattern.search(line):
-                following = lines[position + 1] if position + 1 < len(lines) else ""
-                place = _BEFORE.match(line) or _BEHIND.match(following)
+                place = _BEHIND.match(following) or error
                 places.setdefault(meaning, f"{place[1]}: " if place else "")
     return "\n".join([*(place + meaning for meaning, place in places.items()), message])

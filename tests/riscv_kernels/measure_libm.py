@@ -4,7 +4,8 @@
     python -m tests.riscv_kernels.measure_libm --all      all 2^32 floats, in about 20 minutes
 
 The machine's own sources run on the host. tests/riscv_kernels/test_libm.py shows that the machine gives the same bits.
-powf has too many pairs: a sample from each of the ranges below. The exit status is 1 if a function is worse than BOUNDS.
+powf has too many pairs: a sample from each of the ranges below. The exit status is 1 if a function is worse than its
+bound.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """math.h: the machine gives the host's bits, the bounds hold, nothing branches."""
 
-import numpy as np
 import mpmath
+import numpy as np
 import pytest
 from iss_runs import PROGRAMS, RESULTS
 from library_runs import prepare, run
@@ -10,7 +10,7 @@ from metronome.hdl.presets import PAPER, TINY
 from metronome.sim.elf import load_elf
 from metronome.sim.toolchain import build_elf
 from tests.riscv_kernels.libm import host
-from tests.riscv_kernels.measure_libm import BOUNDS, CORNERS, measure, pow_pairs
+from tests.riscv_kernels.measure_libm import BOUNDS, measure, pow_pairs
 
 #: In the order of programs/functions.c.
 NAMES = ("powf", *host.FUNCTIONS, "sqrtf", "fabsf", "fminf", "copysignf")

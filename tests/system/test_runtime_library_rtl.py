@@ -1,0 +1,65 @@
+"""The runtime's library on the RTL in lock step: lanes and warps that print at a time, and the float functions."""
+
+import numpy as np
+import pytest
+
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import TINY, named, on
+from tests.riscv_kernels.iss_runs import RESULTS
+from tests.riscv_kernels.libm import host
+from tests.riscv_kernels.library_runs import Cases, Kind, prepare
+from tests.riscv_kernels.measure_libm import pow_pairs
+from tests.system.rtl_programs import problems
+
+#: Model and latency; random answers out of order.
+MEMORIES = (("fixed", 20), ("random", 30))
+
+
+def requests(launch, policy="lrr"):
+    return [
+        RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, check=True, seed=3)
+        for memory, latency in MEMORIES
+    ]
+
+
+@pytest.mark.parametrize("config", named("TINY", "BASE", marks=[pytest.mark.slow]))
+def test_lines_of_lanes_and_warps_stay_whole(config):
+    threads = 2 * config.harts + 1
+    cases = Cases()
+    for thread in range(threads):
+        cases.add(Kind.WORD, "thread %5u says %x\n", f"thread {thread:5} says {thread * thread:x}\n".encode(),
+                  thread, thread * thread)
+    launch = cases.launch(config, console=True)
+    for result in run_many(config, requests(launch)):
+        assert not problems(result), problems(result)
+        lines = result.console.splitlines(keepends=True)
+        assert sorted(lines) == sorted(text.decode() for text in cases.expected)
+
+
+@on("TINY")
+@pytest.mark.parametrize("count", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_float_functions(count):
+    pairs = pow_pairs(np.random.default_rng(5), count).values()
+    x, y = (np.concatenate([pair[side][:count] for pair in pairs]).view(np.float32) for side in (0, 1))
+    launch = prepare("functions", TINY, (len(x), TINY.harts), (x, y))
+    for result in run_many(TINY, requests(launch)[:count]):
+        assert not problems(result), problems(result)
+        got = np.frombuffer(result.memory.read(RESULTS, 8 * len(x)), np.float32).reshape(2, -1)
+        for name, values, arguments in (("powf", got[0], (x, y)), ("expf", got[1], (x,))):
+            expected = host.evaluate(name, *arguments)
+            same = (values.view(np.uint32) == expected.view(np.uint32)) | (np.isnan(values) & np.isnan(expected))
+            assert same.all(), (name, values, expected)
+
+
+@pytest.mark.slow
+@on("TINY")
+def test_memory_strings_division_and_sums():
+    """Lock step compares every register and store with the golden model's, which test_runtime_library.py checks."""
+    rng = np.random.default_rng(6)
+    numbers = rng.integers(0, 1 << 64, (5, 2), np.uint64)
+    places = np.stack([rng.integers(0, 16, 5), rng.integers(0, 16, 5), rng.integers(0, 17, 5)], 1).astype(np.uint32)
+    areas = rng.integers(97, 100, (5, 5, 64), np.uint8)
+    areas[3:, :, 30:] = 0
+    for result in run_many(TINY, requests(prepare("library", TINY, (5, 3), (numbers, areas, places)))):
+        assert not problems(result), problems(result)
+        assert result.exit_code == 0
