@@ -52,13 +52,9 @@ def differences(config, x, y):
     return found
 
 
-def test_the_machine_gives_the_hosts_bits():
-    x, y = arguments(40, seed=1)
-    assert differences(PAPER, x, y) == []
-
-
+# Slow, as all that need the host's library: zig's first compilation for a host takes half a minute.
 @pytest.mark.slow
-def test_the_machine_gives_the_hosts_bits_of_many():
+def test_the_machine_gives_the_hosts_bits():
     x, y = arguments(20_000, seed=2)
     assert differences(PAPER, x, y) == []
 
@@ -79,6 +75,7 @@ EXACT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_against_exact_values(name):
     rng = np.random.default_rng(3)

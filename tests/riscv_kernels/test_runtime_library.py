@@ -57,6 +57,7 @@ def other_cases():
     cases.add(Kind.WORD, "%#o", b"017", 0o17)
     cases.add(Kind.WORD, "%#x", b"0", 0)
     cases.add(Kind.WORD, "%.0d|", b"|", 0)
+    cases.add(Kind.WORD, "%08.3d|", b"    -007|", -7)
     cases.add(Kind.WORD, "%hd", b"-1", 0xFFFF)
     cases.add(Kind.WORD, "%hhu", b"255", 0x1FF)
     cases.add(Kind.WORD, "%zu %%", b"7 %", 7)
@@ -145,10 +146,17 @@ def sign(a, b):
     return int(a > b) - int(a < b)
 
 
+#: Division by zero, the one overflow, the largest; the low words as floats are 0, subnormal, negative, infinity.
+NUMBERS = np.array([
+    (7, 0), (-7, 0), (-(1 << 63), -1), (-1, -2), (0x8000_0000, 3), (0x8000_0001, -(1 << 63)), (0x7F80_0000, 5),
+    (0x0070_0000, 5),
+], np.int64).view(np.uint64)
+
+
 def check_library(config, count, block, seed):
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, 1 << 64, (count, 2), np.uint64) >> rng.integers(0, 64, (count, 2)).astype(np.uint64)
-    numbers[0], numbers[1 % count] = (7, 0), (1 << 63, (1 << 64) - 1)
+    numbers[:len(NUMBERS)] = NUMBERS
     data, places = areas(rng, count)
     launch = prepare("library", config, (count, block), (numbers, data, places))
     done = run(launch, config)
@@ -156,6 +164,9 @@ def check_library(config, count, block, seed):
     cells = done.words(RESULTS, 16 * count).reshape(count, 16)
     for i in range(count):
         check_division(cells[i, :8].view(np.uint64), *map(int, numbers[i]))
+        single = numbers[i, :1].view(np.float32)[0]
+        widened = cells[i, 14:].view(np.float64)[0]
+        assert np.isnan(widened) if np.isnan(single) else double_words(single) == tuple(cells[i, 14:]), single
         target, source, size = map(int, places[i])
         copied, filled, moved = data[:3, i].copy()
         copied[target:target + size] = data[0, i, 32 + source:32 + source + size]
@@ -205,7 +216,7 @@ def check_sums(done, config, address, block):
 
 
 def test_library_on_tiny():
-    check_library(TINY, 5, 3, seed=1)
+    check_library(TINY, 9, 3, seed=1)
 
 
 @pytest.mark.slow

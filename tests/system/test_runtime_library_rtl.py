@@ -15,34 +15,42 @@ from tests.system.rtl_programs import problems
 MEMORIES = (("fixed", 20), ("random", 30))
 
 
-def requests(launch, policy="lrr"):
+def requests(launch, memories=MEMORIES):
     return [
-        RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, check=True, seed=3)
-        for memory, latency in MEMORIES
+        RunRequest(launch=launch, policy="lrr", memory=memory, latency=latency, check=True, seed=3)
+        for memory, latency in memories
     ]
 
 
-@pytest.mark.parametrize("config", named("TINY", "BASE", marks=[pytest.mark.slow]))
-def test_lines_of_lanes_and_warps_stay_whole(config):
-    threads = 2 * config.harts + 1
+def check_lines(config, threads, memories):
     cases = Cases()
     for thread in range(threads):
-        cases.add(Kind.WORD, "thread %5u says %x\n", f"thread {thread:5} says {thread * thread:x}\n".encode(),
-                  thread, thread * thread)
+        cases.add(Kind.WORD, "%3u: %x\n", f"{thread:3}: {thread + 160:x}\n".encode(), thread, thread + 160)
     launch = cases.launch(config, console=True)
-    for result in run_many(config, requests(launch)):
+    for result in run_many(config, requests(launch, memories)):
         assert not problems(result), problems(result)
         lines = result.console.splitlines(keepends=True)
         assert sorted(lines) == sorted(text.decode() for text in cases.expected)
 
 
 @on("TINY")
-@pytest.mark.parametrize("count", [1, pytest.param(5, marks=pytest.mark.slow)])
-def test_float_functions(count):
-    pairs = pow_pairs(np.random.default_rng(5), count).values()
-    x, y = (np.concatenate([pair[side][:count] for pair in pairs]).view(np.float32) for side in (0, 1))
+def test_lines_of_lanes_and_warps_stay_whole():
+    check_lines(TINY, 3, MEMORIES[:1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", named("TINY", "BASE"))
+def test_more_lines_stay_whole(config):
+    check_lines(config, 2 * config.harts + 1, MEMORIES)
+
+
+@pytest.mark.slow
+@on("TINY")
+def test_float_functions():
+    pairs = pow_pairs(np.random.default_rng(5), 5).values()
+    x, y = (np.concatenate([pair[side][:5] for pair in pairs]).view(np.float32) for side in (0, 1))
     launch = prepare("functions", TINY, (len(x), TINY.harts), (x, y))
-    for result in run_many(TINY, requests(launch)[:count]):
+    for result in run_many(TINY, requests(launch)):
         assert not problems(result), problems(result)
         got = np.frombuffer(result.memory.read(RESULTS, 8 * len(x)), np.float32).reshape(2, -1)
         for name, values, arguments in (("powf", got[0], (x, y)), ("expf", got[1], (x,))):

@@ -20,11 +20,10 @@ static inline uint64_t spread(uint32_t bit)
 
 static inline division divide(uint64_t dividend, uint64_t divisor)
 {
-    uint64_t rest = 0;
+    uint64_t rest = 0; /* below 2^63 before the last step, so no shift loses a bit */
     for (uint32_t step = 0; step < 64; step++) {
-        const uint64_t beyond = spread((uint32_t)(rest >> 63)); /* the bit that the shift loses */
         rest = rest << 1 | dividend >> 63;
-        const uint64_t fits = spread(rest >= divisor) | beyond;
+        const uint64_t fits = spread(rest >= divisor);
         rest -= divisor & fits;
         dividend = dividend << 1 | (fits & 1);
     }

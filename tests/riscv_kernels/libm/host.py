@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import hashlib
+import platform
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ FUNCTIONS = (
     "floorf", "ceilf", "truncf", "roundf", "rintf",
 )
 #: A host without a fused multiplication would call a slow one; x86-64-v3 is any x86 since 2013.
-_MACHINE = ["-march=x86_64_v3"] if sys.platform != "darwin" else []
+_MACHINE = ["-march=x86_64_v3"] if platform.machine() == "x86_64" else []
 
 
 def _compile(folder: Path) -> None:
@@ -42,7 +43,7 @@ def _zig(arguments: list[str]) -> None:
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    digest = hashlib.sha256(" ".join([compiler_version(), sys.platform, *_MACHINE]).encode())
+    digest = hashlib.sha256(" ".join([compiler_version(), platform.platform(), *_MACHINE]).encode())
     for path in [*SOURCES, HARNESS, LIBRARY / "float32.h", RUNTIME / "math.h", Path(__file__)]:
         digest.update(path.read_bytes())
     folder = entry(f"kernels/libm-{digest.hexdigest()[:24]}", _compile, lambda done: (done / "libm.so").exists())

@@ -41,6 +41,9 @@ static void work(const void *block)
     cell[11] = (uint32_t)strcmp(text, copied);
     cell[12] = strcpy(copied, text) != copied;
     cell[13] = (uint32_t)strcmp(text, copied);
+    const uint64_t widened = __builtin_bit_cast(uint64_t, (double)__builtin_bit_cast(float, words[0]));
+    cell[14] = (uint32_t)widened;
+    cell[15] = (uint32_t)(widened >> 32);
 }
 
 typedef struct {
