@@ -162,39 +162,38 @@ def build_elf(
 def _library() -> Path:
     """The archive of ``riscv_kernels/runtime/library``, in the cache."""
     sources = sorted(LIBRARY.glob("*.c"))
-    options = [*_COMPILE_FLAGS, f"-I{_relative(RUNTIME)}"]
-    key = _key([*sources, *_headers([RUNTIME, LIBRARY])], options)
+    key = _key([*sources, *_headers([RUNTIME, LIBRARY])], _COMPILE_FLAGS)
 
     def make(folder: Path) -> None:
-        objects = _compile_into(folder.resolve(), sources, options)
-        _run(["ar", "rcsD", "library.a", *(Path(path).name for path in objects)], "archiving the library", folder)
-        for path in objects:
-            Path(path).unlink()
+        # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
+        names = [f"-I{RUNTIME}", *_system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
+        _run(["clang", *_COMPILE_FLAGS, *names, "-c", *map(str, sources)], "compiling the C library", folder)
+        objects = [f"{source.stem}.o" for source in sources]
+        _run(["ar", "rcsD", "library.a", *objects], "archiving the C library", folder)
+        for name in objects:
+            (folder / name).unlink()
 
     return entry(f"kernels/{key}", make, lambda target: (target / "library.a").exists()) / "library.a"
 
 
-def _compile_into(work: Path, sources: Sequence[Path], options: Sequence[str]) -> list[str]:
-    """Compile into the folder ``work`` and return the objects' paths."""
+def _system_headers() -> list[str]:
     include = _compiler_include()
-    system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
-    objects = []
-    for position, source in enumerate(sources):
-        result = work / f"{position}.o"
-        command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
-        _run(command, f"compiling {_relative(source)}", REPOSITORY)
-        objects.append(str(result))
-    return objects
+    return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
 
 
 def _build_into(
     work: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path, archives: Sequence[Path]
 ) -> None:
     """Compile and link in the folder ``work``, and leave nothing but the result in it."""
-    objects = _compile_into(work, sources, options)
+    system = _system_headers()
+    objects = []
+    for position, source in enumerate(sources):
+        result = work / f"{position}.o"
+        command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
+        _run(command, f"compiling {_relative(source)}", REPOSITORY)
+        objects.append(str(result))
     elf = work / name
-    libraries = map(str, archives)
-    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, *libraries, "-o", str(elf)], f"linking {name}",
-         REPOSITORY)
+    inputs = [*objects, *map(str, archives)]
+    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *inputs, "-o", str(elf)], f"linking {name}", REPOSITORY)
     for path in objects:
         Path(path).unlink()
