@@ -1,7 +1,8 @@
 /* Text on the console.
  *
  * Every active lane prints by itself, in ascending order, and every warp has a line of its own on the console: lines
- * of lanes and warps stay whole, if each ends with a newline. The order of the warps' lines is that of their newlines.
+ * of lanes and warps stay whole, if each ends with a newline. A line of several calls stays whole inside SIMT_ONE_BY_ONE
+ * (metronome.h). The order of the warps' lines is that of their newlines.
  *
  * Conversions: d i u x X o p c s % and f F e E g G; flags - 0 + # and space, width, precision, * for either;
  * h hh l ll z t j. Floating-point arguments are rounded to float, since the machine has no double. A precision of e f g

@@ -64,8 +64,8 @@ class Kind(IntEnum):
 #: A result: the length, then so many bytes of text.
 CELL, ROOM = 272, 268
 CASE = struct.Struct("<6I")
-#: Text that %s may point at, by its offset in the buffer of texts.
-TEXTS = b"hello\0\0a longer text\0"
+#: Texts for %s and puts, at their offsets from INPUTS.
+TEXTS = b"hello\0\0odd\0"
 
 
 def rounded(number):
@@ -105,7 +105,7 @@ class Cases:
         # The texts come first, so that their addresses are known here; main finds the cases in its last argument.
         launch = prepare("formats", config, (len(self.cases), int(console)), (bytes(self.formats), packed))
         words = struct.unpack(f"<{len(launch.arguments) // 4}I", launch.arguments)
-        return replace(launch, arguments=struct.pack("<4I", *words[:3], words[4]))
+        return replace(launch, arguments=struct.pack("<5I", *words[:3], words[4], INPUTS + TEXTS.index(b"odd")))
 
     def problems(self, config):
         done = run(self.launch(config), config)

@@ -6,10 +6,13 @@ import struct
 
 import numpy as np
 import pytest
-from iss_runs import RESULTS
+from iss_runs import PROGRAMS, RESULTS
 from library_runs import INPUTS, Cases, Kind, double_words, float_bits, prepare, run
 
 from metronome.hdl.presets import BASE, MID, TINY
+from metronome.sim.elf import load_elf
+from metronome.sim.kernel import build_kernel
+from metronome.sim.toolchain import build_elf
 
 #: Conversion, argument; what Python's % prints is expected, after the arguments' rounding to 32 bits.
 WORDS = [
@@ -223,3 +226,11 @@ def test_library_on_tiny():
 @pytest.mark.parametrize(("config", "block"), [(BASE, 16), (BASE, 5), (MID, 1), (MID, 64)])
 def test_library(config, block):
     check_library(config, 40, block, seed=block)
+
+
+def test_a_program_gets_only_what_it_calls():
+    kernel = load_elf(build_kernel("psort"), TINY.memory_map).symbols
+    program = load_elf(build_elf([PROGRAMS / "functions.c"], name="functions"), TINY.memory_map).symbols
+    library = {"expf", "powf", "printf", "simt_memcpy", "__udivdi3", "block_sum"}
+    assert library & kernel.keys() == set()
+    assert library & program.keys() == {"expf", "powf"}

@@ -7,7 +7,7 @@ from metronome.sim.runner import RunRequest, run_many
 from tests.builds import TINY, named, on
 from tests.riscv_kernels.iss_runs import RESULTS
 from tests.riscv_kernels.libm import host
-from tests.riscv_kernels.library_runs import Cases, Kind, prepare
+from tests.riscv_kernels.library_runs import CELL, Cases, Kind, prepare
 from tests.riscv_kernels.measure_libm import pow_pairs
 from tests.system.rtl_programs import problems
 
@@ -25,12 +25,16 @@ def requests(launch, memories=MEMORIES):
 def check_lines(config, threads, memories):
     cases = Cases()
     for thread in range(threads):
-        cases.add(Kind.WORD, "%3u: %x\n", f"{thread:3}: {thread + 160:x}\n".encode(), thread, thread + 160)
+        cases.add(Kind.WORD, "%3u: %x,", f"{thread:3}: {thread + 160:x},".encode(), thread, thread + 160)
     launch = cases.launch(config, console=True)
     for result in run_many(config, requests(launch, memories)):
         assert not problems(result), problems(result)
         lines = result.console.splitlines(keepends=True)
-        assert sorted(lines) == sorted(text.decode() for text in cases.expected)
+        ends = ("!\n", "odd\n")
+        expected = [text.decode() + ends[thread % 2] for thread, text in enumerate(cases.expected)]
+        assert sorted(lines) == sorted(expected)
+        for thread, text in enumerate(expected):
+            assert int.from_bytes(result.memory.read(RESULTS + CELL * thread, 4), "little") == len(text)
 
 
 @on("TINY")

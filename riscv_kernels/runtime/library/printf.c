@@ -1,4 +1,4 @@
-/* stdio.h, but for the digits of floats (format_float.c). */
+/* stdio.h, but for puts.c and the digits of floats (format_float.c). */
 #include "stdio.h"
 
 #include "format.h"
@@ -288,14 +288,4 @@ int printf(const char *format, ...)
     const int count = vprintf(format, arguments);
     va_end(arguments);
     return count;
-}
-
-int puts(const char *text) { return printf("%s\n", text); }
-
-int putchar(int character)
-{
-    SIMT_ONE_BY_ONE {
-        ((volatile char *)0x40)[simt_warp_id() & 63] = (char)character;
-    } SIMT_ENDONE
-    return (unsigned char)character;
 }

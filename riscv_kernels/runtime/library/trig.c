@@ -47,17 +47,19 @@ INLINE uint32_t reduce_trig(float x, float *r, float *low)
     return n & ~near;
 }
 
-INLINE float sin_reduced(float r, float low)
+/* The sine of r + low, less r. */
+INLINE float sin_rest(float r, float low)
 {
     const float s = r * r;
     float p = 0x1.7c31f4p-19f;
     p = fma32(p, s, -0x1.a0595cp-13f);
     p = fma32(p, s, 0x1.111174p-7f);
     p = fma32(p, s, -0x1.555556p-3f);
-    return r + fma32(r * s, p, low);
+    return fma32(r * s, p, low);
 }
 
-INLINE float cos_reduced(float r, float low)
+/* The cosine of r + low is *high and what is returned. */
+INLINE float cos_rest(float r, float low, float *high)
 {
     const float s = r * r;
     const float s_low = fma32(2.0f * r, low, fma32(r, r, -s));
@@ -65,14 +67,17 @@ INLINE float cos_reduced(float r, float low)
     p = fma32(p, s, -0x1.6c0c2ap-10f);
     p = fma32(p, s, 0x1.55554ap-5f);
     const float half = 0.5f * s;
-    const float high = 1.0f - half;
-    return high + (((1.0f - high) - half) + fma32(s * s, p, -0.5f * s_low));
+    *high = 1.0f - half;
+    return ((1.0f - *high) - half) + fma32(s * s, p, -0.5f * s_low);
 }
 
 /* The sine of n pi / 2 + r + low. */
 INLINE float sin_of_quadrant(uint32_t n, float r, float low)
 {
-    const float y = choose(mask_of((int32_t)(n & 1)), cos_reduced(r, low), sin_reduced(r, low));
+    float high;
+    const float cosine_rest = cos_rest(r, low, &high);
+    const uint32_t turned = mask_of((int32_t)(n & 1));
+    const float y = choose(turned, high, r) + choose(turned, cosine_rest, sin_rest(r, low));
     return float_of(bits_of(y) ^ (n << 30 & SIGN_BIT));
 }
 
@@ -95,7 +100,13 @@ float tanf(float x)
     float r, low;
     const uint32_t n = reduce_trig(x, &r, &low);
     const uint32_t turned = mask_of((int32_t)(n & 1));
-    const float sine = sin_reduced(r, low), cosine = cos_reduced(r, low);
-    const float y = choose(turned, -cosine, sine) / choose(turned, sine, cosine);
+    float high;
+    const float sine_rest = sin_rest(r, low), cosine_rest = cos_rest(r, low, &high);
+    const float sine = r + sine_rest, cosine = high + cosine_rest;
+    const float sine_low = (r - sine) + sine_rest, cosine_low = (high - cosine) + cosine_rest;
+    const float over = choose(turned, -cosine, sine), over_low = choose(turned, -cosine_low, sine_low);
+    const float under = choose(turned, sine, cosine), under_low = choose(turned, sine_low, cosine_low);
+    const float quotient = over / under;
+    const float y = quotient + (fma32(-quotient, under, over) + fma32(-quotient, under_low, over_low)) / under;
     return float_of(bits_of(y) ^ (bits_of(x) & SIGN_BIT));
 }

@@ -16,6 +16,7 @@ typedef struct {
     char *results;
     uint32_t count, console;
     const text_case *cases;
+    const char *odd;
 } arguments;
 
 static void format_one(const void *block)
@@ -31,7 +32,16 @@ static void format_one(const void *block)
     const uint32_t room = text->room;
     int length = -1;
     if (args->console) {
-        length = printf(format, low, text->high);
+        /* A line of several calls. */
+        SIMT_ONE_BY_ONE {
+            length = printf(format, low, text->high);
+            if (low & 1) {
+                length += puts(args->odd);
+            } else {
+                length += putchar('!') == '!';
+                length += putchar('\n') == '\n';
+            }
+        } SIMT_ENDONE
         *(int *)cell = length;
         return;
     }
