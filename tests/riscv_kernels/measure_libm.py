@@ -1,7 +1,7 @@
 """The worst error of every function of math.h, in units of the last place, against the host's double precision.
 
     python -m tests.riscv_kernels.measure_libm            every 1021st float, in seconds
-    python -m tests.riscv_kernels.measure_libm --all      all 2^32 floats, in about 20 minutes
+    python -m tests.riscv_kernels.measure_libm --all      all 2^32 floats, in 20 to 30 minutes
 
 The machine's own sources run on the host. tests/riscv_kernels/test_libm.py shows that the machine gives the same bits.
 powf has too many pairs: a sample from each of the ranges below. The exit status is 1 if a function is worse than its
@@ -17,8 +17,8 @@ from tests.riscv_kernels.libm import host
 
 #: Upper bounds, in ulp; those that math.h states.
 BOUNDS = {
-    "expf": 0.75, "exp2f": 0.75, "logf": 0.75, "log2f": 0.95, "log10f": 0.9, "powf": 0.8, "sinf": 1.05, "cosf": 1.05,
-    "tanf": 2.5, "tanhf": 1.3, "erff": 1.0, "floorf": 0, "ceilf": 0, "truncf": 0, "roundf": 0, "rintf": 0,
+    "expf": 0.77, "exp2f": 0.78, "logf": 0.81, "log2f": 1.1, "log10f": 1.27, "powf": 0.85, "sinf": 1.03, "cosf": 1.06,
+    "tanf": 1.42, "tanhf": 1.34, "erff": 1, "floorf": 0, "ceilf": 0, "truncf": 0, "roundf": 0, "rintf": 0,
 }
 #: Coprime to 2^32, so that the last bits take every value.
 STEP = 1021

@@ -1,5 +1,7 @@
 """math.h: the machine gives the host's bits, the bounds hold, nothing branches."""
 
+import re
+
 import mpmath
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from library_runs import prepare, run
 
 from metronome.hdl.presets import PAPER, TINY
 from metronome.sim.elf import load_elf
-from metronome.sim.toolchain import build_elf
+from metronome.sim.toolchain import RUNTIME, build_elf
 from tests.riscv_kernels.libm import host
 from tests.riscv_kernels.measure_libm import BOUNDS, measure, pow_pairs
 
@@ -98,3 +100,12 @@ def test_no_function_has_a_branch():
         assert not (words & 0x7F == BRANCH).any(), name
 
 
+
+
+def test_the_bounds_are_those_of_the_pages():
+    header = (RUNTIME / "math.h").read_text()
+    page = (RUNTIME.parent / "README.md").read_text()
+    for name, bound in BOUNDS.items():
+        if bound:
+            assert re.search(rf"^float {name}\(.*\); +/\* {bound:.2f}\b", header, re.MULTILINE), name
+            assert f"| `{name}` | {bound:.2f} |" in page, name
