@@ -41,7 +41,7 @@ float sinf(float x);                /* 1.03 */
 float cosf(float x);                /* 1.06 */
 float tanf(float x);                /* 1.42 */
 float tanhf(float x);               /* 1.34 */
-float erff(float x);                /* 1.00 */
+float erff(float x);                /* 1.08 */
 
 #define METRONOME_NO_DOUBLE(name) \
     double name(double) __attribute__((unavailable("not supported: double; use " #name "f and float")))

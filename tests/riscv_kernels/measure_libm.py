@@ -18,7 +18,7 @@ from tests.riscv_kernels.libm import host
 #: Upper bounds, in ulp; those that math.h states.
 BOUNDS = {
     "expf": 0.77, "exp2f": 0.78, "logf": 0.81, "log2f": 1.1, "log10f": 1.27, "powf": 0.85, "sinf": 1.03, "cosf": 1.06,
-    "tanf": 1.42, "tanhf": 1.34, "erff": 1, "floorf": 0, "ceilf": 0, "truncf": 0, "roundf": 0, "rintf": 0,
+    "tanf": 1.42, "tanhf": 1.34, "erff": 1.08, "floorf": 0, "ceilf": 0, "truncf": 0, "roundf": 0, "rintf": 0,
 }
 #: Coprime to 2^32, so that the last bits take every value.
 STEP = 1021
