@@ -15,12 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .cache import entry
+from .compiler_messages import explain
 from .processes import run
 
 __all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RUNTIME = REPOSITORY / "riscv_kernels" / "runtime"
+#: What a program gets only if it calls it: one object a source, in an archive.
+LIBRARY = RUNTIME / "library"
 
 #: What the machine executes (isa.md).
 ARCH = "rv32imf_zicond_zicsr_zifencei"
@@ -34,6 +37,8 @@ _COMPILE_FLAGS = (
     "-fno-math-errno",
     # a * b + c within one expression becomes one fused operation, across expressions never: host.py relies on it.
     "-ffp-contract=on",
+    # SIMT_IF and SIMT_WHILE forbid jumps out of them with it (metronome.h).
+    "-fdefer-ts",
     # No copying of SIMT instructions, no branch threaded past them (metronome.h).
     "-fconvergent-functions",
     # s2..s11 belong to the thread mapping (context.h).
@@ -78,7 +83,7 @@ def _run(arguments: Sequence[str], what: str, directory: Path) -> None:
     done = run([sys.executable, "-m", "ziglang", *arguments], cwd=directory)
     if done.returncode != 0:
         message = (done.stderr + done.stdout).strip() or f"exit status {done.returncode}"
-        raise ToolchainError(f"{what} failed:\n{message}")
+        raise ToolchainError(f"{what} failed:\n{explain(message)}")
 
 
 def _relative(path: Path) -> str:
@@ -143,19 +148,44 @@ def build_elf(
         *(f"-I{_relative(folder)}" for folder in folders),
         *flags,
     ]
-    key = _key([*sources, *_headers(folders), link_script.resolve()], [*options, *_LINK_FLAGS, name])
+    archives = [_library()] if runtime else []
+    key = _key([*sources, *_headers(folders), link_script.resolve()],
+               [*options, *_LINK_FLAGS, *(path.parent.name for path in archives), name])
     elf = f"{name}.elf"
 
     def make(folder: Path) -> None:
-        _build_into(folder.resolve(), elf, sources, options, link_script)
+        _build_into(folder.resolve(), elf, sources, options, link_script, archives)
 
     return entry(f"kernels/{key}", make, lambda target: (target / elf).exists()) / elf
 
 
-def _build_into(work: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path) -> None:
-    """Compile and link in the folder ``work``, and leave nothing but the result in it."""
+def _library() -> Path:
+    """The archive of ``riscv_kernels/runtime/library``, in the cache."""
+    sources = sorted(LIBRARY.glob("*.c"))
+    key = _key([*sources, *_headers([RUNTIME, LIBRARY])], _COMPILE_FLAGS)
+
+    def make(folder: Path) -> None:
+        # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
+        names = [f"-I{RUNTIME}", *_system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
+        _run(["clang", *_COMPILE_FLAGS, *names, "-c", *map(str, sources)], "compiling the C library", folder)
+        objects = [f"{source.stem}.o" for source in sources]
+        _run(["ar", "rcsD", "library.a", *objects], "archiving the C library", folder)
+        for name in objects:
+            (folder / name).unlink()
+
+    return entry(f"kernels/{key}", make, lambda target: (target / "library.a").exists()) / "library.a"
+
+
+def _system_headers() -> list[str]:
     include = _compiler_include()
-    system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+    return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+
+
+def _build_into(
+    work: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path, archives: Sequence[Path]
+) -> None:
+    """Compile and link in the folder ``work``, and leave nothing but the result in it."""
+    system = _system_headers()
     objects = []
     for position, source in enumerate(sources):
         result = work / f"{position}.o"
@@ -163,6 +193,7 @@ def _build_into(work: Path, name: str, sources: Sequence[Path], options: Sequenc
         _run(command, f"compiling {_relative(source)}", REPOSITORY)
         objects.append(str(result))
     elf = work / name
-    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)], f"linking {name}", REPOSITORY)
+    inputs = [*objects, *map(str, archives)]
+    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *inputs, "-o", str(elf)], f"linking {name}", REPOSITORY)
     for path in objects:
         Path(path).unlink()

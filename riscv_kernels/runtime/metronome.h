@@ -6,7 +6,8 @@
  *     SIMT_IF(x < y) { ... } SIMT_ELSE { ... } SIMT_ENDIF        (the else part may be left out)
  *     SIMT_WHILE(x != 1) { ... } SIMT_ENDWHILE
  *
- * - No return, goto, or break out of such a region; a lane leaves a loop through the loop's condition.
+ * - No return, goto, break or continue out of such a region: the compiler refuses it. A lane leaves a loop through the
+ *   loop's condition. A loop inside the region that all its lanes leave together may have them.
  * - && and || between data of a lane may become branches themselves: write & and | of comparisons.
  * - c ? a : b of integers without side effects becomes a select and needs no macro; of floats it becomes a branch:
  *   use simt_select_float(). (Without optimization, at -O0, both are branches.)
@@ -65,27 +66,46 @@ SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
 
 /* ---- Divergence ---- */
 
+/* C2y's defer: what it encloses runs at the end of the scope, that is here, and nothing may jump out of it. */
+#ifdef __STDC_DEFER_TS25755__
+#define SIMT_NO_JUMPS _Defer
+#else
+#define SIMT_NO_JUMPS
+#endif
+
 #define SIMT_IF(condition)                                   \
     {                                                        \
         uint32_t simt_predicate = (condition) ? 1u : 0u;     \
         const uint32_t simt_pointer = simt_split(&simt_predicate); \
-        if (simt_predicate) {                                \
+        { SIMT_NO_JUMPS { if (simt_predicate) {              \
             __asm__ volatile("# simt then");
 #define SIMT_ELSE                                            \
         } else {                                             \
             __asm__ volatile("# simt else");
 #define SIMT_ENDIF                                           \
-        }                                                    \
+        } } }                                                \
         simt_join(simt_pointer);                             \
     }
 
 #define SIMT_WHILE(condition)                                \
     {                                                        \
         const uint32_t simt_restore = simt_active_threads(); \
-        while (simt_pred((condition) ? 1u : 0u, simt_restore)) { \
+        while (simt_pred((condition) ? 1u : 0u, simt_restore)) { { SIMT_NO_JUMPS { \
             __asm__ volatile("# simt loop");
 #define SIMT_ENDWHILE                                        \
-        }                                                    \
+        } } }                                                \
+    }
+
+/* Each active lane by itself, in ascending order: what one reads and writes, no other of the warp changes meanwhile.
+ *
+ *     SIMT_ONE_BY_ONE { *total += own; } SIMT_ENDONE
+ *
+ * With one lane active, any branch is right. Other warps run on: what they share needs a cell for each warp. */
+#define SIMT_ONE_BY_ONE                                                            \
+    for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
+        SIMT_IF(simt_thread_id() == simt_turn)
+#define SIMT_ENDONE \
+        SIMT_ENDIF  \
     }
 
 /* ---- CSRs ---- */
@@ -179,6 +199,12 @@ SIMT_INLINE void *local_memory(uint32_t bytes)
 {
     return (void *)(SIMT_CSR_CONSTANT(CSR_LOCAL_BASE) + metronome_local_group * bytes);
 }
+
+/* The sum of `value` over all threads of this block, in each of them. All threads of the block call it together.
+ * `cells` is one word for each thread of the block, the same for all of them (local_memory). The order of the additions
+ * depends on the block's size alone. */
+uint32_t block_sum(uint32_t value, uint32_t *cells);
+float block_sum_float(float value, float *cells);
 
 /* ---- Small helpers ---- */
 

@@ -1,0 +1,291 @@
+/* stdio.h, but for puts.c and the digits of floats (format_float.c). */
+#include "stdio.h"
+
+#include "format.h"
+#include "metronome.h"
+
+#define LENGTH_LONG_LONG 2
+
+double __extendsfdf2(float value);
+
+/* What a float becomes as an argument of printf. Without a branch: it is called outside SIMT_ONE_BY_ONE. */
+double __extendsfdf2(float value)
+{
+    const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+    const uint32_t magnitude = bits & 0x7FFFFFFFu;
+    const uint32_t small = magnitude < 0x00800000u;
+    /* Zero, subnormal: 2^-126 (1 + m) - 2^-126 would be exact. Here its exponent is found by converting it. */
+    const uint32_t converted = __builtin_bit_cast(uint32_t, (float)magnitude);
+    uint32_t normal = small ? converted : magnitude;
+    const uint32_t bias = small ? 1023 - 127 - 149 : 1023 - 127;
+    uint32_t high = (normal >> 3) + (bias << 20);
+    high = magnitude >= 0x7F800000u ? (normal >> 3) | 0x7FF00000u : high;
+    high = magnitude == 0 ? 0 : high;
+    const uint32_t low = magnitude == 0 ? 0 : normal << 29;
+    return __builtin_bit_cast(double, (uint64_t)(high | (bits & 0x80000000u)) << 32 | low);
+}
+
+/* The nearest float, ties to even, of the double with these bits; in integers, for the machine has no double. */
+static uint32_t narrowed(uint64_t bits)
+{
+    const uint32_t sign = (uint32_t)(bits >> 32) & 0x80000000u;
+    const int32_t exponent = (int32_t)(bits >> 52 & 0x7FF) - 1023;
+    uint64_t significand = (bits & 0xFFFFFFFFFFFFFull) | 1ull << 52;
+    if (exponent == 1024)
+        return sign | 0x7F800000u | ((bits & 0xFFFFFFFFFFFFFull) ? 0x400000u : 0);
+    if (exponent > 127)
+        return sign | 0x7F800000u;
+    if (exponent < -150)
+        return sign;
+    /* Bits to drop: 29, and more for a subnormal result. */
+    const uint32_t drop = 29 + (exponent < -126 ? (uint32_t)(-126 - exponent) : 0);
+    const uint64_t half = 1ull << (drop - 1);
+    significand += half - 1 + (significand >> drop & 1);
+    const uint32_t rounded = (uint32_t)(significand >> drop);
+    /* The leading one of a normal number adds 1 to the exponent; a carry makes it the next. */
+    return sign | (rounded + (exponent < -126 ? 0 : (uint32_t)(exponent + 126) << 23));
+}
+
+void __text_put(text_sink *sink, char character)
+{
+    if (!sink->target)
+        ((volatile char *)0x40)[simt_warp_id() & 63] = character;
+    else if (sink->count < sink->room)
+        sink->target[sink->count] = character;
+    sink->count += 1;
+}
+
+static void repeat(text_sink *sink, char character, int32_t times)
+{
+    for (; times > 0; times--)
+        __text_put(sink, character);
+}
+
+void __text_field(text_sink *sink, const text_format *format, const char *prefix, const char *text, uint32_t length,
+                  uint32_t zeros)
+{
+    uint32_t before = 0;
+    while (prefix[before])
+        before++;
+    const int32_t missing = format->width - (int32_t)(before + zeros + length);
+    if (!format->left && !format->zeros)
+        repeat(sink, ' ', missing);
+    for (uint32_t i = 0; i < before; i++)
+        __text_put(sink, prefix[i]);
+    repeat(sink, '0', (int32_t)zeros + (!format->left && format->zeros ? (missing > 0 ? missing : 0) : 0));
+    for (uint32_t i = 0; i < length; i++)
+        __text_put(sink, text[i]);
+    if (format->left)
+        repeat(sink, ' ', missing);
+}
+
+static void put_integer(text_sink *sink, text_format *format, uint64_t value, uint32_t negative)
+{
+    const char conversion = format->conversion;
+    const uint32_t base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' || conversion == 'p' ? 16 : 10;
+    const char *const digits = conversion == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+    char text[24];
+    uint32_t place = sizeof text;
+    const uint32_t is_zero = value == 0;
+    while (value >> 32) {
+        text[--place] = digits[value % base];
+        value /= base;
+    }
+    for (uint32_t rest = (uint32_t)value; rest; rest /= base)
+        text[--place] = digits[rest % base];
+    const uint32_t length = sizeof text - place;
+    const uint32_t least = format->precision < 0 ? 1 : (uint32_t)format->precision;
+    uint32_t zeros = length < least ? least - length : 0;
+    const char *prefix = "";
+    if (conversion == 'd' || conversion == 'i')
+        prefix = negative ? "-" : format->plus ? "+" : format->space ? " " : "";
+    else if (conversion == 'p' || (format->alternative && base == 16 && !is_zero))
+        prefix = conversion == 'X' ? "0X" : "0x";
+    else if (format->alternative && base == 8 && zeros == 0)
+        zeros = 1;
+    if (format->precision >= 0)
+        format->zeros = 0;
+    __text_field(sink, format, prefix, text + place, length, zeros);
+}
+
+static void put_string(text_sink *sink, text_format *format, const char *text)
+{
+    if (!text)
+        text = "(null)";
+    uint32_t length = 0;
+    while ((format->precision < 0 || length < (uint32_t)format->precision) && text[length])
+        length++;
+    format->zeros = 0;
+    __text_field(sink, format, "", text, length, 0);
+}
+
+/* A pointer to the list, so that it stays one list through all conversions. */
+typedef struct {
+    va_list list;
+} argument_list;
+
+static const char *parse_number(const char *at, int32_t *number, argument_list *arguments)
+{
+    if (*at == '*') {
+        *number = va_arg(arguments->list, int);
+        return at + 1;
+    }
+    *number = 0;
+    while (*at >= '0' && *at <= '9')
+        *number = *number * 10 + (*at++ - '0');
+    return at;
+}
+
+static const char *parse_flags(const char *at, text_format *format)
+{
+    for (;; at++) {
+        if (*at == '-')
+            format->left = 1;
+        else if (*at == '0')
+            format->zeros = 1;
+        else if (*at == '+')
+            format->plus = 1;
+        else if (*at == ' ')
+            format->space = 1;
+        else if (*at == '#')
+            format->alternative = 1;
+        else
+            return at;
+    }
+}
+
+/* Behind the %: returns what follows the conversion, and the number of l (or of h, negative) in *length. */
+static const char *parse(const char *at, text_format *format, int32_t *length, argument_list *arguments)
+{
+    *format = (text_format){.precision = -1};
+    *length = 0;
+    at = parse_number(parse_flags(at, format), &format->width, arguments);
+    if (format->width < 0) {
+        format->left = 1;
+        format->width = -format->width;
+    }
+    if (*at == '.')
+        at = parse_number(at + 1, &format->precision, arguments);
+    for (;; at++) {
+        if (*at == 'l')
+            *length += 1;
+        else if (*at == 'j')
+            *length = LENGTH_LONG_LONG;
+        else if (*at == 'h')
+            *length -= 1;
+        else if (*at != 'z' && *at != 't')
+            break;
+    }
+    format->conversion = *at;
+    return *at ? at + 1 : at;
+}
+
+static void put_signed(text_sink *sink, text_format *format, int32_t length, argument_list *arguments)
+{
+    int64_t value = length >= LENGTH_LONG_LONG ? va_arg(arguments->list, int64_t) : va_arg(arguments->list, int32_t);
+    if (length == -1)
+        value = (int16_t)value;
+    else if (length < -1)
+        value = (int8_t)value;
+    put_integer(sink, format, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
+}
+
+static void put_unsigned(text_sink *sink, text_format *format, int32_t length, argument_list *arguments)
+{
+    uint64_t value = length >= LENGTH_LONG_LONG ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, uint32_t);
+    if (length == -1)
+        value = (uint16_t)value;
+    else if (length < -1)
+        value = (uint8_t)value;
+    put_integer(sink, format, value, 0);
+}
+
+static void put_conversion(text_sink *sink, text_format *format, int32_t length, argument_list *arguments,
+                           const char *from, const char *to)
+{
+    char character;
+    switch (format->conversion) {
+    case 'd': case 'i':
+        put_signed(sink, format, length, arguments);
+        break;
+    case 'u': case 'x': case 'X': case 'o': case 'p':
+        put_unsigned(sink, format, length, arguments);
+        break;
+    case 'c':
+        character = (char)va_arg(arguments->list, int);
+        format->zeros = 0;
+        __text_field(sink, format, "", &character, 1, 0);
+        break;
+    case 's':
+        put_string(sink, format, va_arg(arguments->list, const char *));
+        break;
+    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
+        __text_float(sink, format, narrowed(__builtin_bit_cast(uint64_t, va_arg(arguments->list, double))));
+        break;
+    case '%':
+        __text_put(sink, '%');
+        break;
+    default: /* unknown: as it stands */
+        while (from != to)
+            __text_put(sink, *from++);
+    }
+}
+
+static void put_all(text_sink *sink, const char *at, va_list list)
+{
+    argument_list arguments;
+    va_copy(arguments.list, list);
+    while (*at) {
+        const char *const from = at;
+        if (*at++ != '%') {
+            __text_put(sink, *from);
+            continue;
+        }
+        text_format format;
+        int32_t length;
+        at = parse(at, &format, &length, &arguments);
+        put_conversion(sink, &format, length, &arguments, from, at);
+    }
+    va_end(arguments.list);
+}
+
+int vsnprintf(char *target, size_t bytes, const char *format, va_list arguments)
+{
+    char nowhere;
+    text_sink sink;
+    SIMT_ONE_BY_ONE {
+        sink = (text_sink){bytes ? target : &nowhere, bytes ? bytes - 1 : 0, 0};
+        put_all(&sink, format, arguments);
+        if (bytes)
+            target[sink.count < sink.room ? sink.count : sink.room] = 0;
+    } SIMT_ENDONE
+    return (int)sink.count;
+}
+
+int vprintf(const char *format, va_list arguments)
+{
+    text_sink sink;
+    SIMT_ONE_BY_ONE {
+        sink = (text_sink){0, 0, 0};
+        put_all(&sink, format, arguments);
+    } SIMT_ENDONE
+    return (int)sink.count;
+}
+
+int snprintf(char *target, size_t bytes, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int count = vsnprintf(target, bytes, format, arguments);
+    va_end(arguments);
+    return count;
+}
+
+int printf(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int count = vprintf(format, arguments);
+    va_end(arguments);
+    return count;
+}

@@ -1,0 +1,24 @@
+/* Text on the console.
+ *
+ * Every active lane prints by itself, in ascending order, and every warp has a line of its own on the console: lines
+ * of lanes and warps stay whole, if each ends with a newline. A line of several calls stays whole inside SIMT_ONE_BY_ONE
+ * (metronome.h). The order of the warps' lines is that of their newlines.
+ *
+ * Conversions: d i u x X o p c s % and f F e E g G; flags - 0 + # and space, width, precision, * for either;
+ * h hh l ll z t j. Floating-point arguments are rounded to float, since the machine has no double. A precision of e f g
+ * above 149 counts as 149, where the digits of every float end. Others (a, n) are printed as they stand.
+ */
+#ifndef METRONOME_STDIO_H
+#define METRONOME_STDIO_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int vprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+int snprintf(char *target, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int vsnprintf(char *target, size_t bytes, const char *format, va_list arguments) __attribute__((format(printf, 3, 0)));
+int puts(const char *text);
+int putchar(int character);
+
+#endif
