@@ -1,4 +1,4 @@
-"""Adversarial memory, for tests: random latency, responses out of order, pauses in which nothing is accepted."""
+"""Memory of random latency, responses out of order, pauses in which nothing is accepted."""
 
 from __future__ import annotations
 
