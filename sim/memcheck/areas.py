@@ -12,6 +12,8 @@ __all__ = ["HEAP_BYTES", "Area", "Declared", "declared"]
 
 #: Vortex's runtime writes 32 counters of 64 bits a core there.
 _COUNTER_DUMP_BYTES = 256
+#: Bytes: further away it does not help to know what is nearest.
+_NEAR = 1 << 20
 #: A heap that nobody declares may be so large.
 HEAP_BYTES = 64 << 20
 #: What the host fills an output with.
@@ -43,6 +45,8 @@ class Declared:
     def where(self, address: int) -> str:
         """Where an ``address`` outside of everything is, in words: beside the nearest area."""
         nearest = min(self.named, key=lambda area: max(area.address - address, address - area.end + 1))
+        if max(nearest.address - address, address - nearest.end) > _NEAR:
+            return "in nothing that the program has"
         place = f"{nearest.name} ({nearest.address:#010x}, {nearest.size} bytes)"
         if address < nearest.address:
             return f"{nearest.address - address} bytes before {place}"

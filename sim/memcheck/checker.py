@@ -209,8 +209,8 @@ class MemCheck:
     def _report(
         self, kind: str, address: int, size: int, side: Side, what: str, other: Side | None, count: int = 1
     ) -> None:
-        """One finding a defect: a kind and a pair of instructions."""
-        key = (kind, side.pc, -1 if other is None else other.pc)
+        """One finding a defect: a kind and a pair of instructions; what a stack covers that is too large is one."""
+        key = (kind, -1 if kind == "stack" and other else side.pc, -1 if other is None else other.pc)
         known = self._found.get(key)
         if known is not None:
             known.count += count

@@ -52,7 +52,7 @@ class Stacks:
     ) -> tuple[list[Freed], Moved | None]:
         """x2 of ``harts`` becomes ``values`` (int64), ``relative`` to what it was.
 
-        Returns what is freed, and the first that has left its stack at the lower end. A move that is not relative
+        Returns what is freed, and the first that leaves its stack at the lower end now. A move that is not relative
         overflows only if it stays near: a program may well use x2 for something else, or have a stack elsewhere.
         """
         ends, old = self.ends(harts), self._pointers[harts]
@@ -65,15 +65,21 @@ class Stacks:
         if self.overflows:
             for hart in harts[~over].tolist():
                 self.overflows.pop(hart, None)
-        if not over.any():
+        new = over.copy()
+        for position in np.flatnonzero(over).tolist():
+            record = self.overflows.get(int(harts[position]))
+            if record is not None:
+                self.overflows[int(harts[position])] = (record[0], int(values[position]))
+                new[position] = False
+        if not new.any():
             return freed, None
-        first = int(over.argmax())
+        first = int(new.argmax())
         return freed, (first, int(values[first]), int(ends[first]))
 
     def overflow(self, harts: np.ndarray, values: np.ndarray, side: Side) -> None:
         """Those of ``harts`` whose new x2, ``values``, is below their stack have been moved there by ``side``."""
         for hart, value, end in zip(harts.tolist(), values.tolist(), self.ends(harts).tolist(), strict=True):
-            if self._pointers[hart] and value < end:
+            if self._pointers[hart] and value < end and hart not in self.overflows:
                 self.overflows[hart] = (side, value)
 
     def below(self, harts: np.ndarray, addresses: np.ndarray) -> np.ndarray:

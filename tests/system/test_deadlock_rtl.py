@@ -106,6 +106,7 @@ def test_lock_step_knows_the_barrier():
     ]
 
 
+@pytest.mark.long  # a process for each of thirty programs
 @on("uncached")
 def test_every_deadlock_is_reported_although_fetches_go_on():
     """Without an I-cache a warp that jumps to itself at the end of a line may fetch the next one for ever."""

@@ -29,11 +29,12 @@ def test_kernel_in_lock_step(preset, name, dtype):
     combinations = list(itertools.product(USUAL, MEMORIES if dtype == "int32" else FLOAT_MEMORIES))
     launches = [prepare(name, dtype, size, seed, config) for seed in range(len(combinations))]
     results = run_many(config, [
-        RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True)
+        RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True, memcheck=True)
         for launch, (policy, (memory, latency, seed)) in zip(launches, combinations, strict=True)
     ])
     for result, launch, combination in zip(results, launches, combinations, strict=True):
         assert not problems(result), f"{combination}: {problems(result)}"
+        assert result.memcheck == [], combination
         assert not launch.check(result.memory), combination
         counted = result.counters
         assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values())

@@ -198,6 +198,7 @@ def test_lock_step_stops_a_wrong_program():
     ({"latency": 0}, "latency must be at least 1, not 0"),
     ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
     ({"seed": -1}, "seed must be at least 0, not -1"),
+    ({"memcheck": True}, "memcheck needs a Launch, which says what memory the program has"),
 ])
 def test_bad_request(values, text):
     with pytest.raises(ValueError, match=text):

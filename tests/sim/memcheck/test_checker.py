@@ -156,6 +156,7 @@ def test_what_nobody_declares_may_be_stored_but_not_read_before():
 def test_where_says_which_area_is_near():
     areas = declared(one_warp(LOAD, buffers={"b": (USER, bytes(8))}), TINY)
     assert areas.where(USER + 8) == "0 bytes behind the end of buffer 'b' (0x00010000, 8 bytes)"
+    assert areas.where(0x4000_0000) == "in nothing that the program has"
     assert areas.where(USER - 4) == "4 bytes before buffer 'b' (0x00010000, 8 bytes)"
 
 
@@ -176,6 +177,17 @@ def test_an_overflow_that_is_taken_back_is_over():
     findings, _ = step(launch_of(p), TINY)
     assert [(finding.kind, finding.side.verb, finding.count) for finding in findings] == [("stack", "moves", 1)]
     assert findings[0].what == "8 bytes below the end of its stack"
+
+
+def test_an_overflow_that_goes_on_is_told_once():
+    """The move that leaves the stack, and the first access behind it; what is called from there moves it further."""
+    p = asm.Program(START)
+    p.li(SP, TOP - 8192 + 8)
+    p.add(asm.addi(SP, SP, -16), asm.sw(0, 0, SP), asm.addi(SP, SP, -16), asm.sw(0, 0, SP), asm.sw(0, 4, SP))
+    p.add(asm.addi(SP, SP, 16), asm.sw(0, 4, SP), asm.tmc(0))
+    move, store = step(launch_of(p), TINY)[0]
+    assert (move.side.verb, move.count, store.other) == ("moves", 1, move.side)
+    assert (store.side.verb, store.count, store.side.pc) == ("stores", 4, move.side.pc + 4)
 
 
 def test_a_defect_is_told_once_and_counted():
