@@ -90,10 +90,13 @@ def test_against_exact_values(name):
             assert abs(got - exact) / ulp <= BOUNDS[name], argument
 
 
-def test_no_function_has_a_branch():
-    image = load_elf(build_elf([PROGRAMS / "functions.c"], name="functions"), TINY.memory_map)
+@pytest.mark.parametrize(("program", "names"), [
+    ("functions", (*host.FUNCTIONS, "powf")), ("formats", ("__extendsfdf2",)),
+])
+def test_no_function_has_a_branch(program, names):
+    image = load_elf(build_elf([PROGRAMS / f"{program}.c"], name=program), TINY.memory_map)
     code = image.segments[0]
-    for name in (*host.FUNCTIONS, "powf"):
+    for name in names:
         first, size = image.symbols[name]
         assert size >= 8, name
         words = np.frombuffer(code.data[first - code.address:first - code.address + size], np.uint32)
