@@ -64,17 +64,17 @@ class Prediction(enum.StrEnum):
 class MemoryMap:
     """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
 
-    start: int = 0x8000_0000  # where warp 0 starts, and programs are linked
-    console: int = 0x0000_0040  # a byte stored here is a character
-    console_bytes: int = 64  # one address a lane slot
-    counter_dump: int = 0x0000_0080  # Vortex's runtime writes its counters here
-    exit_code: int = 0x0000_0088  # the word here at the end: 0 is success
-    user: int = 0x0001_0000  # buffers of the host, upwards
-    local: int = 0xFFFF_0000  # the scratchpad, `local_bytes` long
-    stack_top: int = 0xFFFF_0000  # one past the stacks, which lie below it hart by hart
-    stack_bytes_per_hart: int = 8192  # a hart is one lane of one warp
-    first: int = 0x0000_0040  # the first byte that answers without an error
-    end: int = 0xFFFF_0000  # one past the last one that does
+    start: int = 0x8000_0000  # [address] where warp 0 starts, and programs are linked
+    console: int = 0x0000_0040  # [address] a byte stored here is a character
+    console_bytes: int = 64  # [bytes] one address a lane slot
+    counter_dump: int = 0x0000_0080  # [address] Vortex's runtime writes its counters here
+    exit_code: int = 0x0000_0088  # [address] the word here at the end: 0 is success
+    user: int = 0x0001_0000  # [address] buffers of the host, upwards; below it nothing is cached
+    local: int = 0xFFFF_0000  # [address] the scratchpad: a multiple of its size
+    stack_top: int = 0xFFFF_0000  # [address] one past the stacks, which lie below it hart by hart
+    stack_bytes_per_hart: int = 8192  # [bytes] a hart is one lane of one warp
+    first: int = 0x0000_0040  # [address] the first byte that answers without an error
+    end: int = 0xFFFF_0000  # [address] one past the last one that does
 
 
 def _kind_of(kind: type) -> str:
@@ -97,52 +97,54 @@ def _require(condition: bool, field: str, allowed: str, value: object) -> None:
 class SmConfig:
     """Sizes, policies and latencies of one SM.
 
+    The comment of a field begins with its unit in brackets, if it has one; ``metronome config`` shows both.
+
     Raises
     ------
     ValueError
         At construction, naming the field, the allowed values and the value given.
     """
 
-    warps: int = 4  # 1 to 64
-    threads: int = 4  # lanes of a warp: a power of two up to 32
-    #: Warp policies in this build; in ``baseline`` and ``vortex`` those of issue. With more than one, the ``policy``
-    #: strap selects by position.
+    warps: int = 4  # [warps] of the SM: 1 to 64
+    threads: int = 4  # [lanes] of a warp: a power of two up to 32
+    #: Warp policies in this build; in baseline and vortex those of issue. With more than one, the strap policy
+    #: selects by position.
     policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
-    #: Policies of the fetch scheduler of ``baseline`` and ``vortex`` (strap ``fetch_policy``); ``swas`` has none.
+    #: Policies of the fetch scheduler of baseline and vortex (strap fetch_policy); swas has none.
     fetch_policies: tuple[str, ...] = ()
     coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
     prediction: Prediction = Prediction.NOT_TAKEN  # where fetch goes on behind a branch
 
     # Front end (design.md section 3).
-    fetch_latency: int = 3  # cycles from a request to the instruction word, if it hits; only 3 is built
-    #: 0 bytes: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
+    fetch_latency: int = 3  # [cycles] from a request to the instruction word, if it hits; only 3 is built
+    #: [bytes] 0: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
     icache_bytes: int = 16 * 1024
-    icache_ways: int = 4  # a power of two
-    #: Lines that the I-cache may have requested and not received; without one each warp has a request of its own.
+    icache_ways: int = 4  # [lines] of a set: a power of two
+    #: [lines] that the I-cache may have requested and not received; without one each warp has a request of its own.
     icache_mshrs: int = 4
 
-    # Latency of each unit in cycles (design.md section 4).
-    latency_alu: int = 1  # integer arithmetic, branches and jumps; only 1 is built
-    latency_mul: int = 4  # multiplications
-    latency_div: int = 34  # divisions; not pipelined
-    latency_csr: int = 1  # CSR accesses; only 1 is built
-    latency_simt: int = 1  # tmc, split, join, ...; only 1 is built
-    latency_fma: int = 4  # floating-point additions and multiplications, fused or not
-    latency_fcvt: int = 5  # conversions
-    latency_fdiv: int = 16  # floating-point divisions and square roots; not pipelined
-    latency_fmisc: int = 2  # moves, signs, comparisons, minimum and maximum, classes
+    # Latency of each unit (design.md section 4).
+    latency_alu: int = 1  # [cycles] integer arithmetic, branches and jumps; only 1 is built
+    latency_mul: int = 4  # [cycles] multiplications
+    latency_div: int = 34  # [cycles] divisions; not pipelined
+    latency_csr: int = 1  # [cycles] CSR accesses; only 1 is built
+    latency_simt: int = 1  # [cycles] tmc, split, join, ...; only 1 is built
+    latency_fma: int = 4  # [cycles] floating-point additions and multiplications, fused or not
+    latency_fcvt: int = 5  # [cycles] conversions
+    latency_fdiv: int = 16  # [cycles] floating-point divisions and square roots; not pipelined
+    latency_fmisc: int = 2  # [cycles] moves, signs, comparisons, minimum and maximum, classes
 
     # Memory.
-    line_bytes: int = LINE_BYTES  # only this size is built
-    local_bytes: int = 16 * 1024  # the scratchpad: a power of two
-    #: Data cache: write-through, no allocation on write. 0 bytes: none, every line of a load is a request of its own.
+    line_bytes: int = LINE_BYTES  # [bytes] of a line; only this size is built
+    local_bytes: int = 16 * 1024  # [bytes] the scratchpad: a power of two
+    #: [bytes] Data cache: write-through, no allocation on write. 0: none, every line of a load is a request.
     dcache_bytes: int = 16 * 1024
-    dcache_ways: int = 4  # a power of two
-    #: Lines that the data cache may have requested and not received; loads of one line share one.
+    dcache_ways: int = 4  # [lines] of a set: a power of two
+    #: [lines] that the data cache may have requested and not received; loads of one line share one.
     dcache_mshrs: int = 16
-    #: Lines with stores that memory has not completed.
+    #: [lines] with stores that memory has not completed.
     store_buffer: int = 32
-    #: Parts of loads (a part: the lanes of one load in one line) that may wait for memory.
+    #: [parts] of loads (a part: the lanes of one load in one line) that may wait for memory.
     load_parts: int = 16
     memory_map: MemoryMap = MemoryMap()  # the addresses that software relies on
     #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
@@ -214,6 +216,7 @@ class SmConfig:
         _require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
         _require(self.cores >= 1, "cores", "at least 1", self.cores)
         _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
+        self._require_map()
         if self.interleaved_stacks:
             self._require_stacks()
 
@@ -224,6 +227,23 @@ class SmConfig:
             _require(type(value) is kind, field.name, _kind_of(kind), value)
             if kind is tuple:
                 _require(all(isinstance(name, str) for name in value), field.name, _kind_of(kind), value)
+
+    def _require_map(self) -> None:
+        """Every place is one, and lies where the units take it to lie."""
+        places = self.memory_map
+        for field in fields(places):
+            value, name = getattr(places, field.name), f"memory_map.{field.name}"
+            _require(type(value) is int, name, _kind_of(int), value)
+            _require(0 <= value <= 1 << 32, name, "between 0 and 0x100000000", value)
+        _require(places.start % 4 == 0, "memory_map.start", "a multiple of 4", places.start)
+        _require(places.user % self.line_bytes == 0, "memory_map.user", "a multiple of line_bytes", places.user)
+        _require(places.local % self.local_bytes == 0, "memory_map.local", "a multiple of local_bytes", places.local)
+        _require(places.first < places.end, "memory_map.first", "below memory_map.end", places.first)
+        room = self.line_bytes - places.console % self.line_bytes
+        _require(
+            1 <= places.console_bytes <= room,
+            "memory_map.console_bytes", f"between 1 and {room}, within the console's line", places.console_bytes,
+        )
 
     def _require_stacks(self) -> None:
         """The map lets the stacks be interleaved: whole lines, all of them in cached memory and apart from the rest."""

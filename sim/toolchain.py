@@ -1,7 +1,8 @@
 """Cross compiling kernels with the LLVM inside the ziglang wheel, and a cache of the results by content.
 
-The cache key is the hash of everything a build depends on: all sources and headers, the linker script, the flags and
-the compiler's version. There is no time stamp, so a stale build cannot be picked up.
+The cache key is the hash of everything a build depends on: what the preprocessor makes of each source, or, of our own
+kernels and the runtime, all sources and headers; the linker script, the flags and the compiler's version. There is no
+time stamp, so a stale build cannot be picked up.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import entry
-from .processes import run
+from .compiler_messages import compile_failure, link_failure
+from .processes import own_folder, run
 
 __all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]
 
@@ -46,7 +49,6 @@ _COMPILE_FLAGS = (
     "-ffile-compilation-dir=.",
     "-Wall",
     "-Wextra",
-    "-Werror",
     "-O2",
     "-g",
 )
@@ -74,33 +76,65 @@ def _compiler_include() -> Path:
     return Path(spec.origin).parent / "lib" / "include"
 
 
-def _run(arguments: Sequence[str], what: str, directory: Path) -> None:
+def _run(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
+    """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
     done = run([sys.executable, "-m", "ziglang", *arguments], cwd=directory)
+    said = (done.stderr + done.stdout).strip()
     if done.returncode != 0:
-        message = (done.stderr + done.stdout).strip() or f"exit status {done.returncode}"
-        raise ToolchainError(f"{what} failed:\n{message}")
+        raise ToolchainError(failure(said or f"exit status {done.returncode}"))
+    return said
 
 
 def _relative(path: Path) -> str:
     """The path as the debug information shall show it: relative to the repository where it lies inside."""
-    return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
+    return _below(path, REPOSITORY)
+
+
+def _below(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
 
 
 def _headers(folders: Iterable[Path]) -> list[Path]:
     return sorted({header for folder in folders for header in folder.glob("*.h")})
 
 
-def _key(files: Iterable[Path], flags: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in (compiler_version(), *flags):
-        digest.update(text.encode() + b"\0")
-    for path in files:
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ToolchainError(f"cannot read {_relative(path)}: {error.strerror}") from None
-        digest.update(f"{_relative(path)}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:32]
+@dataclass(frozen=True)
+class _Unit:
+    """One source, the folder in which the compiler runs (and in which the paths of its messages begin), its flags."""
+
+    source: Path
+    directory: Path
+    flags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The source as the compiler is told it."""
+        return _below(self.source, self.directory)
+
+    def compile(self, *arguments: str) -> str:
+        """Run the compiler on it and return its warnings."""
+        include = _compiler_include()
+        system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+        command = ["clang", *_COMPILE_FLAGS, *self.flags, *system, *arguments, "--", self.name]
+        return _run(command, self.directory, lambda said: compile_failure(self.name, said))
+
+    def preprocessed(self, result: Path) -> bytes:
+        """The text that is compiled, with all that it includes."""
+        self.compile("-E", "-w", "-o", str(result))
+        return result.read_bytes()
+
+
+def _ours(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> _Unit:
+    """A source of this repository. The compiler runs there, so that the result does not depend on where that lies."""
+    return _Unit(source, REPOSITORY, ("-Werror", *(f"-I{_relative(folder)}" for folder in folders), *flags))
+
+
+def _theirs(source: Path, flags: Sequence[str]) -> _Unit:
+    """A user's source: a warning does not stop it, and messages show its path from where the user is."""
+    here = Path.cwd()
+    return _Unit(source, here, (
+        f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
+    ))
 
 
 def build_elf(
@@ -111,6 +145,8 @@ def build_elf(
     flags: Sequence[str] = (),
     runtime: bool = True,
     link_script: Path = RUNTIME / "link.ld",
+    ours: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
@@ -121,48 +157,81 @@ def build_elf(
     name
         File name of the result, without a folder or suffix.
     defines
-        Preprocessor macros.
+        Preprocessor macros of ``sources``.
     flags
-        Further compiler flags, after the standard ones.
+        Further compiler flags of ``sources``, after the standard ones.
     runtime
         Link the start-up code and the C runtime too. Without it a source must define ``_start``.
+    ours
+        They are kernels of this repository: a warning is an error.
+    warn
+        Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
+        they go to standard error.
 
     Raises
     ------
     ToolchainError
-        With the compiler's or linker's message.
+        A line that says what and where, then the compiler's or linker's message.
     """
-    sources = [Path(source).resolve() for source in sources]
+    own = [f"-D{key}={value}" for key, value in (defines or {}).items()] + list(flags)
+    paths = [_readable(Path(source)) for source in sources]
+    if ours:
+        folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
+        units = [_ours(path, folders, own) for path in paths]
+    else:
+        units = [_theirs(path, own) for path in paths]
+    inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, name]
     if runtime:
-        sources = [RUNTIME / "crt0.S", RUNTIME / "spawn.S", RUNTIME / "runtime.c", *sources]
-    folders = list(dict.fromkeys([RUNTIME, *(source.parent for source in sources)]))
-    # The script of each folder is relative to the repository, so that the key does not depend on where that lies.
-    options = [
-        *_COMPILE_FLAGS,
-        *(f"-D{key}={value}" for key, value in (defines or {}).items()),
-        *(f"-I{_relative(folder)}" for folder in folders),
-        *flags,
-    ]
-    key = _key([*sources, *_headers(folders), link_script.resolve()], [*options, *_LINK_FLAGS, name])
-    elf = f"{name}.elf"
+        units += [_ours(RUNTIME / source, [RUNTIME], ()) for source in ("crt0.S", "spawn.S", "runtime.c")]
+        inputs.append(_content([*(RUNTIME.glob("*.[cS]")), *_headers([RUNTIME])]))
+    inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units[: len(paths)])]
+    key = _key(inputs, units)
+    elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
-        _build_into(folder.resolve(), elf, sources, options, link_script)
+        said = _build_into(folder.resolve(), elf, units, link_script)
+        if said:
+            (folder / notes).write_text(said + "\n")
 
-    return entry(f"kernels/{key}", make, lambda target: (target / elf).exists()) / elf
+    built = entry(f"kernels/{key}", make, lambda target: (target / elf).exists())
+    if (built / notes).exists():
+        (warn or sys.stderr.write)((built / notes).read_text())
+    return built / elf
 
 
-def _build_into(work: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path) -> None:
-    """Compile and link in the folder ``work``, and leave nothing but the result in it."""
-    include = _compiler_include()
-    system = ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
-    objects = []
-    for position, source in enumerate(sources):
+def _readable(path: Path) -> Path:
+    """The path, absolute. Raises ToolchainError unless it can be read."""
+    try:
+        with path.open("rb"):
+            return path.resolve()
+    except OSError as error:
+        raise ToolchainError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _content(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
+    return [(_relative(path), path.read_bytes()) for path in sorted(paths)]
+
+
+def _preprocessed(units: Iterable[_Unit]) -> list[bytes]:
+    with own_folder() as folder:
+        return [unit.preprocessed(folder / "source.i") for unit in units]
+
+
+def _key(inputs: object, units: Iterable[_Unit]) -> str:
+    flags = [(unit.name, unit.flags) for unit in units]
+    return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
+
+
+def _build_into(work: Path, name: str, units: Sequence[_Unit], link_script: Path) -> str:
+    """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings."""
+    objects, said = [], []
+    for position, unit in enumerate(units):
         result = work / f"{position}.o"
-        command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
-        _run(command, f"compiling {_relative(source)}", REPOSITORY)
+        said.append(unit.compile("-c", "-o", str(result)))
         objects.append(str(result))
     elf = work / name
-    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)], f"linking {name}", REPOSITORY)
+    command = ["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)]
+    _run(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
     for path in objects:
         Path(path).unlink()
+    return "\n".join(filter(None, said))
