@@ -51,6 +51,12 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
+def _kind(error: BaseException) -> str:
+    """``ValueError``, ``struct.error``."""
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -80,7 +86,7 @@ def _guarded(folder: Path) -> Iterator[None]:
         except (Exception, SystemExit) as error:
             what = error.msg if isinstance(error, SyntaxError) else str(error)
             said = f": {_one_line(what)}" if what else ""
-            raise HostError(f"{_place(error, folder)}: {type(error).__name__}{said}") from error
+            raise HostError(f"{_place(error, folder)}: {_kind(error)}{said}") from error
 
 
 def _execute(folder: Path) -> ModuleType:

@@ -103,19 +103,19 @@ FIELDS: Mapping[str, Field] = _Fields()
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """``: did you mean X?`` for a name that resembles one of ``names``, else nothing."""
+    """`` (did you mean X?)`` for a name that resembles one of ``names``, else nothing."""
     known = {each.lower(): each for each in names}
-    found = difflib.get_close_matches(name.lower(), known, 1)
+    found = difflib.get_close_matches(name.lower(), known, 1, 0.5)
     # A part that was left out is no small difference, but a clear one: user for memory_map.user.
     found = found or [each for each in known if name and each.endswith(f".{name.lower()}")][:1]
-    return f": did you mean {known[found[0]]}?" if found else ""
+    return f" (did you mean {known[found[0]]}?)" if found else ""
 
 
 def _field(name: str) -> Field:
     if name == _MAP:
         raise ConfigError(f"{_MAP} is set by its parts: {', '.join(part for part in FIELDS if part.startswith(_MAP))}")
     if name not in FIELDS:
-        raise ConfigError(f"there is no field {name!r}{near(name, FIELDS)} (metronome config lists them)")
+        raise ConfigError(f"there is no field {name!r}{near(name, FIELDS)}: metronome config lists them")
     return FIELDS[name]
 
 
@@ -208,13 +208,14 @@ def as_text(name: str, value: Any) -> str:
 def to_toml(config: SmConfig) -> str:
     """Every field with its meaning, as a TOML file that :func:`from_toml` reads back."""
     lines = ["# A machine, for metronome run --config FILE. Fields that are left out are the preset's.", ""]
-    inside = False
-    for name, value in values_of(config).items():
+    inside = ""
+    # A table ends with the file: what is in none comes first.
+    for name, value in sorted(values_of(config).items(), key=lambda item: item[0].startswith(f"{_MAP}.")):
         field = FIELDS[name]
         table, _, own = name.rpartition(".")
-        if table and not inside:
+        if table != inside:
             lines += ["", f"[{table}]"]
-            inside = True
+            inside = table
         written = as_text(name, value) if field.unit == "address" else json.dumps(value)
         unit = f"[{field.unit}] " if field.unit else ""
         lines += [f"# {unit}{field.about}", f"{own} = {written}"]
