@@ -25,7 +25,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome build psort --type float32", "writes psort.elf"),
     ),
     "sweep": (
-        ("metronome sweep psort", "baseline and swas, three policies"),
+        ("metronome sweep psort", "baseline and swas"),
         ("metronome sweep psort --set icache_bytes=1K,4K", "one field, two values"),
         ("metronome sweep psort --mode swas --issue lrr,gto", "two policies"),
     ),

@@ -64,7 +64,7 @@ class Machine:
     def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
         """The configuration without probe, assertions and oracles, or with all of them, but as --set says."""
         parts = ("probe", "assertions", "oracles")
-        return dataclasses.replace(config, **{name: probe for name in parts if name not in self.settings})
+        return replaced(config, {name: probe for name in parts if name not in self.settings})
 
     def names(self, field: str) -> bool:
         """Whether the user has named this field, in the file or by --set."""

@@ -165,14 +165,13 @@ def sweep(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
                 seed=seed, memory_options=options, check=check, max_cycles=max_cycles,
             )
-            runs.append((machine, scheme, config, request))
+            runs.append((machine, scheme, config, launch, request))
     outcomes = []
     with show_progress() as progress:
-        for machine, scheme, config, request in runs:
+        for machine, scheme, config, launch, request in runs:
             name = _title(machine, varied, scheme)
             result = backend.run(config, request, _named(name, progress), lambda line: None)
-            outcomes.append(Outcome(machine=machine, config=config, launch=request.launch, request=request,
-                                    result=result))
+            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=request, result=result))
             print_outcome(outcomes[-1], table=False, name=name)
     # The table first: a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:

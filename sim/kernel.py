@@ -139,14 +139,14 @@ def _type(name: str, host: Host, dtype: str | None) -> str:
 
 def build_kernel(name: str, dtype: str | None = None, *, flags: Sequence[str] = (), warn: Warn | None = None) -> Path:
     """Compile a kernel, or find it in the cache, and return the path of its ELF. See :func:`prepare`."""
-    return _build(name, _type(name, _host(name), dtype), flags, warn)
+    return _build(name, _type(name, _host(name), dtype), flags, warn, MemoryMap())
 
 
-def _build(name: str, dtype: str, flags: Sequence[str], warn: Warn | None) -> Path:
+def _build(name: str, dtype: str, flags: Sequence[str], warn: Warn | None, memory_map: MemoryMap) -> Path:
     folder = kernel_folder(name)
     return build_elf(
         [folder / "kernel.c"], name=f"{folder.resolve().name}_{dtype}", flags=flags, warn=warn, ours=name in KERNELS,
-        defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
+        memory_map=memory_map, defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
     )
 
 
@@ -184,7 +184,7 @@ def prepare(
     problem = host.problem(dtype, size, seed, config)
     launch = Launch(
         name=name,
-        image=load_elf(_build(name, dtype, flags, warn), config.memory_map),
+        image=load_elf(_build(name, dtype, flags, warn, config.memory_map), config.memory_map),
         memory_map=config.memory_map,
         arguments=problem.arguments,
         buffers=problem.buffers,
@@ -211,7 +211,7 @@ def prepare_source(
         If the argument block cannot be used, or the source does not compile.
     """
     path = Path(path)
-    elf = build_elf([path], name=path.resolve().stem, flags=flags, warn=warn)
+    elf = build_elf([path], name=path.resolve().stem, flags=flags, warn=warn, memory_map=config.memory_map)
     return _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
 
 

@@ -234,7 +234,7 @@ def from_toml(text: str) -> dict[str, Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"no TOML: {error}") from None
-    values = {}
+    values: dict[str, Any] = {}
     for name, value in document.items():
         if name == _MAP and isinstance(value, dict):
             values |= {f"{_MAP}.{part}": place for part, place in value.items()}

@@ -13,8 +13,10 @@ import importlib.metadata
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+
+from metronome.hdl.config import MemoryMap
 
 from .cache import entry
 from .compiler_messages import compile_failure, link_failure
@@ -146,6 +148,7 @@ def build_elf(
     runtime: bool = True,
     link_script: Path = RUNTIME / "link.ld",
     ours: bool = False,
+    memory_map: MemoryMap | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
@@ -164,6 +167,8 @@ def build_elf(
         Link the start-up code and the C runtime too. Without it a source must define ``_start``.
     ours
         They are kernels of this repository: a warning is an error.
+    memory_map
+        That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
     warn
         Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
         they go to standard error.
@@ -173,23 +178,24 @@ def build_elf(
     ToolchainError
         A line that says what and where, then the compiler's or linker's message.
     """
-    own = [f"-D{key}={value}" for key, value in (defines or {}).items()] + list(flags)
+    places, start = _places(memory_map or MemoryMap())
+    own = [*places, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
     paths = [_readable(Path(source)) for source in sources]
     if ours:
         folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
         units = [_ours(path, folders, own) for path in paths]
     else:
         units = [_theirs(path, own) for path in paths]
-    inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, name]
+    inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
     if runtime:
-        units += [_ours(RUNTIME / source, [RUNTIME], ()) for source in ("crt0.S", "spawn.S", "runtime.c")]
+        units += [_ours(RUNTIME / source, [RUNTIME], places) for source in ("crt0.S", "spawn.S", "runtime.c")]
         inputs.append(_content([*(RUNTIME.glob("*.[cS]")), *_headers([RUNTIME])]))
     inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units[: len(paths)])]
     key = _key(inputs, units)
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
-        said = _build_into(folder.resolve(), elf, units, link_script)
+        said = _build_into(folder.resolve(), elf, units, ["-T", str(link_script), *start])
         if said:
             (folder / notes).write_text(said + "\n")
 
@@ -197,6 +203,13 @@ def build_elf(
     if (built / notes).exists():
         (warn or sys.stderr.write)((built / notes).read_text())
     return built / elf
+
+
+def _places(memory_map: MemoryMap) -> tuple[list[str], list[str]]:
+    """Flags for the compiler and the linker that tell them the places that are not the usual ones."""
+    moved = [field.name for field in fields(MemoryMap) if getattr(memory_map, field.name) != field.default]
+    defines = [f"-DMEMORY_{name.upper()}={getattr(memory_map, name):#x}" for name in moved if name != "start"]
+    return defines, [f"--defsym=__start_address={memory_map.start:#x}"] if "start" in moved else []
 
 
 def _readable(path: Path) -> Path:
@@ -222,7 +235,7 @@ def _key(inputs: object, units: Iterable[_Unit]) -> str:
     return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
-def _build_into(work: Path, name: str, units: Sequence[_Unit], link_script: Path) -> str:
+def _build_into(work: Path, name: str, units: Sequence[_Unit], link: Sequence[str]) -> str:
     """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings."""
     objects, said = [], []
     for position, unit in enumerate(units):
@@ -230,7 +243,7 @@ def _build_into(work: Path, name: str, units: Sequence[_Unit], link_script: Path
         said.append(unit.compile("-c", "-o", str(result)))
         objects.append(str(result))
     elf = work / name
-    command = ["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *objects, "-o", str(elf)]
+    command = ["ld.lld", *_LINK_FLAGS, *link, *objects, "-o", str(elf)]
     _run(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
     for path in objects:
         Path(path).unlink()
