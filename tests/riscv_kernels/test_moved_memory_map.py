@@ -34,10 +34,12 @@ int main(void)
 #: Nothing is where it usually is; some places need more than an offset of 12 bits.
 MAPS = {
     "far": MemoryMap(
-        start=0x4000_0000, console=0x2_0040, exit_code=0x2_0088, user=0x4_0000, local=0x6000_0000, stack_top=0x5000_0000,
-        stack_bytes_per_hart=4096, first=0x1_0000, end=0x7000_0000,
+        start=0x4000_0000, console=0x2_0040, exit_code=0x2_0088, user=0x4_0000, local=0x6000_0000,
+        stack_top=0x5000_0000, stack_bytes_per_hart=4096, first=0x1_0000, end=0x7000_0000,
     ),
-    "near": MemoryMap(console=0xC0, console_bytes=8, exit_code=0x110, stack_top=0xFFF0_0000, stack_bytes_per_hart=16384),
+    "near": MemoryMap(
+        console=0xC0, console_bytes=8, exit_code=0x110, stack_top=0xFFF0_0000, stack_bytes_per_hart=16384
+    ),
     "usual": MemoryMap(),
 }
 

@@ -44,12 +44,12 @@ OF_A_PART = {
     "unknown type": ('TYPES = ("int32", "float32")', 'TYPES = ("int64",)', "TYPES must be a tuple of 'int32' and "),
     "size 0": ("DEFAULT_SIZE = 64", "DEFAULT_SIZE = 0", "DEFAULT_SIZE must be a whole number of at least 1, not 0"),
     "size of text": ("DEFAULT_SIZE = 64", 'DEFAULT_SIZE = "64"', "DEFAULT_SIZE must be a whole number"),
-    "most below the default": ("MAX_SIZE = 1 << 16", "MAX_SIZE = 8", "MAX_SIZE must be at least DEFAULT_SIZE (64), not 8"),
+    "most below the default": ("MAX_SIZE = 1 << 16", "MAX_SIZE = 8", "MAX_SIZE must be at least DEFAULT_SIZE (64), n"),
     "nothing returned": ("    return Problem(", "    Problem(", "make() must return a Problem, not None"),
     "arguments of text": ('arguments=struct.pack("<4I", size, value_word(factor[0], dtype), source, target)',
                           'arguments="none"', "arguments of the Problem must be bytes, not 'none'"),
-    "buffers is no dict": ("buffers=buffers.placed", "buffers=[buffers]", "buffers of the Problem must be a dict, not ["),
-    "buffer without a place": ("buffers=buffers.placed", 'buffers={"in": values.tobytes()}', "buffer 'in' must be (addr"),
+    "buffers is no dict": ("buffers=buffers.placed", "buffers=[buffers]", "buffers of the Problem must be a dict"),
+    "buffer without a place": ("buffers=buffers.placed", 'buffers={"in": values.tobytes()}', "buffer 'in' must be ("),
     "buffer over another": ("buffers=buffers.placed", 'buffers=buffers.placed | {"b": (source, bytes(4))}',
                             "buffer 'b' and buffer 'in' overlap, at 0x00011000"),
     "buffer over the program": ("buffers=buffers.placed", 'buffers={"b": (0x80000000, bytes(4))}', "overlap"),
@@ -61,7 +61,7 @@ OF_A_PART = {
 #: Mistakes that the end of a run brings to light.
 IN_THE_CHECK = {
     "error": ('compare(read, "out", target, expected)', 'compare(read, "out", target, expcted)', "NameError"),
-    "nothing returned": ('compare(read, "out", target, expected)', "print('checked')", "check must return a list of lines"),
+    "nothing returned": ('compare(read, "out", target, expected)', "print('checked')", "check must return a list"),
     "True": ('compare(read, "out", target, expected)', "True", "empty if all is right, not True"),
     "reads outside": ('compare(read, "out", target, expected)', "[str(read(1 << 33, 4))]", "Error"),
 }

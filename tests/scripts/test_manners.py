@@ -93,7 +93,7 @@ def test_a_near_kernel(capsys):
     from metronome.scripts.cli import main
 
     assert main(["run", "psrot"]) == 2
-    assert only_line(capsys.readouterr().err).startswith("metronome: there is no kernel 'psrot' (did you mean psort?): use ")
+    assert "there is no kernel 'psrot' (did you mean psort?): use " in only_line(capsys.readouterr().err)
 
 
 def test_names_in_any_case(metronome, backend):
@@ -110,9 +110,8 @@ def test_names_in_any_case(metronome, backend):
 
 
 def test_synth_and_prove_know_issue_and_mode_too(metronome):
-    assert "--policy P6" not in metronome("prove", "--mode", "nothing").err
-    assert only_line(metronome("prove", "--mode", "nothing").err).startswith("metronome: --scheme: unknown name 'nothing'")
-    assert only_line(metronome("prove", "--issue", "nothing").err).startswith("metronome: --policy: unknown name 'nothing'")
+    assert "--scheme: unknown name 'nothing'" in only_line(metronome("prove", "--mode", "nothing").err)
+    assert "--policy: unknown name 'nothing'" in only_line(metronome("prove", "--issue", "nothing").err)
 
 
 @pytest.mark.parametrize("words", [("run", "psort", "--per-warp"), ("sweep", "psort"), ("kernels",), ("config",),

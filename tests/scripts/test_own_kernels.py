@@ -51,6 +51,7 @@ def names():
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_from_an_empty_folder_to_a_checked_result(metronome):
     status, out, err = metronome("new", "mine")
     assert (status, err, names()) == (0, "", ["mine", "mine/host.py", "mine/kernel.c"])
@@ -118,6 +119,7 @@ def test_a_folder_with_a_kernel_c_alone_is_a_lone_file(metronome):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_build_and_run(metronome):
     Path("my.c").write_text('#include "sub/more.h"\n' + LONE.replace("return 0", "return MORE(block[0])"))
     os.mkdir("sub")
@@ -135,8 +137,8 @@ def test_build_and_run(metronome):
 
 
 @pytest.mark.parametrize(("sources", "name"), [(("psum",), "psum.elf"), (("psum", "--type", "float32"), "psum.elf"),
-                                               (("mine",), "mine.elf"), (("mine/kernel.c", "--cflags", "-DTYPE=int "
-                                                                          "-DTYPE_IS_FLOAT=0"), "kernel.elf")])
+                                               (("mine",), "mine.elf"),
+                                               (("mine/kernel.c", "--cflags", "-DTYPE=int"), "kernel.elf")])
 def test_build_of_a_kernel(metronome, sources, name):
     metronome("new", "mine")
     status, _, err = metronome("build", *sources)
@@ -157,6 +159,7 @@ def test_build_refuses(metronome, arguments):
     assert names() == ["my.c", "my.elf"] and Path("my.c").read_text() == UNUSED
 
 
+@pytest.mark.slow
 def test_warnings_are_shown_and_stop_nobody(metronome, tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     Path("my.c").write_text(UNUSED)
@@ -201,7 +204,22 @@ def test_host_may_import_what_lies_beside_it(metronome):
 
 
 @on("TINY")
-def test_another_cache_of_one_s_own_kernel(metronome):
-    """What TINY's build allows: fields that do not change the Verilog."""
+@pytest.mark.slow
+def test_a_sweep_of_one_s_own_kernel(metronome):
     metronome("new", "mine")
-    assert metronome("sweep", "mine", "--preset", "TINY", "--size", "4", "--mode", "swas", "--issue", "lrr,gtlo")[0] == 0
+    status, out, err = metronome("sweep", "mine", "--preset", "TINY", "--mode", "swas", "--issue", "lrr,gtlo")
+    assert (status, err) == (0, "")
+    assert len([line for line in out.splitlines() if line.startswith("swas ")]) == 2
+
+
+@on("least")
+def test_one_s_own_kernel_on_a_machine_of_one_s_own(metronome):
+    metronome("new", "mine")
+    cache = "--set dcache_bytes=128 --set dcache_ways=1 --set dcache_mshrs=1 --set store_buffer=1 --set load_parts=2"
+    assert metronome("config", "--preset", "TINY", *cache.split(), "-o", "my.toml")[0] == 0
+    status, out, err = metronome("run", "mine", "--config", "my.toml", "--check", "--json", "-")
+    assert (status, err) == (0, "")
+    value = json.loads(out)
+    assert value["passed"] and value["config"]["dcache_bytes"] == 128
+    usual = json.loads(metronome("run", "mine", "--preset", "TINY", "--json", "-")[1])
+    assert value["dcache_misses"] > usual["dcache_misses"]
