@@ -54,7 +54,11 @@ for _name, _function in COMMANDS.items():
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"metronome {importlib.metadata.version('metronome')}")
+        try:
+            number = importlib.metadata.version("metronome")
+        except importlib.metadata.PackageNotFoundError:
+            number = "(its packages are not installed: there is no version)"
+        print(f"metronome {number}")
         raise typer.Exit
 
 

@@ -89,7 +89,8 @@ class Program:
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:
     """The program of the one of KERNEL, --elf and --bin that was given.
 
-    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` file.
+    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` file. A
+    ``kernel.c`` with a ``host.py`` beside it stands for their folder.
 
     Raises
     ------
@@ -106,6 +107,8 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
         return Program("bin", binary, {"--bin": input_file("--bin", binary)})
     assert kernel is not None, "one of the three was given"
     path = Path(kernel).expanduser()
+    if path.name == "kernel.c" and (path.parent / "host.py").is_file():
+        kernel, path = str(path.parent), path.parent
     if path.suffix in (*_SOURCES, ".elf") and not path.is_dir():
         return Program("elf" if path.suffix == ".elf" else "source", kernel, {"KERNEL": input_file("KERNEL", kernel)})
     sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}

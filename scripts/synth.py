@@ -13,7 +13,7 @@ from metronome.hdl.config import SmConfig
 from .errors import Exit, UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, choose, json_target, within
-from .outputs import STDOUT, write_json
+from .outputs import STDOUT, refuse_inputs, write_json
 from .progress import show_progress
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, one_policy
 from .tables import new_table
@@ -58,6 +58,7 @@ def synth(
     scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
     config = asked.for_chip(one_policy(asked.config, scheme))
     target = json_target(json_file)
+    refuse_inputs(target, {"--config": config_file})
     options = Options(freq=freq, seed=seed, minutes=minutes)
     try:
         with show_progress() as progress:

@@ -90,6 +90,8 @@ def kernel_folder(name: str) -> Path:
         if (path / "kernel.c").is_file():
             return path
         raise KernelError(f"{name}: the folder has no kernel.c (metronome new writes a kernel to begin with)")
+    if path.exists():
+        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S or .elf file")
     if len(path.parts) > 1 or path.suffix:
         raise KernelError(f"{name}: no such file or folder")
     raise KernelError(

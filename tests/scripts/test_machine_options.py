@@ -239,7 +239,8 @@ def test_a_file_that_is_no_text(metronome, tmp_path):
 def test_the_file_is_no_output(metronome, tmp_path):
     (tmp_path / "my.toml").write_text("warps = 2\n")
     for words in (("run", "psort", "--json", "my.toml"), ("run", "psort", "--dump", "target=my.toml"),
-                  ("verilog", "--output", "my.toml")):
+                  ("verilog", "--output", "my.toml"), ("sweep", "psort", "--json", "my.toml"),
+                  ("synth", "--unit", "alu", "--json", "my.toml"), ("bench", "--json", "my.toml")):
         done = metronome(*words, "--config", "my.toml")
         assert done.status == 2 and "is already the file of --config" in done.err
     assert (tmp_path / "my.toml").read_text() == "warps = 2\n"
