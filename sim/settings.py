@@ -104,7 +104,8 @@ FIELDS: Mapping[str, Field] = _Fields()
 
 def near(name: str, names: Iterable[str]) -> str:
     """`` (did you mean X?)`` for a name that resembles one of ``names``, else nothing."""
-    known = {each.lower(): each for each in names}
+    # Names of two letters resemble each other all.
+    known = {each.lower(): each for each in names if len(each) > 2}
     found = difflib.get_close_matches(name.lower(), known, 1, 0.5)
     # A part that was left out is no small difference, but a clear one: user for memory_map.user.
     found = found or [each for each in known if name and each.endswith(f".{name.lower()}")][:1]

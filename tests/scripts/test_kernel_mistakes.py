@@ -40,7 +40,7 @@ REFUSED = {
     "SIMT_IF left open": ("int main(void)\n{\n    SIMT_IF(1) {\n    }\n    return 0;\n}", 7, ""),
     "label": ("int main(void)\n{\n    goto end;\n}", 4, "end"),
     "negative size": ("int a[-1];\nint main(void) { return a[0]; }", 2, "negative"),
-    "static assertion": ('_Static_assert(sizeof(long) == 8, "no");\nint main(void) { return 0; }', 2, '"no"'),
+    "static assertion": ('_Static_assert(sizeof(long) == 8, "no");\nint main(void) { return 0; }', 2, "== 8': no "),
     "C++": ("class Kernel {};\nint main(void) { return 0; }", 2, "class"),
     "member": ("int main(void)\n{\n    return (int)blockIdx.w;\n}", 4, "'w'"),
     "not in the library": (
