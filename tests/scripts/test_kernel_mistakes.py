@@ -92,7 +92,7 @@ ENDED = {
                     "unknown csr, warp 0"),
     "for ever": ("int main(void)\n{\n    for (volatile int a = 0;; a++)\n        ;\n}", ("--max-cycles", "3000"), 4,
                  "not ended after 3000 cycles"),
-    "barrier alone": ("int main(void)\n{\n    simt_bar(0, 2);\n}", ("--max-cycles", "3000"), 4, "barrier"),
+    "barrier alone": ("int main(void)\n{\n    simt_bar(0, 2);\n    return 0;\n}", ("--max-cycles", "3000"), 4, "barr"),
 }
 
 
