@@ -21,6 +21,9 @@ LINE_BYTES = 64
 LINE_OFFSET_BITS = LINE_BYTES.bit_length() - 1
 LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
 
+#: The largest cache or scratchpad: 16 MiB.
+MAX_BYTES = 1 << 24
+
 
 class FaultCause(enum.IntEnum):
     """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
@@ -183,22 +186,14 @@ class SmConfig:
         _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         _require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
-        _require(
-            self.icache_bytes == 0
-            or (_is_power_of_two(self.icache_bytes) and self.icache_bytes >= 2 * self.line_bytes * self.icache_ways),
-            "icache_bytes", "0 or a power of two of at least two sets", self.icache_bytes,
-        )
+        self._require_cache("icache_bytes", self.icache_bytes, self.icache_ways)
         _require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
         _require(
-            _is_power_of_two(self.local_bytes) and self.local_bytes >= 4 * self.threads,
-            "local_bytes", "a power of two of at least one word per lane", self.local_bytes,
+            _is_power_of_two(self.local_bytes) and 4 * self.threads <= self.local_bytes <= MAX_BYTES,
+            "local_bytes", f"a power of two of at least one word per lane and at most {MAX_BYTES}", self.local_bytes,
         )
         _require(_is_power_of_two(self.dcache_ways), "dcache_ways", "a power of two", self.dcache_ways)
-        _require(
-            self.dcache_bytes == 0
-            or (_is_power_of_two(self.dcache_bytes) and self.dcache_bytes >= 2 * self.line_bytes * self.dcache_ways),
-            "dcache_bytes", "0 or a power of two of at least two sets", self.dcache_bytes,
-        )
+        self._require_cache("dcache_bytes", self.dcache_bytes, self.dcache_ways)
         _require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
         _require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
         _require(
@@ -227,6 +222,11 @@ class SmConfig:
             _require(type(value) is kind, field.name, _kind_of(kind), value)
             if kind is tuple:
                 _require(all(isinstance(name, str) for name in value), field.name, _kind_of(kind), value)
+
+    def _require_cache(self, name: str, size: int, ways: int) -> None:
+        """A size that can be built; the largest keeps a mistyped one from filling the memory of the computer."""
+        fits = _is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
+        _require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
 
     def _require_map(self) -> None:
         """Every place is one, and lies where the units take it to lie."""

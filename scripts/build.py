@@ -43,7 +43,7 @@ def build(
     refuse_shared(outputs, [*inputs, STANDARD_OUTPUT])
     backend = backend_of(ctx)
     if programs[0].kind == "kernel":
-        elf = backend.build_kernel(sources[0], dtype, flags, print_warnings)
+        elf = backend.build_kernel(programs[0].name, dtype, flags, print_warnings)
     else:
         elf = backend.build_sources([path for _, path in inputs], name, flags, print_warnings)
     content = elf.read_bytes()

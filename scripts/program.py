@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,7 +60,7 @@ class Program:
 
     def prepare(
         self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
-        argument: str | None, flags: Sequence[str],
+        argument: str | None, flags: Sequence[str], warn: Callable[[str], None] = print_warnings,
     ) -> Launch:
         """The program with its inputs.
 
@@ -72,14 +72,14 @@ class Program:
         if self.kind == "kernel":
             if argument is not None:
                 raise UsageError("--arg is for --elf, --bin and a .c file: a kernel brings its own arguments")
-            return backend.prepare(self.name, dtype, size, seed, config, flags, print_warnings)
+            return backend.prepare(self.name, dtype, size, seed, config, flags, warn)
         for option, value in (("--type", dtype), ("--size", size)):
             if value is not None:
                 raise UsageError(f"{option} is for a kernel with a host.py: other programs take --arg FILE")
         block = None if argument is None else input_file("--arg", argument)
         (path,) = self.files.values()
         if self.kind == "source":
-            return backend.prepare_source(path, block, config, flags, print_warnings)
+            return backend.prepare_source(path, block, config, flags, warn)
         if flags:
             raise UsageError("--cflags is for what is compiled: a kernel or a .c file")
         prepare = backend.prepare_elf if self.kind == "elf" else backend.prepare_binary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -24,7 +25,7 @@ from .machine import (
 )
 from .options import JsonOption, json_target, listed
 from .outputs import STDOUT, refuse_inputs, write_json
-from .program import CflagsOption, Program, compiler_flags, find_program
+from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
 from .progress import Report, show_progress
 from .result import Outcome, memory_of, print_outcome
 from .run_options import (
@@ -158,10 +159,13 @@ def sweep(
     backend = backend_of(ctx)
     # Every program first: what is wrong with one costs no simulation.
     runs = []
+    once = functools.cache(print_warnings)
     for machine, alike in asked:
         for scheme in alike:
             config = coordinate(machine.config, scheme, alike)
-            launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=None, flags=flags)
+            launch = program.prepare(
+                backend, config, dtype=dtype, size=size, seed=seed, argument=None, flags=flags, warn=once
+            )
             request = RunRequest(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
                 seed=seed, memory_options=options, check=check, max_cycles=max_cycles,

@@ -122,7 +122,7 @@ def test_what_is_refused(name, text, message):
 
 @pytest.mark.parametrize(("values", "message"), [
     ({"policies": ("gtrr",)}, r"policies must be one of fixed, .*, not 'gtrr' \(did you mean gtlrr\?\)"),
-    ({"icache_ways": 256}, "icache_bytes must be 0 or a power of two of at least two sets, not 16384"),
+    ({"icache_ways": 256}, "icache_bytes must be 0 or a power of two of at least two sets and .*, not 16384"),
     ({"memory_map.user": 65537}, r"memory_map\.user must be a multiple of line_bytes, not 65537"),
     ({"memory_map.user": -64}, r"memory_map\.user must be between 0 and 0x100000000, not -64"),
     ({"memory_map.start": "x"}, r"memory_map\.start must be a whole number, not 'x'"),
