@@ -131,9 +131,10 @@ def test_build_and_run(metronome):
     status, _, err = metronome("run", "out.elf", "--preset", "TINY")
     assert (status, err) == (1, "hello\nmetronome: exit code 9 (the word at 0x88)\n")
     # What is included from another folder counts as well.
-    Path("sub/more.h").write_text("#define MORE(x) 3\n")
-    assert metronome("build", "my.c", "-o", "out.elf", "--cflags=-DN=1")[0] == 0
-    assert "exit code 3" in metronome("run", "--elf", "out.elf", "--preset", "TINY")[2]
+    for code in (3, 4):
+        Path("sub/more.h").write_text(f"#define MORE(x) {code}\n")
+        assert metronome("build", "my.c", "-o", "out.elf", "--cflags=-DN=1")[0] == 0
+        assert f"exit code {code}" in metronome("run", "--elf", "out.elf", "--preset", "TINY")[2]
 
 
 @pytest.mark.parametrize(("sources", "name"), [(("psum",), "psum.elf"), (("psum", "--type", "float32"), "psum.elf"),
@@ -193,7 +194,8 @@ def test_the_names_of_our_kernels_are_ours(metronome):
 
 
 @on("TINY")
-def test_host_may_import_what_lies_beside_it(metronome):
+def test_host_may_import_what_lies_beside_it(metronome, monkeypatch):
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
     metronome("new", "mine")
     Path("mine/own_numbers.py").write_text("MOST = 100\n")
     host = Path("mine/host.py")
@@ -226,3 +228,16 @@ def test_one_s_own_kernel_on_a_machine_of_one_s_own(metronome):
     assert value["passed"] and value["config"]["dcache_bytes"] == 128
     usual = json.loads(metronome("run", "mine", "--preset", "TINY", "--json", "-")[1])
     assert value["dcache_misses"] > usual["dcache_misses"]
+
+
+@pytest.mark.parametrize("arguments", [
+    ("run", "mine", "--json", "mine/host.py"), ("sweep", "mine", "--json", "mine/kernel.c"),
+    ("run", "mine", "--dump", "out=mine/kernel.c"), ("build", "mine", "-o", "mine/host.py"),
+])
+def test_an_output_is_no_source(metronome, arguments):
+    metronome("new", "mine")
+    before = {name: Path(name).read_text() for name in ("mine/host.py", "mine/kernel.c")}
+    status, out, err = metronome(*arguments)
+    assert (status, out) == (2, "")
+    assert "is already the file of " in err
+    assert {name: Path(name).read_text() for name in before} == before
