@@ -187,15 +187,16 @@ def build_elf(
     else:
         units = [_theirs(path, own) for path in paths]
     inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
+    before: list[_Unit] = []
     if runtime:
-        units += [_ours(RUNTIME / source, [RUNTIME], places) for source in ("crt0.S", "spawn.S", "runtime.c")]
+        before = [_ours(RUNTIME / source, [RUNTIME], places) for source in ("crt0.S", "spawn.S", "runtime.c")]
         inputs.append(_content([*(RUNTIME.glob("*.[cS]")), *_headers([RUNTIME])]))
-    inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units[: len(paths)])]
-    key = _key(inputs, units)
+    inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
+    key = _key(inputs, [*before, *units])
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
-        said = _build_into(folder.resolve(), elf, units, ["-T", str(link_script), *start])
+        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start])
         if said:
             (folder / notes).write_text(said + "\n")
 
@@ -235,13 +236,15 @@ def _key(inputs: object, units: Iterable[_Unit]) -> str:
     return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
-def _build_into(work: Path, name: str, units: Sequence[_Unit], link: Sequence[str]) -> str:
-    """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings."""
-    objects, said = [], []
-    for position, unit in enumerate(units):
-        result = work / f"{position}.o"
-        said.append(unit.compile("-c", "-o", str(result)))
-        objects.append(str(result))
+def _build_into(work: Path, name: str, before: Sequence[_Unit], units: Sequence[_Unit], link: Sequence[str]) -> str:
+    """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
+
+    The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused.
+    """
+    said = []
+    for position, unit in [*enumerate(units, len(before)), *enumerate(before)]:
+        said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
+    objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     elf = work / name
     command = ["ld.lld", *_LINK_FLAGS, *link, *objects, "-o", str(elf)]
     _run(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
