@@ -21,6 +21,9 @@ LINE_BYTES = 64
 LINE_OFFSET_BITS = LINE_BYTES.bit_length() - 1
 LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
 
+#: The largest cache or scratchpad: 16 MiB.
+MAX_BYTES = 1 << 24
+
 
 class FaultCause(enum.IntEnum):
     """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
@@ -64,17 +67,17 @@ class Prediction(enum.StrEnum):
 class MemoryMap:
     """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
 
-    start: int = 0x8000_0000  # where warp 0 starts, and programs are linked
-    console: int = 0x0000_0040  # a byte stored here is a character
-    console_bytes: int = 64  # one address a lane slot
-    counter_dump: int = 0x0000_0080  # Vortex's runtime writes its counters here
-    exit_code: int = 0x0000_0088  # the word here at the end: 0 is success
-    user: int = 0x0001_0000  # buffers of the host, upwards
-    local: int = 0xFFFF_0000  # the scratchpad, `local_bytes` long
-    stack_top: int = 0xFFFF_0000  # one past the stacks, which lie below it hart by hart
-    stack_bytes_per_hart: int = 8192  # a hart is one lane of one warp
-    first: int = 0x0000_0040  # the first byte that answers without an error
-    end: int = 0xFFFF_0000  # one past the last one that does
+    start: int = 0x8000_0000  # [address] where warp 0 starts, and programs are linked
+    console: int = 0x0000_0040  # [address] a byte stored here is a character
+    console_bytes: int = 64  # [bytes] one address a lane slot
+    counter_dump: int = 0x0000_0080  # [address] Vortex's runtime writes its counters here
+    exit_code: int = 0x0000_0088  # [address] the word here at the end: 0 is success
+    user: int = 0x0001_0000  # [address] buffers of the host, upwards; below it nothing is cached
+    local: int = 0xFFFF_0000  # [address] the scratchpad: a multiple of its size
+    stack_top: int = 0xFFFF_0000  # [address] one past the stacks, which lie below it hart by hart
+    stack_bytes_per_hart: int = 8192  # [bytes] a hart is one lane of one warp
+    first: int = 0x0000_0040  # [address] the first byte that answers without an error
+    end: int = 0xFFFF_0000  # [address] one past the last one that does
 
 
 def _kind_of(kind: type) -> str:
@@ -97,52 +100,54 @@ def _require(condition: bool, field: str, allowed: str, value: object) -> None:
 class SmConfig:
     """Sizes, policies and latencies of one SM.
 
+    The comment of a field begins with its unit in brackets, if it has one; ``metronome config`` shows both.
+
     Raises
     ------
     ValueError
         At construction, naming the field, the allowed values and the value given.
     """
 
-    warps: int = 4  # 1 to 64
-    threads: int = 4  # lanes of a warp: a power of two up to 32
-    #: Warp policies in this build; in ``baseline`` and ``vortex`` those of issue. With more than one, the ``policy``
-    #: strap selects by position.
+    warps: int = 4  # [warps] of the SM: 1 to 64
+    threads: int = 4  # [lanes] of a warp: a power of two up to 32
+    #: Warp policies in this build; in baseline and vortex those of issue. With more than one, the strap policy
+    #: selects by position.
     policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
-    #: Policies of the fetch scheduler of ``baseline`` and ``vortex`` (strap ``fetch_policy``); ``swas`` has none.
+    #: Policies of the fetch scheduler of baseline and vortex (strap fetch_policy); swas has none.
     fetch_policies: tuple[str, ...] = ()
     coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
     prediction: Prediction = Prediction.BTFN  # where fetch goes on behind a branch
 
     # Front end (design.md section 3).
-    fetch_latency: int = 3  # cycles from a request to the instruction word, if it hits; only 3 is built
-    #: 0 bytes: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
+    fetch_latency: int = 3  # [cycles] from a request to the instruction word, if it hits; only 3 is built
+    #: [bytes] 0: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
     icache_bytes: int = 16 * 1024
-    icache_ways: int = 4  # a power of two
-    #: Lines that the I-cache may have requested and not received; without one each warp has a request of its own.
+    icache_ways: int = 4  # [lines] of a set: a power of two
+    #: [lines] that the I-cache may have requested and not received; without one each warp has a request of its own.
     icache_mshrs: int = 4
 
-    # Latency of each unit in cycles (design.md section 4).
-    latency_alu: int = 1  # integer arithmetic, branches and jumps; only 1 is built
-    latency_mul: int = 4  # multiplications
-    latency_div: int = 34  # divisions; not pipelined
-    latency_csr: int = 1  # CSR accesses; only 1 is built
-    latency_simt: int = 1  # tmc, split, join, ...; only 1 is built
-    latency_fma: int = 4  # floating-point additions and multiplications, fused or not
-    latency_fcvt: int = 5  # conversions
-    latency_fdiv: int = 16  # floating-point divisions and square roots; not pipelined
-    latency_fmisc: int = 2  # moves, signs, comparisons, minimum and maximum, classes
+    # Latency of each unit (design.md section 4).
+    latency_alu: int = 1  # [cycles] integer arithmetic, branches and jumps; only 1 is built
+    latency_mul: int = 4  # [cycles] multiplications
+    latency_div: int = 34  # [cycles] divisions; not pipelined
+    latency_csr: int = 1  # [cycles] CSR accesses; only 1 is built
+    latency_simt: int = 1  # [cycles] tmc, split, join, ...; only 1 is built
+    latency_fma: int = 4  # [cycles] floating-point additions and multiplications, fused or not
+    latency_fcvt: int = 5  # [cycles] conversions
+    latency_fdiv: int = 16  # [cycles] floating-point divisions and square roots; not pipelined
+    latency_fmisc: int = 2  # [cycles] moves, signs, comparisons, minimum and maximum, classes
 
     # Memory.
-    line_bytes: int = LINE_BYTES  # only this size is built
-    local_bytes: int = 16 * 1024  # the scratchpad: a power of two
-    #: Data cache: write-through, no allocation on write. 0 bytes: none, every line of a load is a request of its own.
+    line_bytes: int = LINE_BYTES  # [bytes] of a line; only this size is built
+    local_bytes: int = 16 * 1024  # [bytes] the scratchpad: a power of two
+    #: [bytes] Data cache: write-through, no allocation on write. 0: none, every line of a load is a request.
     dcache_bytes: int = 16 * 1024
-    dcache_ways: int = 4  # a power of two
-    #: Lines that the data cache may have requested and not received; loads of one line share one.
+    dcache_ways: int = 4  # [lines] of a set: a power of two
+    #: [lines] that the data cache may have requested and not received; loads of one line share one.
     dcache_mshrs: int = 16
-    #: Lines with stores that memory has not completed.
+    #: [lines] with stores that memory has not completed.
     store_buffer: int = 32
-    #: Parts of loads (a part: the lanes of one load in one line) that may wait for memory.
+    #: [parts] of loads (a part: the lanes of one load in one line) that may wait for memory.
     load_parts: int = 16
     memory_map: MemoryMap = MemoryMap()  # the addresses that software relies on
     #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
@@ -181,22 +186,14 @@ class SmConfig:
         _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         _require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
-        _require(
-            self.icache_bytes == 0
-            or (_is_power_of_two(self.icache_bytes) and self.icache_bytes >= 2 * self.line_bytes * self.icache_ways),
-            "icache_bytes", "0 or a power of two of at least two sets", self.icache_bytes,
-        )
+        self._require_cache("icache_bytes", self.icache_bytes, self.icache_ways)
         _require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
         _require(
-            _is_power_of_two(self.local_bytes) and self.local_bytes >= 4 * self.threads,
-            "local_bytes", "a power of two of at least one word per lane", self.local_bytes,
+            _is_power_of_two(self.local_bytes) and 4 * self.threads <= self.local_bytes <= MAX_BYTES,
+            "local_bytes", f"a power of two of at least one word per lane and at most {MAX_BYTES}", self.local_bytes,
         )
         _require(_is_power_of_two(self.dcache_ways), "dcache_ways", "a power of two", self.dcache_ways)
-        _require(
-            self.dcache_bytes == 0
-            or (_is_power_of_two(self.dcache_bytes) and self.dcache_bytes >= 2 * self.line_bytes * self.dcache_ways),
-            "dcache_bytes", "0 or a power of two of at least two sets", self.dcache_bytes,
-        )
+        self._require_cache("dcache_bytes", self.dcache_bytes, self.dcache_ways)
         _require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
         _require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
         _require(
@@ -214,6 +211,7 @@ class SmConfig:
         _require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
         _require(self.cores >= 1, "cores", "at least 1", self.cores)
         _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
+        self._require_map()
         if self.interleaved_stacks:
             self._require_stacks()
 
@@ -224,6 +222,28 @@ class SmConfig:
             _require(type(value) is kind, field.name, _kind_of(kind), value)
             if kind is tuple:
                 _require(all(isinstance(name, str) for name in value), field.name, _kind_of(kind), value)
+
+    def _require_cache(self, name: str, size: int, ways: int) -> None:
+        """A size that can be built; the largest keeps a mistyped one from filling the memory of the computer."""
+        fits = _is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
+        _require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
+
+    def _require_map(self) -> None:
+        """Every place is one, and lies where the units take it to lie."""
+        places = self.memory_map
+        for field in fields(places):
+            value, name = getattr(places, field.name), f"memory_map.{field.name}"
+            _require(type(value) is int, name, _kind_of(int), value)
+            _require(0 <= value <= 1 << 32, name, "between 0 and 0x100000000", value)
+        _require(places.start % 4 == 0, "memory_map.start", "a multiple of 4", places.start)
+        _require(places.user % self.line_bytes == 0, "memory_map.user", "a multiple of line_bytes", places.user)
+        _require(places.local % self.local_bytes == 0, "memory_map.local", "a multiple of local_bytes", places.local)
+        _require(places.first < places.end, "memory_map.first", "below memory_map.end", places.first)
+        room = self.line_bytes - places.console % self.line_bytes
+        _require(
+            1 <= places.console_bytes <= room,
+            "memory_map.console_bytes", f"between 1 and {room}, within the console's line", places.console_bytes,
+        )
 
     def _require_stacks(self) -> None:
         """The map lets the stacks be interleaved: whole lines, all of them in cached memory and apart from the rest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from .progress import Report
 
 if TYPE_CHECKING:
     from metronome.sim.kernel import KernelInfo, Launch
+    from metronome.sim.memory.store import SparseMemory
     from metronome.sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
@@ -27,11 +29,28 @@ __all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
 class Backend(Protocol):
     """What the subcommands need. Bad input raises UsageError."""
 
-    def kernels(self) -> Sequence[KernelInfo]:
-        """Every kernel that ``prepare`` knows."""
+    def kernels(self) -> tuple[Sequence[KernelInfo], Sequence[str]]:
+        """Every kernel of ours and of the current folder, and a line for each that is broken."""
 
-    def prepare(self, name: str, dtype: str, size: int | None, seed: int, config: SmConfig) -> Launch:
-        """A kernel of ours with inputs from the seed; size None is the kernel's own."""
+    def prepare(
+        self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
+        flags: Sequence[str] = (), warn: Report | None = None,
+    ) -> Launch:
+        """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
+
+        ``flags`` are the compiler's; ``warn`` is called with its warnings.
+        """
+
+    def prepare_source(
+        self, path: Path, argument: Path | None, config: SmConfig, flags: Sequence[str], warn: Report
+    ) -> Launch:
+        """A program of one source."""
+
+    def build_kernel(self, name: str, dtype: str | None, flags: Sequence[str], warn: Report) -> Path:
+        """The ELF of a kernel, in the cache."""
+
+    def build_sources(self, paths: Sequence[Path], name: str, flags: Sequence[str], warn: Report) -> Path:
+        """The ELF of sources and the runtime, in the cache."""
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """A program that was built elsewhere."""
@@ -81,27 +100,59 @@ def cache_problem(error: OSError) -> str | None:
 class SimBackend:
     """The real one. Its imports are late, so that `--help` and a wrong option answer at once."""
 
-    def kernels(self) -> Sequence[KernelInfo]:
+    def kernels(self) -> tuple[Sequence[KernelInfo], Sequence[str]]:
         """See :class:`Backend`."""
-        from metronome.sim.kernel import kernels
+        from metronome.sim.kernel import listing
 
-        return kernels()
+        return listing(Path())
 
-    def prepare(self, name: str, dtype: str, size: int | None, seed: int, config: SmConfig) -> Launch:
+    def prepare(
+        self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
+        flags: Sequence[str] = (), warn: Report | None = None,
+    ) -> Launch:
         """See :class:`Backend`."""
         from metronome.sim.cache import cache_folder
         from metronome.sim.elf import ImageError
-        from metronome.sim.kernel import prepare
+        from metronome.sim.kernel import KERNELS, prepare
 
         try:
             with _user_errors():
-                return prepare(name, dtype, size, seed, config)
+                launch = prepare(name, dtype, size, seed, config, flags=flags, warn=warn)
         except UsageError as error:
-            if not isinstance(error.__cause__, ImageError):
+            if not isinstance(error.__cause__, ImageError) or name not in KERNELS or flags:
                 raise
             # A kernel is built by us: if its ELF is none, nobody but the cache has spoilt it.
             folder = cache_folder() / "kernels"
             raise UsageError(f"the build cache is damaged: delete {folder}, and it is built again ({error})") from None
+
+        def check(memory: SparseMemory) -> list[str]:
+            with _user_errors():
+                return launch.check(memory)
+
+        return dataclasses.replace(launch, check=check)
+
+    def prepare_source(
+        self, path: Path, argument: Path | None, config: SmConfig, flags: Sequence[str], warn: Report
+    ) -> Launch:
+        """See :class:`Backend`."""
+        from metronome.sim.kernel import prepare_source
+
+        with _user_errors():
+            return prepare_source(path, argument, config, flags=flags, warn=warn)
+
+    def build_kernel(self, name: str, dtype: str | None, flags: Sequence[str], warn: Report) -> Path:
+        """See :class:`Backend`."""
+        from metronome.sim.kernel import build_kernel
+
+        with _user_errors():
+            return build_kernel(name, dtype, flags=flags, warn=warn)
+
+    def build_sources(self, paths: Sequence[Path], name: str, flags: Sequence[str], warn: Report) -> Path:
+        """See :class:`Backend`."""
+        from metronome.sim.toolchain import build_elf
+
+        with _user_errors():
+            return build_elf(paths, name=name, flags=flags, warn=warn)
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """See :class:`Backend`."""

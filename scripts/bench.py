@@ -13,15 +13,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from metronome.hdl.presets import PRESETS
-
 from .backend import Backend, backend_of
 from .errors import Exit
-from .options import JsonOption, choose, configure, json_target, positive
-from .outputs import write_json
+from .machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
+from .options import JsonOption, choose, json_target, listed, positive
+from .outputs import refuse_inputs, write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
 from .run_options import DRAMS, MEMORIES, LatencyOption, MemoryOption, memory_latency
+from .tables import new_table
 
 __all__ = ["bench"]
 
@@ -52,19 +52,23 @@ def _cache(cold: bool) -> Iterator[None]:
 
 
 def _measure(
-    backend: Backend, preset: str, kernel: str, repeat: int, memory: str, latency: int, progress: Report
+    backend: Backend, asked: Machine, kernel: str, repeat: int, memory: str, latency: int, progress: Report
 ) -> tuple[Outcome, dict[str, Any]]:
     """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
     from metronome.sim.runner_types import RunRequest
 
-    config = configure(preset)
-    launch = backend.prepare(kernel, "int32", SIZES[kernel][preset], 1, config)
-    request = RunRequest(launch=launch, policy=config.policies[0], memory=memory, latency=latency, check=False)
+    config, preset = asked.config, asked.preset
+    launch = backend.prepare(kernel, None, SIZES[kernel][preset], 1, config)
+    request = RunRequest(
+        launch=launch, policy=config.policies[0],
+        fetch_policy=config.fetch_policies[0] if config.fetch_policies else None, memory=memory, latency=latency,
+        check=False,
+    )
     results = []
     for _ in range(repeat):
         result = backend.run(config, request, lambda step: progress(f"{preset}: {step}"), lambda line: None)
         results.append(result)
-        outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
+        outcome = Outcome(machine=asked, config=config, launch=launch, request=request, result=result)
         if outcome.exit_status != Exit.PASSED:
             break
     speeds = [result.cycles_per_second for result in results]
@@ -86,9 +90,7 @@ def _seconds(value: float) -> str:
 
 def _table(kernel: str, figures: dict[str, dict[str, Any]]) -> Table:
     """Python: the memory model, and the switching between it and the simulated SM."""
-    table = Table("preset", "size", "cycles", "cycles/s", "Python", "elaboration s", "build s")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = new_table("preset", ">size", ">cycles", ">cycles/s", ">Python", ">elaboration s", ">build s")
     for preset, figure in figures.items():
         table.add_row(
             preset, str(SIZES[kernel][preset]), str(figure["total_cycles"]), f"{figure['cycles_per_second']:.0f}",
@@ -101,8 +103,11 @@ def _table(kernel: str, figures: dict[str, dict[str, Any]]) -> Table:
 def bench(
     ctx: typer.Context,
     preset: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this preset. Repeatable; default: all.")
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Sizes, with commas: TINY,BASE,MID,PAPER. Repeatable; default: BASE."),
     ] = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
     kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort",
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3,
     memory: MemoryOption = "fixed",
@@ -112,16 +117,17 @@ def bench(
 ) -> int:
     """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
     positive("--repeat", repeat)
-    choose("--kernel", kernel, SIZES)
-    choose("--memory", memory, MEMORIES)
+    kernel, memory = choose("--kernel", kernel, SIZES), choose("--memory", memory, MEMORIES)
     cycles = memory_latency(memory, latency)
-    presets = [choose("--preset", name, PRESETS) for name in preset or PRESETS]
+    names = [name for text in preset or [DEFAULT_PRESET] for name in listed("--preset", text)]
+    asked = {its.preset: its for its in (machine(name, settings=settings, file=config_file) for name in names)}
     target = json_target(json_file)
+    refuse_inputs(target, {"--config": config_file})
     backend = backend_of(ctx)
     figures: dict[str, dict[str, Any]] = {}
     with _cache(cold), show_progress() as progress:
-        for name in dict.fromkeys(presets):
-            outcome, figures[name] = _measure(backend, name, kernel, repeat, memory, cycles, progress)
+        for name, its in asked.items():
+            outcome, figures[name] = _measure(backend, its, kernel, repeat, memory, cycles, progress)
             if outcome.exit_status != Exit.PASSED:
                 print_outcome(outcome, table=False)
                 return outcome.exit_status
@@ -129,6 +135,8 @@ def bench(
         iss = statistics.median(backend.iss_speed() for _ in range(repeat))
     if json_file is not None:
         write_json(target, {
+            "set": dict(next(iter(asked.values())).settings),
+            "config_file": config_file,
             "presets": figures,
             "iss_instructions_per_second": iss,
             "kernel": kernel,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from .errors import Exit, UsageError
 from .options import JsonOption, json_target
 from .outputs import write_json
+from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.cache_pruning import Entry
@@ -110,9 +110,7 @@ def _rows(found: list[Entry]) -> list[dict[str, Any]]:
 def _print(folder: str, rows: list[dict[str, Any]]) -> None:
     console = Console()
     console.print(folder, highlight=False, markup=False, soft_wrap=True)
-    table = Table("", "entries", "size", "last used", "oldest", box=None, pad_edge=False)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = new_table("kind", ">entries", ">size", ">last used", ">oldest")
     for row in rows:
         table.add_row(row["kind"], str(row["entries"]), _readable(row["bytes"]), _age(row["newest_days"]),
                       _age(row["oldest_days"]))

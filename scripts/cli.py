@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 
 from .backend import Backend, SimBackend, cache_problem
 from .bench import bench
+from .build import build
 from .cache import cache
+from .config import config
 from .errors import Exit, UsageError
+from .help_pages import epilog
 from .kernels import kernels
+from .new import new
 from .prove import prove
 from .run import run
 from .signals import Received, Terminated, terminable
@@ -32,15 +38,37 @@ TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 app = typer.Typer(
     name="metronome",
     help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
+    epilog="Begin with: metronome new mine, metronome run ./mine. Each subcommand has examples: metronome run -h.",
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "run": run, "verilog": verilog, "sweep": sweep, "bench": bench, "synth": synth,
-    "prove": prove, "cache": cache,
+    "kernels": kernels, "new": new, "run": run, "build": build, "sweep": sweep, "config": config, "verilog": verilog,
+    "synth": synth, "prove": prove, "bench": bench, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
-    app.command(_name)(_function)
+    app.command(_name, epilog=epilog(_name))(_function)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        try:
+            number = importlib.metadata.version("metronome")
+        except importlib.metadata.PackageNotFoundError:
+            number = "(its packages are not installed: there is no version)"
+        print(f"metronome {number}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """What comes before a subcommand; typer calls it first."""
 
 
 def _complain(message: str) -> None:

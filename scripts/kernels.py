@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
 from .backend import backend_of
 from .errors import Exit
 from .options import JsonOption, json_target
-from .outputs import write_json
+from .outputs import STDOUT, write_json
+from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.kernel import KernelInfo
@@ -25,18 +27,23 @@ def _sizes(kernel: KernelInfo) -> dict[str, int]:
 
 
 def kernels(ctx: typer.Context, json_file: JsonOption = None) -> int:
-    """List the kernels: their types, the sizes they take, what they do."""
+    """List the kernels: ours, and the folders here that have a kernel.c and a host.py."""
     target = json_target(json_file)
-    found = backend_of(ctx).kernels()
+    found, broken = backend_of(ctx).kernels()
+    for line in broken:
+        print(f"metronome: {line}", file=sys.stderr)
     if json_file is not None:
         write_json(target, [
-            {"name": kernel.name, "types": list(kernel.types), "sizes": _sizes(kernel), "about": kernel.about}
+            {"name": kernel.name, "types": list(kernel.types), "sizes": _sizes(kernel), "about": kernel.about,
+             "folder": None if kernel.folder is None else str(kernel.folder)}
             for kernel in found
         ])
-        return Exit.PASSED
-    table = Table("kernel", "types", "default size", "greatest size", "about")
-    for kernel in found:
-        sizes = _sizes(kernel)
-        table.add_row(kernel.name, ", ".join(kernel.types), str(sizes["default"]), str(sizes["max"]), kernel.about)
-    Console().print(table)
+    if json_file != STDOUT:
+        table = new_table("kernel", "types", ">size", ">greatest", "about")
+        for kernel in found:
+            sizes = _sizes(kernel)
+            about = kernel.about if kernel.folder is None else f"{kernel.about} (yours)"
+            cells = (kernel.name, ", ".join(kernel.types), str(sizes["default"]), str(sizes["max"]), about)
+            table.add_row(*map(escape, cells))
+        Console().print(table)
     return Exit.PASSED

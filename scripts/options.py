@@ -1,16 +1,14 @@
-"""What several subcommands take: the option types, and a configuration from them."""
+"""What several subcommands take: the option types, and the checks of names, numbers and files."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metronome.hdl.config import SmConfig
-from metronome.hdl.presets import PRESETS
+from metronome.sim.settings import near
 
 from .errors import UsageError
 from .outputs import STDOUT, require_writable
@@ -18,16 +16,11 @@ from .outputs import STDOUT, require_writable
 __all__ = [
     "MAX_LATENCY",
     "JsonOption",
-    "PresetOption",
-    "ThreadsOption",
-    "WarpsOption",
     "choose",
-    "configure",
     "input_file",
     "json_target",
     "listed",
     "positive",
-    "preset_config",
     "within",
 ]
 
@@ -38,24 +31,20 @@ JsonOption = Annotated[
     str | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output, and nothing else is."),
 ]
-PresetOption = Annotated[str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.")]
-WarpsOption = Annotated[int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
-]
 
 
 def choose(option: str, value: str, built: Collection[str]) -> str:
-    """``value``, if it is one of ``built``.
+    """The one of ``built`` that ``value`` names, in upper or lower case.
 
     Raises
     ------
     UsageError
-        For any other value.
+        For any other value, with the name that resembles it.
     """
-    if value in built:
-        return value
-    raise UsageError(f"{option}: unknown name {value!r}: use {', '.join(built)}")
+    known = {name.lower(): name for name in built}
+    if value.lower() in known:
+        return known[value.lower()]
+    raise UsageError(f"{option}: unknown name {value!r}{near(value, built)}: use {', '.join(built)}")
 
 
 def listed(option: str, text: str) -> list[str]:
@@ -104,27 +93,3 @@ def input_file(option: str, name: str) -> Path:
 def json_target(name: str | None) -> Path | None:
     """Where --json goes, tried out; None for standard output (and without --json, where nobody asks)."""
     return None if name is None or name == STDOUT else require_writable(name, "--json")
-
-
-def preset_config(preset: str) -> SmConfig:
-    """The preset of this name."""
-    return PRESETS[choose("--preset", preset, PRESETS)]
-
-
-def configure(preset: str, warps: int | None = None, threads: int | None = None) -> SmConfig:
-    """The preset, with the sizes that were given instead of its own.
-
-    Raises
-    ------
-    UsageError
-        For an unknown preset, or a size that SmConfig refuses.
-    """
-    base = preset_config(preset)
-    try:
-        return dataclasses.replace(
-            base,
-            warps=base.warps if warps is None else warps,
-            threads=base.threads if threads is None else threads,
-        )
-    except ValueError as error:
-        raise UsageError(f"configuration: {error}") from None

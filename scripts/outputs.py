@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
 
-__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_shared", "require_writable", "write_file", "write_json"]
+__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_inputs", "refuse_shared", "require_writable", "write_file",
+           "write_json"]
 
 #: As the file of --json: standard output.
 STDOUT = "-"
@@ -86,6 +87,12 @@ def refuse_shared(outputs: Iterable[tuple[str, Path]], others: Iterable[tuple[st
             if _is_same(path, file):
                 raise UsageError(f"{name}: {path.name} is already the file of {other}")
         taken.append((name, path))
+
+
+def refuse_inputs(target: Path | None, inputs: Mapping[str, str | Path | None]) -> None:
+    """Refuse a --json that would overwrite one of the inputs: what each is in words, and its file if there is one."""
+    files = [(name, Path(file).expanduser()) for name, file in inputs.items() if file]
+    refuse_shared([] if target is None else [("--json", target)], [*files, STANDARD_OUTPUT])
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.sim.policies import POLICIES
@@ -16,6 +15,8 @@ from .errors import Exit, UsageError
 from .options import JsonOption, choose, json_target, listed
 from .outputs import STDOUT, write_json
 from .progress import show_progress
+from .schemes import POLICY_NAMES
+from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.tb.formal.flow import Case, Proof
@@ -27,16 +28,21 @@ __all__ = ["prove"]
 _MIN_WARPS, _MAX_WARPS = 2, 64
 
 
-def _list(metavar: str, text: str) -> Any:
-    return typer.Option(metavar=metavar, help=text)
+def _list(metavar: str, text: str, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text)
 
 
 def prove(
     properties: Annotated[
         str | None, typer.Option("--property", metavar="P,..", help="P1 to P7 (docs/proof.md); all by default.")
     ] = None,
-    scheme: Annotated[str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.")] = None,
-    policy: Annotated[str | None, _list("NAME,..", "Warp policies; by default all for P3, else lrr.")] = None,
+    scheme: Annotated[
+        str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
+    ] = None,
+    policy: Annotated[
+        str | None,
+        _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue"),
+    ] = None,
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
     icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
@@ -119,25 +125,20 @@ def _cases(properties: str | None, scheme: str | None, policy: str | None, predi
             raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
                              "--warps and --no-icache, or --quick")
         return quick_cases()
+    chosen = _chosen("--property", properties, tuple(PROPERTIES))
+    modes, policies = _chosen("--scheme", scheme, tuple(Coordination)), _chosen("--policy", policy, tuple(POLICIES))
     found = cases(
-        _chosen("--property", properties, tuple(PROPERTIES)), _chosen("--scheme", scheme, tuple(Coordination)),
-        _chosen("--policy", policy, tuple(POLICIES)), _chosen("--prediction", prediction, tuple(Prediction)),
-        _sizes(warps), icache,
+        chosen, modes, policies, _chosen("--prediction", prediction, tuple(Prediction)), _sizes(warps), icache,
     )
     wanted = {
-        "--property": (_listed("--property", properties), {case.property for case in found}),
-        "--scheme": (_listed("--scheme", scheme), {case.scheme for case in found}),
-        "--policy": (_listed("--policy", policy), {case.policy for case in found}),
+        "--property": (chosen, {case.property for case in found}), "--scheme": (modes, {case.scheme for case in found}),
+        "--policy": (policies, {case.policy for case in found}),
     }
     for option, (names, proved) in wanted.items():
-        if missing := [name for name in names if name not in proved]:
+        if missing := [name for name in names or () if name not in proved]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
                              "property of --policy lrr, and P1, P4, P5, P6 and P7 of --scheme swas")
     return found
-
-
-def _listed(option: str, text: str | None) -> list[str]:
-    return [] if text is None else listed(option, text)
 
 
 def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] | None:
@@ -171,9 +172,7 @@ _ROW: dict[str, Callable[[Proof], str]] = {
 def _print(proofs: list[Proof]) -> None:
     """A row a proof; below it the counterexample of each that failed."""
     console = Console()
-    table = Table(box=None, pad_edge=False)
-    for title in _ROW:
-        table.add_column(title, no_wrap=True, justify="right" if title in ("W", "seconds") else "left")
+    table = new_table(*(f">{title}" if title in ("W", "seconds") else title for title in _ROW), tight=True)
     for proof in proofs:
         table.add_row(*(cell(proof) for cell in _ROW.values()))
     console.print(table)
@@ -197,7 +196,7 @@ def _show(console: Console, what: str, found: Counterexample) -> None:
     for text in found.violated:
         console.print(f"  violated in the last cycle: {text}", highlight=False, markup=False)
     shown = [n for n in range(len(found.titles)) if any(row[n] for row in found.rows)]
-    table = Table(*(found.titles[n] for n in shown), box=None)
+    table = new_table(*(found.titles[n] for n in shown), tight=True)
     for row in found.rows:
         table.add_row(*(row[n] for n in shown))
     console.print(table)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 
 from metronome.hdl.layouts.counters import StallReason
+
+from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.statistics import RegionStatistics, WarpCycles
@@ -60,9 +61,7 @@ def warp_table(region: RegionStatistics) -> Table:
     """A row for each warp: what it did, in percent of the region's cycles. A column of zeros is left out."""
     rows = [_columns(warp) for warp in region.warps]
     shown = [name for name in rows[0] if any(row[name] for row in rows)]
-    table = Table("warp", *shown, title="every warp's cycles, %", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False)
-    for column in table.columns:
-        column.justify = "right"
+    table = new_table(">warp", *(f">{name}" for name in shown), title="every warp's cycles, %", tight=True)
     for number, (row, warp) in enumerate(zip(rows, region.warps, strict=True)):
         table.add_row(str(number), *(_percent(row[name], warp.total) for name in shown))
     return table

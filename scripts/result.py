@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.layouts.counters import COUNTERS
 
 from .errors import Exit
+from .machine import Machine
 from .region_table import region_rows, warp_table
 from .run_options import DRAMS
+from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
@@ -50,7 +53,8 @@ def _ratio(part: int, whole: int) -> float | None:
 class Outcome:
     """A finished run with what was asked for."""
 
-    preset: str
+    machine: Machine
+    #: That of the machine, with the front end that was asked for.
     config: SmConfig
     launch: Launch
     request: RunRequest
@@ -145,7 +149,9 @@ class Outcome:
         return {
             "kernel": self.launch.name,
             "config": {
-                "preset": self.preset,
+                "preset": self.machine.preset,
+                "config_file": self.machine.file,
+                "set": dict(self.machine.settings),
                 "mode": self.config.coordination,
                 "issue": request.policy,
                 "fetch": request.fetch_policy,
@@ -232,9 +238,8 @@ def _add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
 def _table(outcome: Outcome) -> Table:
     """The run in numbers."""
     request, config = outcome.request, outcome.config
-    title = f"{outcome.launch.name} on {outcome.preset} ({config.warps} warps x {config.threads} threads)"
-    table = Table("", "", title=title, show_header=False)
-    table.columns[1].justify = "right"
+    title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
+    table = new_table("", ">", title=escape(title))
     size = "" if outcome.launch.size is None else f"{outcome.launch.dtype}, size {outcome.launch.size}"
     checked = "lock step with the golden model" if request.check else "result only"
     passed = outcome.exit_status == Exit.PASSED

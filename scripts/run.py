@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from metronome.hdl.config import SmConfig
-
-from .backend import Backend, backend_of
+from .backend import backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
 from .errors import UsageError
-from .options import (
-    JsonOption,
-    PresetOption,
-    ThreadsOption,
-    WarpsOption,
-    configure,
-    input_file,
-    json_target,
-)
+from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
+from .options import JsonOption, json_target
 from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
+from .program import CflagsOption, compiler_flags, find_program
 from .progress import show_progress
 from .result import Outcome, print_outcome
 from .run_options import (
@@ -36,65 +28,47 @@ from .run_options import (
     SeedOption,
     SizeOption,
     TimingOption,
+    TypeOption,
     check_run_options,
     memory_latency,
     memory_options,
 )
-from .schemes import check_scheme, coordinate
-
-if TYPE_CHECKING:
-    from metronome.sim.kernel import Launch
+from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, coordinate
 
 __all__ = ["run"]
 
 
-def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, str | None]) -> None:
+def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, Path]) -> None:
     """Refuse an output that is an input or another output; the table or the JSON is on standard output in any case."""
     outputs = [] if target is None else [("--json", target)]
     outputs += [(f"--dump {request.text}", request.file) for request in dumps]
-    files = [(option, Path(name).expanduser()) for option, name in inputs.items() if name]
-    refuse_shared(outputs, [STANDARD_OUTPUT, *files])
-
-
-def _prepare(
-    backend: Backend, config: SmConfig, kernel: str | None, elf: str | None, binary: str | None,
-    argument: str | None, dtype: str | None, size: int | None, seed: int,
-) -> Launch:
-    """The program of the one of KERNEL, --elf and --bin that was given."""
-    if sum(source is not None for source in (kernel, elf, binary)) != 1:
-        raise UsageError("name one program: KERNEL, or --elf FILE, or --bin FILE (metronome kernels lists the kernels)")
-    if kernel is not None:
-        if argument is not None:
-            raise UsageError("--arg is for --elf and --bin: a kernel brings its own arguments")
-        return backend.prepare(kernel, dtype or "int32", size, seed, config)
-    for option, value in (("--type", dtype), ("--size", size)):
-        if value is not None:
-            raise UsageError(f"{option} is for a kernel: --elf and --bin take their arguments from --arg FILE")
-    block = None if argument is None else input_file("--arg", argument)
-    if elf is not None:
-        return backend.prepare_elf(input_file("--elf", elf), block, config)
-    assert binary is not None, "one of the three was given"
-    return backend.prepare_binary(input_file("--bin", binary), block, config)
+    refuse_shared(outputs, [STANDARD_OUTPUT, *inputs.items()])
 
 
 def run(
     ctx: typer.Context,
-    kernel: Annotated[str | None, typer.Argument(metavar="[KERNEL]", help="A kernel of `metronome kernels`.")] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, or your folder, .c or .elf file."),
+    ] = None,
     elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,
     binary: Annotated[
         str | None, typer.Option("--bin", metavar="FILE", help="A raw image to run instead, at the start address.")
     ] = None,
     argument: Annotated[
-        str | None, typer.Option("--arg", metavar="FILE", help="The argument block for --elf and --bin.")
+        str | None, typer.Option("--arg", metavar="FILE", help="The argument block of a program that is no kernel.")
     ] = None,
-    preset: PresetOption = "BASE",
+    cflags: CflagsOption = None,
+    preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
-    mode: Annotated[str, typer.Option(metavar="MODE", help="swas, baseline or vortex.")] = "swas",
-    issue: Annotated[str, typer.Option(metavar="POLICY", help="The warp policy (docs/policies.md).")] = "lrr",
-    fetch: Annotated[str | None, typer.Option(metavar="POLICY", help="For baseline (lrr) and vortex (fixed).")] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAME", help="btfn; not_taken as in Crouzet 2024.")] = "btfn",
-    dtype: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    mode: ModeOption = None,
+    issue: IssueOption = None,
+    fetch: FetchOption = None,
+    prediction: PredictionOption = None,
+    dtype: TypeOption = None,
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
@@ -107,23 +81,34 @@ def run(
     memcheck: MemcheckOption = None,
     dump: Annotated[
         list[str] | None,
-        typer.Option(metavar="SYMBOL|ADDR:BYTES=FILE", help="Write a piece of memory after the run. Repeatable."),
+        typer.Option(
+            metavar="PLACE=FILE",
+            help="Write a piece of memory after the run: SYMBOL, SYMBOL:BYTES or ADDR:BYTES. Repeatable.",
+        ),
     ] = None,
     per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
-    scheme = check_scheme(mode, fetch, issue, prediction)
-    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
+    memory, dtype = check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock, bank_hash)
-    config = coordinate(configure(preset, warps, threads), scheme)
+    asked = machine(preset, warps, threads, settings, config_file)
+    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
+    config = coordinate(asked.config, scheme)
+    if check and not config.probe:
+        raise UsageError("--check compares what the probe shows: leave out --set probe=false")
+    flags = compiler_flags(cflags)
+    program = find_program(kernel, elf, binary)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
-    _refuse_shared(target, dump_requests, {"--elf": elf, "--bin": binary, "--arg": argument})
+    inputs = {"--arg": argument, "--config": config_file}
+    _refuse_shared(target, dump_requests, program.files | {
+        option: Path(name).expanduser() for option, name in inputs.items() if name
+    })
 
     backend = backend_of(ctx)
-    launch = _prepare(backend, config, kernel, elf, binary, argument, dtype, size, seed)
+    launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
     from metronome.sim.runner_types import RunRequest
@@ -135,7 +120,7 @@ def run(
     )
     with show_progress() as progress:
         result = backend.run(config, request, progress, _print_console)
-    outcome = Outcome(preset=preset, config=config, launch=launch, request=request, result=result)
+    outcome = Outcome(machine=asked, config=config, launch=launch, request=request, result=result)
     return _finish(outcome, dumps, json_file is not None, target, per_warp)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "SeedOption",
     "SizeOption",
     "TimingOption",
+    "TypeOption",
     "check_run_options",
     "memory_latency",
     "memory_options",
@@ -38,6 +39,9 @@ CLOCKS = (Fraction(1, 64), Fraction(64))
 TYPES = ("int32", "float32")
 USUAL_LATENCY = 20
 
+TypeOption = Annotated[
+    str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32; default: the kernel's first one.")
+]
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
 MemoryOption = Annotated[
@@ -69,20 +73,18 @@ MemcheckOption = Annotated[
 
 def check_run_options(
     *, memory: str, dtype: str | None, size: int | None, seed: int, max_cycles: int,
-) -> None:
-    """Refuse what this version does not have, names that no version has, and numbers out of range.
+) -> tuple[str, str | None]:
+    """The memory model and the type, their names as they are spelt; numbers out of range are refused.
 
     Raises
     ------
     UsageError
         Naming the option and what it may be.
     """
-    choose("--memory", memory, MEMORIES)
-    if dtype is not None:
-        choose("--type", dtype, TYPES)
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0)
     positive("--size", size)
+    return choose("--memory", memory, MEMORIES), None if dtype is None else choose("--type", dtype, TYPES)
 
 
 def memory_latency(memory: str, latency: int | None) -> int:

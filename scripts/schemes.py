@@ -5,17 +5,36 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Annotated
+
+import typer
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.sim.policies import POLICIES
+from metronome.sim.settings import DEFAULT_FETCH
 
 from .errors import UsageError
 from .options import choose
 
-__all__ = ["Scheme", "check_scheme", "coordinate", "schemes"]
+__all__ = ["POLICY_NAMES", "FetchOption", "IssueOption", "ModeOption", "PredictionOption", "Scheme", "check_scheme",
+           "coordinate", "one_policy", "schemes"]
 
-#: The fetch policy where none is given; swas has none of its own (docs/policies.md).
-DEFAULT_FETCH = {Coordination.BASELINE: "lrr", Coordination.VORTEX: "fixed"}
+POLICY_NAMES = ", ".join(POLICIES)
+
+ModeOption = Annotated[
+    str | None, typer.Option("--mode", metavar="MODE", help="The front end: swas (default), baseline or vortex.")
+]
+#: `--policy` is what prove and older scripts say.
+IssueOption = Annotated[
+    str | None, typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}.")
+]
+FetchOption = Annotated[
+    str | None,
+    typer.Option("--fetch", metavar="POLICY", help="The fetch policy of baseline (lrr) and vortex (fixed)."),
+]
+PredictionOption = Annotated[
+    str | None, typer.Option("--prediction", metavar="NAME", help="btfn (default), or not_taken as in Crouzet 2024.")
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,29 +47,37 @@ class Scheme:
     prediction: Prediction
 
 
-def check_scheme(mode: str, fetch: str | None, issue: str, prediction: str, *, option: str = "--issue") -> Scheme:
-    """The scheme of these names; ``option`` is the one that names the issue policy.
+def check_scheme(
+    config: SmConfig, *, mode: str | None = None, fetch: str | None = None, issue: str | None = None,
+    prediction: str | None = None,
+) -> Scheme:
+    """The scheme of these names, each of which is the configuration's own if it is None.
 
     Raises
     ------
     UsageError
         For an unknown name, and for a fetch policy of ``swas``.
     """
-    coordination = Coordination(choose("--mode", mode, tuple(Coordination)))
+    coordination = config.coordination if mode is None else Coordination(choose("--mode", mode, tuple(Coordination)))
     if fetch is not None:
         if coordination is Coordination.SWAS:
-            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with {option}")
-        choose("--fetch", fetch, tuple(POLICIES))
-    choose(option, issue, tuple(POLICIES))
-    choose("--prediction", prediction, tuple(Prediction))
+            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --issue")
+        fetch = choose("--fetch", fetch, tuple(POLICIES))
+    elif coordination is config.coordination and config.fetch_policies:
+        fetch = config.fetch_policies[0]
+    else:
+        fetch = DEFAULT_FETCH.get(coordination)
     return Scheme(
-        mode=coordination, fetch=fetch or DEFAULT_FETCH.get(coordination), issue=issue,
-        prediction=Prediction(prediction),
+        mode=coordination, fetch=fetch,
+        issue=config.policies[0] if issue is None else choose("--issue", issue, tuple(POLICIES)),
+        prediction=config.prediction if prediction is None
+        else Prediction(choose("--prediction", prediction, tuple(Prediction))),
     )
 
 
-def schemes(modes: Sequence[str], fetches: Sequence[str], issues: Sequence[str],
-            predictions: Sequence[str]) -> Iterator[Scheme]:
+def schemes(
+    config: SmConfig, modes: Sequence[str], fetches: Sequence[str], issues: Sequence[str], predictions: Sequence[str]
+) -> Iterator[Scheme]:
     """Every combination of the names, ``swas`` once for all fetch policies; no ``fetches``: each scheme's own default.
 
     Raises
@@ -59,9 +86,10 @@ def schemes(modes: Sequence[str], fetches: Sequence[str], issues: Sequence[str],
         As :func:`check_scheme`; a fetch policy is refused where ``swas`` alone is asked for.
     """
     for mode, prediction in product(modes, predictions):
-        own = [None] if not fetches or (mode == Coordination.SWAS and len(modes) > 1) else fetches
+        one_of_several = len(modes) > 1 and mode.lower() == Coordination.SWAS
+        own = [None] if not fetches or one_of_several else fetches
         for fetch, issue in product(own, issues):
-            yield check_scheme(mode, fetch, issue, prediction)
+            yield check_scheme(config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
 
 
 def coordinate(config: SmConfig, scheme: Scheme, among: Sequence[Scheme] = ()) -> SmConfig:
@@ -70,13 +98,23 @@ def coordinate(config: SmConfig, scheme: Scheme, among: Sequence[Scheme] = ()) -
     The usual policies, those of ``config``, share one build.
     """
     alike = [s for s in among or (scheme,) if (s.mode, s.prediction) == (scheme.mode, scheme.prediction)]
-    usual = config.policies
+    fetched = config.fetch_policies if scheme.mode is config.coordination else ()
 
-    def held(names: Sequence[str]) -> tuple[str, ...]:
+    def held(names: Sequence[str], *usual: tuple[str, ...]) -> tuple[str, ...]:
         asked = tuple(dict.fromkeys(names))
-        return usual if set(asked) <= set(usual) else asked
+        return next((its for its in usual if set(asked) <= set(its)), asked)
 
     return dataclasses.replace(
-        config, coordination=scheme.mode, prediction=scheme.prediction, policies=held([s.issue for s in alike]),
-        fetch_policies=held([s.fetch for s in alike if s.fetch is not None]) if scheme.fetch is not None else (),
+        config, coordination=scheme.mode, prediction=scheme.prediction,
+        policies=held([s.issue for s in alike], config.policies),
+        fetch_policies=() if scheme.fetch is None
+        else held([s.fetch for s in alike if s.fetch is not None], fetched, config.policies),
+    )
+
+
+def one_policy(config: SmConfig, scheme: Scheme) -> SmConfig:
+    """The configuration with this scheme and nothing to select: a build without policy straps."""
+    return dataclasses.replace(
+        config, coordination=scheme.mode, prediction=scheme.prediction, policies=(scheme.issue,),
+        fetch_policies=() if scheme.fetch is None else (scheme.fetch,),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,8 +12,20 @@ from rich.table import Table
 
 from .backend import backend_of
 from .errors import Exit
-from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, configure, json_target, listed
-from .outputs import write_json
+from .machine import (
+    DEFAULT_PRESET,
+    ConfigOption,
+    Machine,
+    PresetOption,
+    SweepSetOption,
+    ThreadsOption,
+    WarpsOption,
+    axes,
+    machines,
+)
+from .options import JsonOption, json_target, listed
+from .outputs import STDOUT, refuse_inputs, write_json
+from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
 from .progress import Report, show_progress
 from .result import Outcome, memory_of, print_outcome
 from .run_options import (
@@ -25,11 +38,13 @@ from .run_options import (
     SeedOption,
     SizeOption,
     TimingOption,
+    TypeOption,
     check_run_options,
     memory_latency,
     memory_options,
 )
-from .schemes import Scheme, coordinate, schemes
+from .schemes import POLICY_NAMES, Scheme, coordinate, schemes
+from .tables import new_table
 
 __all__ = ["sweep"]
 
@@ -38,21 +53,28 @@ def _share(part: int | None, cycles: int | None) -> str:
     return "-" if part is None or not cycles else f"{100 * part / cycles:.2f} %"
 
 
-def _table(outcomes: Sequence[Outcome]) -> Table:
+def _scheme_cells(outcome: Outcome) -> dict[str, str]:
+    return {
+        "mode": outcome.config.coordination.value, "fetch": outcome.request.fetch_policy or "-",
+        "issue": outcome.request.policy, "prediction": outcome.config.prediction.value,
+    }
+
+
+def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
     """A row a run, in 80 columns. IPC counts warp-instructions in a cycle; *rel.* is to the first that passed.
 
-    NOPs, *discr.* (discrepancies) and errors are shares of the cycles.
+    NOPs, *discr.* (discrepancies) and errors are shares of the cycles. With ``varied`` fields, the columns of the
+    front end that are the same in all rows are left out.
     """
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("mode", "fetch", "issue", "prediction"):
-        table.add_column(name, no_wrap=True)
-    for name in ("cycles", "IPC", "rel.", "NOPs", "discr.", "errors"):
-        table.add_column(name, no_wrap=True, justify="right")
+    cells = [_scheme_cells(outcome) for outcome in outcomes]
+    names = [name for name in cells[0] if not varied or len({its[name] for its in cells}) > 1]
+    table = new_table(
+        *varied, *names, *(f">{name}" for name in ("cycles", "IPC", "rel.", "NOPs", "discr.", "errors")), tight=True
+    )
     first: float | None = None
-    for outcome in outcomes:
-        cycles, counters, config = outcome.cycles, outcome.counters, outcome.config
-        row = [config.coordination.value, outcome.request.fetch_policy or "-", outcome.request.policy,
-               config.prediction.value]
+    for outcome, its in zip(outcomes, cells, strict=True):
+        cycles, counters = outcome.cycles, outcome.counters
+        row = [*(outcome.machine.settings[name] for name in varied), *(its[name] for name in names)]
         if outcome.exit_status != Exit.PASSED or cycles is None:
             table.add_row(*row, "no region" if outcome.exit_status == Exit.PASSED else outcome.exit_status.name.lower())
             continue
@@ -65,20 +87,47 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
+def _schemes(
+    machine: Machine, varied: Sequence[str], mode: str | None, fetch: str | None, issue: str | None,
+    prediction: str | None,
+) -> list[Scheme]:
+    """The front ends to compare on one machine.
+
+    Without lists these are the paper's two with the machine's policies. If fields are varied, it is the machine's own
+    one, and if the user has named a field of it, so is that.
+    """
+    config = machine.config
+    own = [config.coordination.value] if varied or machine.names("coordination") else ["baseline", "swas"]
+    policies = list(config.policies[:1] if varied and not machine.names("policies") else config.policies)
+    return list(schemes(
+        config, own if mode is None else listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch),
+        policies if issue is None else listed("--issue", issue),
+        [config.prediction.value] if prediction is None else listed("--prediction", prediction),
+    ))
+
+
 def sweep(
     ctx: typer.Context,
-    kernel: Annotated[str, typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`.")],
-    preset: PresetOption = "BASE",
+    kernel: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, or your own folder or .c file.")
+    ],
+    preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
-    mode: Annotated[str, typer.Option(metavar="MODES", help="swas, baseline, vortex; with commas.")] = "baseline,swas",
-    issue: Annotated[str, typer.Option(metavar="POLICIES", help="Warp policies, with commas.")] = "lrr,gtlrr,gtlo",
+    settings: SweepSetOption = None,
+    config_file: ConfigOption = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="MODES", help="swas, baseline, vortex; with commas. Default: baseline,swas.")
+    ] = None,
+    issue: Annotated[
+        str | None, typer.Option("--issue", "--policy", metavar="POLICIES", help=f"With commas: {POLICY_NAMES}.")
+    ] = None,
     fetch: Annotated[
         str | None,
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAMES", help="btfn, not_taken; with commas.")] = "btfn",
-    dtype: Annotated[str, typer.Option("--type", metavar="TYPE", help="int32 or float32.")] = "int32",
+    prediction: Annotated[str | None, typer.Option(metavar="NAMES", help="btfn (default), not_taken; with commas.")] = None,
+    dtype: TypeOption = None,
     size: SizeOption = None,
     seed: SeedOption = 1,
     memory: MemoryOption = "fixed",
@@ -87,45 +136,74 @@ def sweep(
     memory_clock: MemoryClockOption = None,
     bank_hash: BankHashOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
+    cflags: CflagsOption = None,
     check: CheckOption = False,
     json_file: JsonOption = None,
 ) -> int:
-    """Run a kernel on every combination of front end, policies and prediction; compare cycles, NOPs, errors."""
-    check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
+    """Run a kernel on every combination of fields, front ends, policies and predictions, and compare them.
+
+    Without a list it compares baseline and swas; with a list in --set, only what that varies.
+    """
+    memory, dtype = check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock, bank_hash)
-    asked = list(schemes(
-        listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch), listed("--issue", issue),
-        listed("--prediction", prediction),
-    ))
-    base = configure(preset, warps, threads)
+    varied = axes(settings)
+    asked = [
+        (machine, _schemes(machine, varied, mode, fetch, issue, prediction))
+        for machine in machines(preset, warps, threads, settings, config_file)
+    ]
+    flags = compiler_flags(cflags)
+    program = find_program(kernel)
     target = json_target(json_file)
+    refuse_inputs(target, {"--config": config_file, **program.files})
     from metronome.sim.runner_types import RunRequest
 
     backend = backend_of(ctx)
-    outcomes = []
-    with show_progress() as progress:
-        for scheme in asked:
-            config = coordinate(base, scheme, asked)
-            launch = backend.prepare(kernel, dtype, size, seed, config)
+    # Every program first: what is wrong with one costs no simulation.
+    runs = []
+    once = functools.cache(print_warnings)
+    for machine, alike in asked:
+        for scheme in alike:
+            config = coordinate(machine.config, scheme, alike)
+            launch = program.prepare(
+                backend, config, dtype=dtype, size=size, seed=seed, argument=None, flags=flags, warn=once
+            )
             request = RunRequest(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
                 seed=seed, memory_options=options, check=check, memcheck=check, max_cycles=max_cycles,
             )
-            name = _title(scheme)
+            runs.append((machine, scheme, config, launch, request))
+    outcomes = []
+    with show_progress() as progress:
+        for machine, scheme, config, launch, request in runs:
+            name = _title(machine, varied, scheme)
             result = backend.run(config, request, _named(name, progress), lambda line: None)
-            outcomes.append(Outcome(preset=preset, config=config, launch=launch, request=request, result=result))
+            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=request, result=result))
             print_outcome(outcomes[-1], table=False, name=name)
     # The table first: a file that cannot be written after all does not cost the results.
-    if json_file is None or target is not None:
-        console = Console()
-        console.print(f"{kernel} on {preset} ({base.warps} warps x {base.threads} threads), size "
-                      f"{outcomes[0].launch.size}, memory {memory_of(outcomes[0].request)}", highlight=False,
-                      soft_wrap=True)
-        console.print(_table(outcomes))
+    if json_file != STDOUT:
+        _print(outcomes, varied, program)
     if json_file is not None:
         write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
     return max(outcome.exit_status for outcome in outcomes)
+
+
+def _print(outcomes: Sequence[Outcome], varied: Sequence[str], program: Program) -> None:
+    first = outcomes[0]
+    machine = first.machine
+    fixed = [f"{name}={text}" for name, text in machine.settings.items() if name not in varied]
+    place = ", ".join([machine.file or machine.preset, *fixed])
+    config = first.config
+    sizes = "" if {"warps", "threads"} & set(varied) else f" ({config.warps} warps x {config.threads} threads)"
+    size = "" if first.launch.size is None else f", size {first.launch.size}"
+    console = Console()
+    console.print(f"{program.name} on {place}{sizes}{size}, memory {memory_of(first.request)}", highlight=False,
+                  soft_wrap=True, markup=False)
+    if varied:
+        alike = [f"{name} {text}" for name, text in _scheme_cells(first).items() if text != "-"
+                 and len({_scheme_cells(outcome)[name] for outcome in outcomes}) == 1]
+        console.print(", ".join(alike), highlight=False)
+    console.print(_table(outcomes, varied))
 
 
 def _named(name: str, progress: Report) -> Report:
@@ -133,6 +211,7 @@ def _named(name: str, progress: Report) -> Report:
     return lambda step: progress(f"{name}: {step}")
 
 
-def _title(scheme: Scheme) -> str:
+def _title(machine: Machine, varied: Sequence[str], scheme: Scheme) -> str:
     pair = scheme.issue if scheme.fetch is None else f"{scheme.fetch}-{scheme.issue}"
-    return f"{scheme.mode} {pair} {scheme.prediction}"
+    fields = [f"{name}={machine.settings[name]}" for name in varied]
+    return " ".join([*fields, scheme.mode, pair, scheme.prediction])

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from metronome.hdl.config import SmConfig
 
 from .errors import Exit, UsageError
-from .options import JsonOption, PresetOption, ThreadsOption, WarpsOption, choose, configure, json_target, within
-from .outputs import STDOUT, write_json
+from .machine import DEFAULT_PRESET, ConfigOption, Machine, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
+from .options import JsonOption, choose, json_target, within
+from .outputs import STDOUT, refuse_inputs, write_json
 from .progress import show_progress
-from .schemes import Scheme, check_scheme
+from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, one_policy
+from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.synth import Options, SynthResult
@@ -25,19 +26,20 @@ __all__ = ["synth"]
 _MAX_FREQ, _MAX_MINUTES = 10_000, 10_000
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
+_USUAL_POLICY = "gtlrr"
 
 
 def synth(
     unit: Annotated[str, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")],
-    preset: PresetOption = "MID",
+    preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
-    policy: Annotated[str, typer.Option(metavar="NAME", help="The one warp policy of the build.")] = "gtlrr",
-    mode: Annotated[str, typer.Option(metavar="NAME", help="The scheme: swas, baseline or vortex.")] = "swas",
-    fetch: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The one fetch policy: baseline (lrr) and vortex (fixed).")
-    ] = None,
-    prediction: Annotated[str, typer.Option(metavar="NAME", help="btfn; not_taken as in Crouzet 2024.")] = "btfn",
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    mode: ModeOption = None,
+    issue: IssueOption = None,
+    fetch: FetchOption = None,
+    prediction: PredictionOption = None,
     freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
     minutes: Annotated[float, typer.Option(metavar="N", help="End the placing and routing after so long.")] = 30.0,
@@ -46,14 +48,17 @@ def synth(
     """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
     from metronome.sim.synth import UNITS, Options, SynthesisError, synthesize
 
-    choose("--unit", unit, UNITS)
+    unit = choose("--unit", unit, UNITS)
     for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
         if not 0 < value <= most:
             raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
     within("--seed", seed, 1, _MAX_SEED)
-    scheme = check_scheme(mode, fetch, policy, prediction, option="--policy")
-    config = _one_policy(configure(preset, warps, threads), scheme)
+    asked = machine(preset, warps, threads, settings, config_file)
+    issue = issue or (None if asked.names("policies") else _USUAL_POLICY)
+    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
+    config = asked.for_chip(one_policy(asked.config, scheme))
     target = json_target(json_file)
+    refuse_inputs(target, {"--config": config_file})
     options = Options(freq=freq, seed=seed, minutes=minutes)
     try:
         with show_progress() as progress:
@@ -61,23 +66,16 @@ def synth(
     except SynthesisError as error:
         raise UsageError(str(error)) from error
     if json_file is not None:
-        write_json(target, {**result.as_json(), "config": _asked(preset, config, options)})
+        write_json(target, {**result.as_json(), "config": _asked(asked, config, options)})
     if json_file != STDOUT:
         _print(result)
     return Exit.PASSED
 
 
-def _one_policy(config: SmConfig, scheme: Scheme) -> SmConfig:
-    """The configuration without straps, probe, assertions and oracles."""
-    return dataclasses.replace(
-        config, coordination=scheme.mode, prediction=scheme.prediction, policies=(scheme.issue,),
-        fetch_policies=() if scheme.fetch is None else (scheme.fetch,), probe=False, assertions=False, oracles=False,
-    )
-
-
-def _asked(preset: str, config: SmConfig, options: Options) -> dict[str, object]:
+def _asked(asked: Machine, config: SmConfig, options: Options) -> dict[str, object]:
     return {
-        "preset": preset, "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
+        "preset": asked.preset, "set": dict(asked.settings),
+        "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
         "prediction": config.prediction.value, "device": "LFE5U-85F", **dataclasses.asdict(options),
     }
@@ -90,7 +88,7 @@ def _print(result: SynthResult) -> None:
         f"{result.unit}: {result.luts} LUTs, {result.ffs} FFs, {result.brams} block RAMs, {result.dsps} DSPs, "
         f"{result.fmax_mhz} MHz, {result.levels} levels", highlight=False,
     )
-    table = Table("ns", "at ns", "levels", "signal", title="Critical path", title_justify="left")
+    table = new_table(">ns", ">at ns", ">levels", "signal", title="Critical path")
     for step in result.critical_path:
         table.add_row(f"{step.delay_ns:.2f}", f"{step.at_ns:.2f}", str(step.levels), step.signal)
     console.print(table)

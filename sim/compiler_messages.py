@@ -1,14 +1,14 @@
-"""What a compiler's or linker's message means on this machine, where the message itself does not say it.
+"""What the compiler and the linker say when they fail, with one line before it that names file, line and reason.
 
 A program may use what the machine has no instruction for. The compiler then calls a function of its own runtime, which
-we do not have, and the linker reports a name that the user never wrote.
+we do not have, and the linker reports a name that the user never wrote: the line says what that means here.
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["explain"]
+__all__ = ["compile_failure", "link_failure"]
 
 _DOUBLE = (
     "not supported: arithmetic in double. The machine has float only: write float, 2.0f in place of 2.0, and sqrtf in "
@@ -39,8 +39,8 @@ _BEFORE = re.compile(r"^(\S+:\d+):\d+: (?:fatal )?error: ")
 _BEHIND = re.compile(r">>> referenced by (\S+:\d+)")
 
 
-def explain(message: str) -> str:
-    """The message, after one line for each thing in it that the machine does not support, with the first place."""
+def _unsupported(message: str) -> list[str]:
+    """One line for each thing in the message that the machine does not support, with the first place."""
     places: dict[str, str] = {}
     lines = message.splitlines()
     error = None
@@ -50,4 +50,46 @@ def explain(message: str) -> str:
             if pattern.search(line):
                 place = _BEHIND.match(following) or error
                 places.setdefault(meaning, f"{place[1]}: " if place else "")
-    return "\n".join([*(place + meaning for meaning, place in places.items()), message])
+    return [place + meaning for meaning, place in places.items()]
+
+
+#: clang: my.c:3:5: error: ...
+_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
+#: Without a place: a flag that clang does not know, or what the linker says.
+_PLAIN = re.compile(r"^(?:[\w.-]+: )?(?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
+#: The linker names the place of its error below it.
+_PLACE = re.compile(r"^>>> (?:referenced by|defined at) (?P<place>.+?:\d+)(?: |$)", re.MULTILINE)
+
+
+def _count(number: int, who: str) -> str:
+    return f"({number} error{'' if number == 1 else 's'}: the {who}'s lines follow)"
+
+
+def compile_failure(source: str, said: str) -> str:
+    """The text of a refusal to compile ``source``."""
+    if meanings := _unsupported(said):
+        return "\n".join([*meanings, said])
+    found = list(_ERROR.finditer(said))
+    if found:
+        first = found[0]
+        return f"{first['file']}:{first['line']}: {first['what']} {_count(len(found), 'compiler')}\n{said}"
+    plain = _PLAIN.search(said)
+    what = plain["what"] if plain else "the compiler failed"
+    return f"{source} cannot be compiled: {what} (flags of your own: --cflags)\n{said}"
+
+
+def link_failure(name: str, said: str) -> str:
+    """The text of a refusal to link the ELF ``name``."""
+    if meanings := _unsupported(said):
+        return "\n".join([*meanings, said])
+    found = list(_PLAIN.finditer(said))
+    if not found:
+        return f"{name} cannot be linked: the linker's lines follow\n{said}"
+    what, many = found[0]["what"], _count(len(found), "linker")
+    if what == "undefined symbol: main":
+        return f"{name} cannot be linked: no source has a function main() {many}\n{said}"
+    end = found[1].start() if len(found) > 1 else len(said)
+    place = _PLACE.search(said, found[0].end(), end)
+    if place:
+        return f"{place['place']}: {what} {many}\n{said}"
+    return f"{name} cannot be linked: {what} {many}\n{said}"

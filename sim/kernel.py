@@ -1,4 +1,6 @@
-"""The kernels of ``riscv_kernels``, and what it takes to launch one of them, or any other program.
+"""The kernels of ``riscv_kernels`` and those of users, and what it takes to launch one of them, or any other program.
+
+A kernel is a folder with ``kernel.c`` and ``host.py``. One of ours goes by its name, one of a user's by its path.
 
 A :class:`Launch` is everything that has to be in memory before the machine starts, in a fixed order: the program
 image, the buffers, the argument block at the user area's start (whose address goes into mscratch).
@@ -6,30 +8,34 @@ image, the buffers, the argument block at the user area's start (whose address g
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
 from metronome.hdl.config import MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
-from metronome.riscv_kernels.host import KernelError
+from metronome.riscv_kernels.host import KernelError, require_size
 from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf
+from metronome.sim.kernel_host import C_TYPES, Host, HostError, is_kernel_folder, load_host, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
+from metronome.sim.settings import near
 from metronome.sim.toolchain import REPOSITORY, build_elf
 
-__all__ = ["KERNELS", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernels", "load_into", "prepare",
-           "prepare_binary", "prepare_elf"]
+__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernel_folder", "kernels",
+           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source"]
 
 #: The names, in the order of a listing.
 KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
-_C_TYPES = {"int32": "int32_t", "float32": "float"}
+#: Called with the compiler's warnings.
+Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class KernelInfo:
-    """One kernel of the registry."""
+    """One kernel: of ours, or of a user's folder."""
 
     name: str
     about: str
@@ -37,6 +43,8 @@ class KernelInfo:
     types: tuple[str, ...]
     default_size: int
     max_size: int
+    #: Where it lies, if it is a user's.
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,73 +75,118 @@ class Launch:
         return self.memory_map.user
 
 
-def _host(name: str) -> ModuleType:
-    if name not in KERNELS:
-        raise KernelError(f"kernel must be one of {', '.join(KERNELS)}, not {name!r}")
-    return importlib.import_module(f"metronome.riscv_kernels.{name}.host")
-
-
-def kernels() -> list[KernelInfo]:
-    """Every kernel that :func:`prepare` knows."""
-    found = []
-    for name in KERNELS:
-        host = _host(name)
-        found.append(KernelInfo(
-            name=name, about=host.ABOUT, types=host.TYPES, default_size=host.DEFAULT_SIZE, max_size=host.MAX_SIZE
-        ))
-    return found
-
-
-def _require_type(name: str, dtype: str) -> None:
-    types = _host(name).TYPES
-    if dtype not in types:
-        raise KernelError(f"type of {name} must be one of {', '.join(types)}, not {dtype!r}")
-
-
-def build_kernel(name: str, dtype: str = "int32") -> Path:
-    """Compile a kernel, or find it in the cache, and return the path of its ELF.
+def kernel_folder(name: str) -> Path:
+    """The folder of the kernel of this name or path.
 
     Raises
     ------
     KernelError
-        For an unknown kernel or a type it does not have.
-    ToolchainError
-        If it does not compile.
+        If there is none.
     """
-    _require_type(name, dtype)
+    if name in KERNELS:
+        return REPOSITORY / "riscv_kernels" / name
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if (path / "kernel.c").is_file():
+            return path
+        raise KernelError(f"{name}: the folder has no kernel.c (metronome new writes a kernel to begin with)")
+    if path.exists():
+        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S or .elf file")
+    if len(path.parts) > 1 or path.suffix:
+        raise KernelError(f"{name}: no such file or folder")
+    raise KernelError(
+        f"there is no kernel {name!r}{near(name, KERNELS)}: use {', '.join(KERNELS)}, or the path of your own"
+    )
+
+
+def _host(name: str) -> Host:
+    return load_host(kernel_folder(name), f"metronome.riscv_kernels.{name}.host" if name in KERNELS else None)
+
+
+def _info(name: str, folder: Path | None = None) -> KernelInfo:
+    host = _host(name)
+    return KernelInfo(
+        name=name, about=host.about, types=host.types, default_size=host.default_size, max_size=host.max_size,
+        folder=folder,
+    )
+
+
+def listing(folder: Path) -> tuple[list[KernelInfo], list[str]]:
+    """Our kernels and those in ``folder``, and a line for each that is broken."""
+    places: dict[str, Path | None] = dict.fromkeys(KERNELS)
+    with contextlib.suppress(OSError):  # a folder that cannot be read has no kernels
+        places |= {os.path.join(folder, each.name): each for each in sorted(folder.iterdir()) if is_kernel_folder(each)}
+    found, broken = [], []
+    for name, place in places.items():
+        try:
+            found.append(_info(name, place))
+        except KernelError as error:
+            broken.append(f"kernel {name} is broken and left out: {error}")
+    return found, broken
+
+
+def kernels() -> list[KernelInfo]:
+    """Every kernel of ours that :func:`prepare` knows."""
+    return [_info(name) for name in KERNELS]
+
+
+def _type(name: str, host: Host, dtype: str | None) -> str:
+    """The element type: by default the first one."""
+    if dtype is None:
+        return host.types[0]
+    if dtype not in host.types:
+        raise KernelError(f"type of {name} must be one of {', '.join(host.types)}, not {dtype!r}")
+    return dtype
+
+
+def build_kernel(name: str, dtype: str | None = None, *, flags: Sequence[str] = (), warn: Warn | None = None) -> Path:
+    """Compile a kernel, or find it in the cache, and return the path of its ELF. See :func:`prepare`."""
+    return _build(name, _type(name, _host(name), dtype), flags, warn, MemoryMap())
+
+
+def _build(name: str, dtype: str, flags: Sequence[str], warn: Warn | None, memory_map: MemoryMap) -> Path:
+    folder = kernel_folder(name)
     return build_elf(
-        [REPOSITORY / "riscv_kernels" / name / "kernel.c"],
-        name=f"{name}_{dtype}",
-        defines={"TYPE": _C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
+        [folder / "kernel.c"], name=f"{folder.resolve().name}_{dtype}", flags=flags, warn=warn, ours=name in KERNELS,
+        memory_map=memory_map, defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
     )
 
 
 def prepare(
-    name: str, dtype: str = "int32", size: int | None = None, seed: int = 1, config: SmConfig = BASE
+    name: str, dtype: str | None = None, size: int | None = None, seed: int = 1, config: SmConfig = BASE, *,
+    flags: Sequence[str] = (), warn: Warn | None = None,
 ) -> Launch:
     """Build a kernel and make inputs for it.
 
     Parameters
     ----------
+    name
+        One of :data:`KERNELS`, or the path of a folder with ``kernel.c`` and ``host.py``.
+    dtype
+        The element type; None takes the kernel's first one.
     size
         What it counts is the kernel's (``KernelInfo.about``); None takes the default size.
     config
         The machine it shall run on: psum chooses its block by it. The program itself suits every machine.
+    flags, warn
+        As for :func:`sim.toolchain.build_elf`.
 
     Raises
     ------
     KernelError
-        For an unknown kernel, a type it does not have, or a size that it or the machine cannot take.
+        For an unknown kernel, a type it does not have, a size that it or the machine cannot take, or a mistake in
+        its ``host.py``.
     ToolchainError
         If it does not compile.
     """
-    _require_type(name, dtype)
     host = _host(name)
-    size = host.DEFAULT_SIZE if size is None else size
-    problem = host.make(dtype, size, seed, config)
+    dtype = _type(name, host, dtype)
+    size = host.default_size if size is None else size
+    require_size(name, size, host.max_size)
+    problem = host.problem(dtype, size, seed, config)
     launch = Launch(
         name=name,
-        image=load_elf(build_kernel(name, dtype), config.memory_map),
+        image=load_elf(_build(name, dtype, flags, warn, config.memory_map), config.memory_map),
         memory_map=config.memory_map,
         arguments=problem.arguments,
         buffers=problem.buffers,
@@ -142,8 +195,43 @@ def prepare(
         size=size,
         seed=seed,
     )
-    _require_apart(launch)
+    overlap = _overlap(launch)
+    if overlap is not None:
+        raise HostError(f"{host.file}: {overlap}")
     return launch
+
+
+def prepare_source(
+    path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE, *,
+    flags: Sequence[str] = (), warn: Warn | None = None,
+) -> Launch:
+    """A program of one C or assembly file, compiled with the runtime; else as :func:`prepare_elf`.
+
+    Raises
+    ------
+    ImageError, ToolchainError
+        If the argument block cannot be used, or the source does not compile.
+    """
+    path = Path(path)
+    elf = build_elf([path], name=path.resolve().stem, flags=flags, warn=warn, memory_map=config.memory_map)
+    return _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
+
+
+def _overlap(launch: Launch) -> str | None:
+    """What is in the way of what, or outside memory, in words; None if all is well."""
+    places = {"the argument block": (launch.argument_address, launch.arguments)}
+    places |= {f"buffer {name!r}": place for name, place in launch.buffers.items()}
+    ends = {what: (address, address + len(data)) for what, (address, data) in places.items() if data}
+    for what, (address, end) in ends.items():
+        if address < launch.memory_map.first or end > launch.memory_map.end:
+            return f"{what} at {address:#010x} is not in memory"
+    segments = launch.image.segments
+    parts = ends | {f"the program's segment at {its.address:#010x}": (its.address, its.end) for its in segments}
+    ordered = sorted(parts, key=lambda what: parts[what])
+    for first, second in itertools.pairwise(ordered):
+        if parts[second][0] < parts[first][1]:
+            return f"{first} and {second} overlap, at {parts[second][0]:#010x}"
+    return None
 
 
 def _require_apart(launch: Launch) -> None:
@@ -159,7 +247,9 @@ def _require_apart(launch: Launch) -> None:
                 )
 
 
-def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfig) -> Launch:
+def _foreign(
+    image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None
+) -> Launch:
     arguments = b""
     if arguments_path is not None:
         try:
@@ -169,7 +259,7 @@ def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfi
         room = config.memory_map.start - config.memory_map.user
         if len(arguments) > room:
             raise ImageError(f"{arguments_path}: an argument block of {len(arguments)} bytes is longer than {room}")
-    launch = Launch(name=image.path.name, image=image, memory_map=config.memory_map, arguments=arguments)
+    launch = Launch(name=name or image.path.name, image=image, memory_map=config.memory_map, arguments=arguments)
     _require_apart(launch)
     return launch
 

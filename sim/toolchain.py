@@ -1,7 +1,8 @@
 """Cross compiling kernels with the LLVM inside the ziglang wheel, and a cache of the results by content.
 
-The cache key is the hash of everything a build depends on: all sources and headers, the linker script, the flags and
-the compiler's version. There is no time stamp, so a stale build cannot be picked up.
+The cache key is the hash of everything a build depends on: what the preprocessor makes of each source, or, of our own
+kernels and the runtime, all sources and headers; the linker script, the flags and the compiler's version. There is no
+time stamp, so a stale build cannot be picked up.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from metronome.hdl.config import MemoryMap
+
 from .cache import entry
-from .compiler_messages import explain
-from .processes import run
+from .compiler_messages import compile_failure, link_failure
+from .processes import own_folder, run
 
 __all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]
 
@@ -51,7 +55,6 @@ _COMPILE_FLAGS = (
     "-ffile-compilation-dir=.",
     "-Wall",
     "-Wextra",
-    "-Werror",
     "-O2",
     "-g",
 )
@@ -79,33 +82,68 @@ def _compiler_include() -> Path:
     return Path(spec.origin).parent / "lib" / "include"
 
 
-def _run(arguments: Sequence[str], what: str, directory: Path) -> None:
+def _system_headers() -> list[str]:
+    include = _compiler_include()
+    return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+
+
+def _run(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
+    """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
     done = run([sys.executable, "-m", "ziglang", *arguments], cwd=directory)
+    said = (done.stderr + done.stdout).strip()
     if done.returncode != 0:
-        message = (done.stderr + done.stdout).strip() or f"exit status {done.returncode}"
-        raise ToolchainError(f"{what} failed:\n{explain(message)}")
+        raise ToolchainError(failure(said or f"exit status {done.returncode}"))
+    return said
 
 
 def _relative(path: Path) -> str:
     """The path as the debug information shall show it: relative to the repository where it lies inside."""
-    return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
+    return _below(path, REPOSITORY)
+
+
+def _below(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
 
 
 def _headers(folders: Iterable[Path]) -> list[Path]:
     return sorted({header for folder in folders for header in folder.glob("*.h")})
 
 
-def _key(files: Iterable[Path], flags: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in (compiler_version(), *flags):
-        digest.update(text.encode() + b"\0")
-    for path in files:
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise ToolchainError(f"cannot read {_relative(path)}: {error.strerror}") from None
-        digest.update(f"{_relative(path)}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:32]
+@dataclass(frozen=True)
+class _Unit:
+    """One source, the folder in which the compiler runs (and in which the paths of its messages begin), its flags."""
+
+    source: Path
+    directory: Path
+    flags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The source as the compiler is told it."""
+        return _below(self.source, self.directory)
+
+    def compile(self, *arguments: str) -> str:
+        """Run the compiler on it and return its warnings."""
+        command = ["clang", *_COMPILE_FLAGS, *self.flags, *_system_headers(), *arguments, "--", self.name]
+        return _run(command, self.directory, lambda said: compile_failure(self.name, said))
+
+    def preprocessed(self, result: Path) -> bytes:
+        """The text that is compiled, with all that it includes."""
+        self.compile("-E", "-w", "-o", str(result))
+        return result.read_bytes()
+
+
+def _ours(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> _Unit:
+    """A source of this repository. The compiler runs there, so that the result does not depend on where that lies."""
+    return _Unit(source, REPOSITORY, ("-Werror", *(f"-I{_relative(folder)}" for folder in folders), *flags))
+
+
+def _theirs(source: Path, flags: Sequence[str]) -> _Unit:
+    """A user's source: a warning does not stop it, and messages show its path from where the user is."""
+    here = Path.cwd()
+    return _Unit(source, here, (
+        f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
+    ))
 
 
 def build_elf(
@@ -116,6 +154,9 @@ def build_elf(
     flags: Sequence[str] = (),
     runtime: bool = True,
     link_script: Path = RUNTIME / "link.ld",
+    ours: bool = False,
+    memory_map: MemoryMap | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
@@ -126,74 +167,118 @@ def build_elf(
     name
         File name of the result, without a folder or suffix.
     defines
-        Preprocessor macros.
+        Preprocessor macros of ``sources``.
     flags
-        Further compiler flags, after the standard ones.
+        Further compiler flags of ``sources``, after the standard ones.
     runtime
         Link the start-up code and the C runtime too. Without it a source must define ``_start``.
+    ours
+        They are kernels of this repository: a warning is an error.
+    memory_map
+        That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
+    warn
+        Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
+        they go to standard error.
 
     Raises
     ------
     ToolchainError
-        With the compiler's or linker's message.
+        A line that says what and where, then the compiler's or linker's message.
     """
-    sources = [Path(source).resolve() for source in sources]
+    places, start = _places(memory_map or MemoryMap())
+    own = [*places, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
+    paths = [_readable(Path(source)) for source in sources]
+    if ours:
+        folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
+        units = [_ours(path, folders, own) for path in paths]
+    else:
+        units = [_theirs(path, own) for path in paths]
+    inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
+    before: list[_Unit] = []
     if runtime:
-        sources = [RUNTIME / "crt0.S", RUNTIME / "spawn.S", RUNTIME / "runtime.c", *sources]
-    folders = list(dict.fromkeys([RUNTIME, *(source.parent for source in sources)]))
-    # The script of each folder is relative to the repository, so that the key does not depend on where that lies.
-    options = [
-        *_COMPILE_FLAGS,
-        *(f"-D{key}={value}" for key, value in (defines or {}).items()),
-        *(f"-I{_relative(folder)}" for folder in folders),
-        *flags,
-    ]
-    archives = [_library()] if runtime else []
-    key = _key([*sources, *_headers(folders), link_script.resolve()],
-               [*options, *_LINK_FLAGS, *(path.parent.name for path in archives), name])
-    elf = f"{name}.elf"
+        before = [_ours(RUNTIME / source, [RUNTIME], places) for source in ("crt0.S", "spawn.S", "runtime.c")]
+        inputs.append(_content([*(RUNTIME.glob("*.[cS]")), *_headers([RUNTIME])]))
+    inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
+    archives = [_library(places)] if runtime else []
+    inputs += [path.parent.name for path in archives]
+    key = _key(inputs, [*before, *units])
+    elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
-        _build_into(folder.resolve(), elf, sources, options, link_script, archives)
+        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start], archives)
+        if said:
+            (folder / notes).write_text(said + "\n")
 
-    return entry(f"kernels/{key}", make, lambda target: (target / elf).exists()) / elf
+    built = entry(f"kernels/{key}", make, lambda target: (target / elf).exists())
+    if (built / notes).exists():
+        (warn or sys.stderr.write)((built / notes).read_text())
+    return built / elf
 
 
-def _library() -> Path:
+def _library(places: Sequence[str]) -> Path:
     """The archive of ``riscv_kernels/runtime/library``, in the cache."""
     sources = sorted(LIBRARY.glob("*.c"))
-    key = _key([*sources, *_headers([RUNTIME, LIBRARY])], _COMPILE_FLAGS)
+    flags = ["-Werror", *places]
+    key = _key([_content([*sources, *_headers([RUNTIME, LIBRARY])]), flags], [])
 
     def make(folder: Path) -> None:
         # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
         names = [f"-I{RUNTIME}", *_system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
-        _run(["clang", *_COMPILE_FLAGS, *names, "-c", *map(str, sources)], "compiling the C library", folder)
+        _run(["clang", *_COMPILE_FLAGS, *flags, *names, "-c", *map(str, sources)], folder,
+             lambda said: compile_failure("the C library", said))
         objects = [f"{source.stem}.o" for source in sources]
-        _run(["ar", "rcsD", "library.a", *objects], "archiving the C library", folder)
+        _run(["ar", "rcsD", "library.a", *objects], folder, lambda said: f"cannot archive the C library:\n{said}")
         for name in objects:
             (folder / name).unlink()
 
     return entry(f"kernels/{key}", make, lambda target: (target / "library.a").exists()) / "library.a"
 
 
-def _system_headers() -> list[str]:
-    include = _compiler_include()
-    return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+def _places(memory_map: MemoryMap) -> tuple[list[str], list[str]]:
+    """Flags for the compiler and the linker that tell them the places that are not the usual ones."""
+    moved = [field.name for field in fields(MemoryMap) if getattr(memory_map, field.name) != field.default]
+    defines = [f"-DMEMORY_{name.upper()}={getattr(memory_map, name):#x}" for name in moved if name != "start"]
+    return defines, [f"--defsym=__start_address={memory_map.start:#x}"] if "start" in moved else []
+
+
+def _readable(path: Path) -> Path:
+    """The path, absolute. Raises ToolchainError unless it can be read."""
+    try:
+        with path.open("rb"):
+            return path.resolve()
+    except OSError as error:
+        raise ToolchainError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _content(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
+    return [(_relative(path), path.read_bytes()) for path in sorted(paths)]
+
+
+def _preprocessed(units: Iterable[_Unit]) -> list[bytes]:
+    with own_folder() as folder:
+        return [unit.preprocessed(folder / "source.i") for unit in units]
+
+
+def _key(inputs: object, units: Iterable[_Unit]) -> str:
+    flags = [(unit.name, unit.flags) for unit in units]
+    return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
 def _build_into(
-    work: Path, name: str, sources: Sequence[Path], options: Sequence[str], link_script: Path, archives: Sequence[Path]
-) -> None:
-    """Compile and link in the folder ``work``, and leave nothing but the result in it."""
-    system = _system_headers()
-    objects = []
-    for position, source in enumerate(sources):
-        result = work / f"{position}.o"
-        command = ["clang", *options, *system, "-c", _relative(source), "-o", str(result)]
-        _run(command, f"compiling {_relative(source)}", REPOSITORY)
-        objects.append(str(result))
+    work: Path, name: str, before: Sequence[_Unit], units: Sequence[_Unit], link: Sequence[str],
+    archives: Sequence[Path],
+) -> str:
+    """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
+
+    The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused.
+    """
+    said = []
+    for position, unit in [*enumerate(units, len(before)), *enumerate(before)]:
+        said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
+    objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     elf = work / name
-    inputs = [*objects, *map(str, archives)]
-    _run(["ld.lld", *_LINK_FLAGS, "-T", str(link_script), *inputs, "-o", str(elf)], f"linking {name}", REPOSITORY)
+    command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *map(str, archives), "-o", str(elf)]
+    _run(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
     for path in objects:
         Path(path).unlink()
+    return "\n".join(filter(None, said))

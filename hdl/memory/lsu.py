@@ -59,11 +59,6 @@ class Lsu(Component):
     """
 
     def __init__(self, config: SmConfig) -> None:
-        if config.memory_map.local % config.local_bytes:
-            raise ValueError(
-                f"memory_map.local must be a multiple of local_bytes ({config.local_bytes:#x}), "
-                f"not {config.memory_map.local:#x}"
-            )
         self.config = config
         super().__init__({
             **take_ports(config),

@@ -1,5 +1,6 @@
 /* Start-up: warp 0 arrives here with lane 0 alone and every register undefined (isa.md, "Memory map and launch"). */
 #include "context.h"
+#include "memory_map.h"
 #include "simt_asm.h"
 
     .section .text.start, "ax"
@@ -35,7 +36,12 @@ _start:
     .globl exit
     .type exit, @function
 exit:
-    sw     a0, 0x88(zero)
+#if MEMORY_EXIT_CODE < 2048
+    sw     a0, MEMORY_EXIT_CODE(zero)
+#else
+    li     t0, MEMORY_EXIT_CODE
+    sw     a0, 0(t0)
+#endif
     fence
     TMC(zero)
     .size exit, . - exit
@@ -53,8 +59,13 @@ init_warp:
     .type init_lanes, @function
 init_lanes:
     csrr   t0, CSR_MHARTID
-    lui    sp, 0xFFFF0
-    slli   t0, t0, 13            /* 8 KiB a hart */
+    li     sp, MEMORY_STACK_TOP
+#if MEMORY_STACK_BYTES_PER_HART == 8192
+    slli   t0, t0, 13
+#else
+    li     t2, MEMORY_STACK_BYTES_PER_HART
+    mul    t0, t0, t2
+#endif
     sub    sp, sp, t0
     .option push
     .option norelax

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "context.h"
+#include "memory_map.h"
 
 #define SIMT_INLINE static inline __attribute__((always_inline))
 
@@ -220,7 +221,7 @@ SIMT_INLINE float simt_select_float(uint32_t c, float a, float b)
 /* Print one character, or a text, on this thread's console slot. */
 SIMT_INLINE void console_putchar(char character)
 {
-    ((volatile char *)0x40)[simt_hart_id() & 63] = character;
+    ((volatile char *)MEMORY_CONSOLE)[simt_hart_id() % MEMORY_CONSOLE_BYTES] = character;
 }
 
 void console_puts(const char *text);

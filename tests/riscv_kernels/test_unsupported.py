@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from metronome.sim.compiler_messages import explain
+from metronome.sim.compiler_messages import link_failure
 from metronome.sim.toolchain import ToolchainError, build_elf
 
 HEAD = '#include "metronome.h"\n'
@@ -100,6 +100,6 @@ def test_a_misspelt_name_is_no_unsupported_one(tmp_path):
 def test_each_reason_is_given_once():
     line = "ld.lld: error: undefined symbol: __{}df3\n>>> referenced by own.c:{}"
     text = line.format("mul", 7) + "\n" + line.format("add", 9)
-    assert explain(text).splitlines()[0].startswith("own.c:7: not supported: arithmetic in double")
-    assert explain(text).count("not supported") == 1
-    assert explain("something else") == "something else"
+    assert link_failure("own.elf", text).splitlines()[0].startswith("own.c:7: not supported: arithmetic in double")
+    assert link_failure("own.elf", text).count("not supported") == 1
+    assert "not supported" not in link_failure("own.elf", "ld.lld: error: something else")

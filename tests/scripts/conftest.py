@@ -66,6 +66,8 @@ class FakeBackend:
         self.runs = []
         self.prepared = []
         self.verilog_configs = []
+        self.broken = []
+        self.flags = ()
         self.problems = []
         self.error = None
         memory = SparseMemory()
@@ -95,12 +97,17 @@ class FakeBackend:
         )
 
     def kernels(self):
-        return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)]
+        return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)], self.broken
 
-    def prepare(self, name, dtype, size, seed, config):
+    def prepare(self, name, dtype, size, seed, config, flags=(), warn=None):
         if name != "psort":
             raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
-        return self._launch(name, dtype=dtype, size=64 if size is None else size, seed=seed)
+        self.flags = flags
+        return self._launch(name, dtype=dtype or "int32", size=64 if size is None else size, seed=seed)
+
+    def prepare_source(self, path, argument, config, flags, warn):
+        self.flags = flags
+        return self._launch(path.name)
 
     def prepare_elf(self, path, argument, config):
         return self._launch(path.name)

@@ -58,7 +58,15 @@ def test_the_module_is_a_program():
 def test_kernels(metronome):
     assert "psort" in metronome("kernels").out
     value = json.loads(metronome("kernels", "--json", "-").out)
-    assert value == [{"name": "psort", "types": ["int32"], "sizes": {"default": 64, "max": 1024}, "about": "sorts"}]
+    assert value == [{"name": "psort", "types": ["int32"], "sizes": {"default": 64, "max": 1024}, "about": "sorts",
+                      "folder": None}]
+
+
+def test_a_broken_kernel_is_a_line_beside_the_others(metronome, backend):
+    backend.broken = ["kernel ./mine is broken and left out: mine/host.py:3: NameError"]
+    done = metronome("kernels", "--json", "-")
+    assert (done.status, done.err) == (0, f"metronome: {backend.broken[0]}\n")
+    assert [kernel["name"] for kernel in json.loads(done.out)] == ["psort"]
 
 
 def test_verilog_is_without_the_probe_unless_asked(metronome, backend):
@@ -127,8 +135,15 @@ def test_bench_of_another_kernel_and_memory(metronome, backend, monkeypatch):
     assert {request.memory for _, request in backend.runs} == {"dram"}
 
 
-def test_bench_measures_every_preset_and_prints_a_table(metronome, backend):
-    done = metronome("bench", "--repeat", 1)
+def test_bench_measures_base_unless_asked_for_more(metronome, backend):
+    assert metronome("bench", "--repeat", 1).status == 0
+    assert [config for config, _ in backend.runs] == [BASE]
+
+
+@pytest.mark.parametrize("arguments", [("--preset", "TINY,base,MID,paper"),
+                                       ("--preset", "TINY", "--preset", "BASE,MID,PAPER")])
+def test_bench_measures_presets_and_prints_a_table(metronome, backend, arguments):
+    done = metronome("bench", "--repeat", 1, *arguments)
     assert done.status == 0
     assert [config for config, _ in backend.runs] == list(PRESETS.values())
     assert all(name in done.out for name in PRESETS)

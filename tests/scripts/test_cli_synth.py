@@ -29,7 +29,7 @@ def test_the_json_has_the_fields_of_the_design(metronome, calls):
         "unit": "frontend", "luts": 10, "ffs": 5, "brams": 1, "dsps": 2, "fmax_mhz": 250.0, "levels": 3,
     }
     assert value["critical_path"][1] == {"signal": "b.c", "delay_ns": 2.5, "at_ns": 4.0, "levels": 3}
-    assert (value["config"]["preset"], value["config"]["warps"], value["config"]["policy"]) == ("MID", 4, "gtlo")
+    assert (value["config"]["preset"], value["config"]["warps"], value["config"]["policy"]) == ("BASE", 4, "gtlo")
 
 
 def test_the_build_has_one_policy_and_no_probe(metronome, calls):
@@ -77,7 +77,7 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--unit", "nothing"), "nothing"),
         (("--unit", "alu", "--policy", "nothing"), "nothing"),
         (("--unit", "alu", "--mode", "other"), "other"),
-        (("--unit", "alu", "--fetch", "lrr"), "--policy"),
+        (("--unit", "alu", "--fetch", "lrr"), "--issue"),
         (("--unit", "alu", "--prediction", "always"), "--prediction"),
         (("--unit", "alu", "--mode", "vortex", "--fetch", "other"), "other"),
         (("--unit", "alu", "--preset", "HUGE"), "HUGE"),

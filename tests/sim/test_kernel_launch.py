@@ -1,7 +1,6 @@
 """Registry, builds and launches: sim.kernel and sim.toolchain."""
 
 import itertools
-import subprocess
 
 import pytest
 
@@ -50,11 +49,11 @@ def test_registry():
 
 def test_unknown_names():
     names = ", ".join(KERNELS)
-    with pytest.raises(KernelError, match=rf"^kernel must be one of {names}, not 'bogosort'$"):
-        prepare("bogosort")
+    with pytest.raises(KernelError, match=rf"^there is no kernel 'psrot' \(did you mean psort\?\): use {names}, or "):
+        prepare("psrot")
     with pytest.raises(KernelError, match=r"^type of psort must be one of int32, float32, not 'int8'$"):
         prepare("psort", "int8")
-    with pytest.raises(ValueError, match="kernel must be one of"):
+    with pytest.raises(KernelError, match=r"^\.\./psort: no such file or folder$"):
         build_kernel("../psort")
 
 
@@ -134,20 +133,22 @@ def test_a_build_is_found_again_and_not_made_twice(fresh_cache, source, monkeypa
     def no_compiler(*arguments, **options):
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(subprocess, "run", no_compiler)
+    monkeypatch.setattr(toolchain, "_build_into", no_compiler)
     assert build_elf([source], name="program") == first
 
 
 @pytest.mark.slow
 def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monkeypatch):
-    header = source.parent / "local.h"
+    header = source.parent / "folder" / "local.h"
+    header.parent.mkdir()
     header.write_text("")
+    source.write_text(f'#include "folder/local.h"\n{MAIN}')
     builds = [build_elf([source], name="program")]
     builds.append(build_elf([source], name="program", defines={"X": 1}))
     builds.append(build_elf([source], name="program", flags=["-O1"]))
-    header.write_text("/* changed */")
+    header.write_text("extern int elsewhere;")
     builds.append(build_elf([source], name="program"))
-    source.write_text(MAIN.replace("0;", "1;"))
+    source.write_text(source.read_text().replace("0;", "1;"))
     builds.append(build_elf([source], name="program"))
     script = source.parent / "other.ld"
     script.write_text((RUNTIME / "link.ld").read_text() + "/* changed */\n")
@@ -188,10 +189,11 @@ def test_two_builds_at_once(fresh_cache, source, monkeypatch):
 
 def test_compiler_errors_are_told(fresh_cache, source, tmp_path):
     source.write_text("int main(void) { return nothing; }\n")
-    with pytest.raises(ToolchainError, match=r"compiling .*program\.c failed:\n.*program\.c:1:25: error: .*'nothing'"):
+    with pytest.raises(ToolchainError,
+                       match=r"program\.c:1: use of .*'nothing' \(1 error.*\)\n.*program\.c:1:25: error: "):
         build_elf([source], name="program")
     source.write_text("double x = 2; int main(void) { return (int)(x * x); }\n")
-    refused = r"linking program\.elf failed:\nprogram\.c:1: not supported: .*double.*\n.*undefined symbol: __muldf3"
+    refused = r"^program\.c:1: not supported: .*double.*\n.*undefined symbol: __muldf3"
     with pytest.raises(ToolchainError, match=refused):
         build_elf([source], name="program")
     with pytest.raises(ToolchainError, match=r"^cannot read .*missing\.c: No such file"):

@@ -49,7 +49,7 @@ static uint32_t narrowed(uint64_t bits)
 void __text_put(text_sink *sink, char character)
 {
     if (!sink->target)
-        ((volatile char *)0x40)[simt_warp_id() & 63] = character;
+        ((volatile char *)MEMORY_CONSOLE)[simt_warp_id() % MEMORY_CONSOLE_BYTES] = character;
     else if (sink->count < sink->room)
         sink->target[sink->count] = character;
     sink->count += 1;

@@ -1,0 +1,63 @@
+"""What stands at the end of each help page: examples, and what the exit status says."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+
+__all__ = ["EXAMPLES", "epilog"]
+
+#: Subcommand -> commands that do something useful, each with what that is.
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "kernels": (("metronome kernels", "what there is to run"),),
+    "new": (
+        ("metronome new mine", "a folder with kernel.c and host.py"),
+        ("metronome run ./mine --check", "it passes"),
+    ),
+    "run": (
+        ("metronome run psort --check", "ours, in lock step"),
+        ("metronome run ./mine --type float32", "your folder"),
+        ("metronome run my.c --cflags '-O3 -DN=4'", "exit code decides"),
+        ("metronome run psort --set icache_bytes=1024", "another machine"),
+        ("metronome run psort --config my.toml --json -", "one from a file"),
+    ),
+    "build": (
+        ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
+        ("metronome build psort --type float32", "writes psort.elf"),
+    ),
+    "sweep": (
+        ("metronome sweep psort", "baseline and swas"),
+        ("metronome sweep psort --set icache_bytes=1K,4K", "one field, two values"),
+        ("metronome sweep psort --mode swas --issue lrr,gto", "two policies"),
+    ),
+    "config": (
+        ("metronome config", "every field of BASE"),
+        ("metronome config --set dcache_bytes=0 -o my.toml", "a file for --config"),
+    ),
+    "verilog": (
+        ("metronome verilog --preset TINY -o sm.v", "a strap selects the policy"),
+        ("metronome verilog --mode baseline --issue gtlo", "one policy"),
+    ),
+    "synth": (("metronome synth --unit frontend --preset MID", "needs some minutes"),),
+    "prove": (
+        ("metronome prove --quick", "a minute or two"),
+        ("metronome prove --property P1 --warps 2", "one property of one size"),
+    ),
+    "bench": (("metronome bench --preset TINY,BASE", "cycles a second"),),
+    "cache": (
+        ("metronome cache", "what it holds"),
+        ("metronome cache --prune --older-than 30", "remove what is old"),
+    ),
+}
+_ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"
+_RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit"
+_STATUS = {
+    "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
+}
+
+
+def epilog(name: str) -> str:
+    """The text for this subcommand, in rich's markup."""
+    width = max(len(command) for command, _ in EXAMPLES[name])
+    lines = ["[bold]Examples[/]"]
+    lines += [f"  {escape(command):{width}}  [dim]{escape(about)}[/]" for command, about in EXAMPLES[name]]
+    return "\n".join([*lines, "", "[bold]Exit status[/]", f"  {_STATUS.get(name, '0 done')},", f"  {_ALWAYS}"])

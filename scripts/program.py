@@ -1,0 +1,124 @@
+"""The program that a command line names: a kernel, a source, an ELF or a raw image, with what goes with each."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metronome.hdl.config import SmConfig
+
+from .backend import Backend
+from .errors import UsageError
+from .options import input_file
+
+if TYPE_CHECKING:
+    from metronome.sim.kernel import Launch
+
+__all__ = ["CflagsOption", "Program", "compiler_flags", "find_program", "print_warnings"]
+
+CflagsOption = Annotated[
+    str | None,
+    typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
+]
+_SOURCES = (".c", ".S")
+
+
+def compiler_flags(text: str | None) -> tuple[str, ...]:
+    """The flags of --cflags, split as a shell does.
+
+    Raises
+    ------
+    UsageError
+        For a quotation mark without its second one.
+    """
+    try:
+        return tuple(shlex.split(text or ""))
+    except ValueError as error:
+        raise UsageError(f"--cflags {text}: {error}: quote the flags as for a shell") from None
+
+
+def print_warnings(text: str) -> None:
+    """The compiler's warnings, on standard error."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+@dataclass(frozen=True)
+class Program:
+    """``kind`` is ``kernel``, ``source``, ``elf`` or ``bin``; ``name`` as it was given."""
+
+    kind: str
+    name: str
+    #: Its files, by what they are called in a message.
+    files: dict[str, Path]
+
+    def prepare(
+        self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
+        argument: str | None, flags: Sequence[str], warn: Callable[[str], None] = print_warnings,
+    ) -> Launch:
+        """The program with its inputs.
+
+        Raises
+        ------
+        UsageError
+            For an option that this kind of program does not take, and for whatever is wrong with the program.
+        """
+        if self.kind == "kernel":
+            if argument is not None:
+                raise UsageError("--arg is for --elf, --bin and a .c file: a kernel brings its own arguments")
+            return backend.prepare(self.name, dtype, size, seed, config, flags, warn)
+        for option, value in (("--type", dtype), ("--size", size)):
+            if value is not None:
+                raise UsageError(f"{option} is for a kernel with a host.py: other programs take --arg FILE")
+        block = None if argument is None else input_file("--arg", argument)
+        (path,) = self.files.values()
+        if self.kind == "source":
+            return backend.prepare_source(path, block, config, flags, warn)
+        if flags:
+            raise UsageError("--cflags is for what is compiled: a kernel or a .c file")
+        prepare = backend.prepare_elf if self.kind == "elf" else backend.prepare_binary
+        return prepare(path, block, config)
+
+
+def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:
+    """The program of the one of KERNEL, --elf and --bin that was given.
+
+    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` file. A
+    ``kernel.c`` with a ``host.py`` beside it stands for their folder.
+
+    Raises
+    ------
+    UsageError
+        If not exactly one was given, or a file cannot be read.
+    """
+    if sum(source is not None for source in (kernel, elf, binary)) != 1:
+        raise UsageError(
+            "name one program: KERNEL, or --elf FILE, or --bin FILE (metronome kernels lists the kernels)"
+        )
+    if elf is not None:
+        return Program("elf", elf, {"--elf": input_file("--elf", elf)})
+    if binary is not None:
+        return Program("bin", binary, {"--bin": input_file("--bin", binary)})
+    assert kernel is not None, "one of the three was given"
+    path = Path(kernel).expanduser()
+    if path.name == "kernel.c" and (path.parent / "host.py").is_file():
+        kernel, path = str(path.parent), path.parent
+    if path.suffix in (*_SOURCES, ".elf") and not path.is_dir():
+        return Program("elf" if path.suffix == ".elf" else "source", kernel, {"KERNEL": input_file("KERNEL", kernel)})
+    sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}
+    # A name without a folder is one of our kernels, if there is one of that name.
+    if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):
+        return Program("source", kernel, sides)
+    return Program("kernel", kernel, {} if _is_ours(kernel) else sides)
+
+
+def _is_ours(name: str) -> bool:
+    from metronome.sim.kernel import KERNELS
+
+    return name in KERNELS

@@ -1,0 +1,203 @@
+"""The host side of a kernel, ``host.py``: loaded from its folder, called, and never believed.
+
+Whatever goes wrong in it is one line with the file and the line of its author. What it prints goes to standard error,
+since standard output may be a JSON document.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+from metronome.riscv_kernels.host import KernelError, Problem, ReadMemory
+
+__all__ = ["C_TYPES", "Host", "HostError", "is_kernel_folder", "load_host", "shown"]
+
+#: Element type -> its name in C.
+C_TYPES = {"int32": "int32_t", "float32": "float"}
+_SOURCE = "host.py"
+
+
+class HostError(KernelError):
+    """A mistake in somebody's ``host.py``; one line with its place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A loaded host side; the types of its fields are checked, and :attr:`problem` checks what ``make`` returns."""
+
+    file: str
+    about: str
+    #: Element types, the default one first.
+    types: tuple[str, ...]
+    default_size: int
+    max_size: int
+    #: ``problem(dtype, size, seed, config)``, whose check returns lines.
+    problem: Callable[[str, int, int, SmConfig], Problem]
+
+
+def shown(path: Path) -> str:
+    """The path as a user would write it: relative to the current folder, where it lies in that."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _kind(error: BaseException) -> str:
+    """``ValueError``, ``struct.error``."""
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _place(error: BaseException, folder: Path) -> str:
+    """``file:line`` of the author's line that the error comes from: the innermost one below his folder."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
+        return f"{shown(Path(error.filename))}:{error.lineno or 1}"
+    stack = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in stack if Path(frame.filename).is_relative_to(folder)]
+    return f"{shown(Path(frames[-1].filename))}:{frames[-1].lineno}" if frames else shown(folder / _SOURCE)
+
+
+@contextlib.contextmanager
+def _guarded(folder: Path) -> Iterator[None]:
+    """Run the author's code: the folder is importable, output goes to standard error, mistakes are HostErrors."""
+    with contextlib.ExitStack() as stack:
+        stack.callback(setattr, sys, "path", list(sys.path))
+        stack.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
+        sys.path.insert(0, str(folder))
+        sys.dont_write_bytecode = True  # no __pycache__ in a folder that is not ours
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        try:
+            yield
+        except KernelError:
+            raise  # what he wants to say, or what has been said here
+        except (Exception, SystemExit) as error:
+            what = error.msg if isinstance(error, SyntaxError) else str(error)
+            said = f": {_one_line(what)}" if what else ""
+            raise HostError(f"{_place(error, folder)}: {_kind(error)}{said}") from error
+
+
+def _execute(folder: Path) -> ModuleType:
+    """The module of ``folder/host.py``, run under a name of its own."""
+    path = folder / _SOURCE
+    module = ModuleType(f"metronome_host_{abs(hash(str(path))):x}")
+    module.__file__ = str(path)
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise HostError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+    with _guarded(folder):
+        # A dataclass looks for its module there.
+        sys.modules[module.__name__] = module
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    return module
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
+
+def _are_types(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) > 0 and all(each in C_TYPES for each in value)
+
+
+#: What a host side must have: name, whether a value will do, and what it must be.
+_PARTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("ABOUT", lambda value: isinstance(value, str) and bool(value.strip()), "a line of text that says what it does"),
+    ("TYPES", _are_types, f"a tuple of {' and '.join(map(repr, C_TYPES))}, the default one first"),
+    ("DEFAULT_SIZE", _is_size, "a whole number of at least 1"),
+    ("MAX_SIZE", _is_size, "a whole number of at least 1"),
+    ("make", callable, "a function make(dtype, size, seed, config) that returns a Problem"),
+)
+
+
+def load_host(folder: Path, module: str | None = None) -> Host:
+    """The host side in ``folder``; ``module`` is its name where it is one of ours, already importable.
+
+    Raises
+    ------
+    HostError
+        If it cannot be run, or lacks a part.
+    """
+    folder = folder.resolve()
+    file = shown(folder / _SOURCE)
+    if module is None:
+        host = _execute(folder)
+    else:
+        with _guarded(folder):
+            host = importlib.import_module(module)
+    for name, is_right, what in _PARTS:
+        if not hasattr(host, name):
+            raise HostError(f"{file}: {name} is missing: it must be {what}")
+        if not is_right(getattr(host, name)):
+            raise HostError(f"{file}: {name} must be {what}, not {_one_line(repr(getattr(host, name)))[:80]}")
+    if host.MAX_SIZE < host.DEFAULT_SIZE:
+        raise HostError(f"{file}: MAX_SIZE must be at least DEFAULT_SIZE ({host.DEFAULT_SIZE}), not {host.MAX_SIZE}")
+
+    def problem(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
+        with _guarded(folder):
+            made = host.make(dtype, size, seed, config)
+        return _checked(made, folder, file)
+
+    return Host(
+        file=file, about=_one_line(host.ABOUT), types=tuple(host.TYPES), default_size=host.DEFAULT_SIZE,
+        max_size=host.MAX_SIZE, problem=problem,
+    )
+
+
+def _buffers(made: Problem, file: str) -> dict[str, tuple[int, bytes]]:
+    buffers = {}
+    for name, place in made.buffers.items():
+        if not (isinstance(place, tuple | list) and len(place) == 2 and hasattr(place[0], "__index__")
+                and isinstance(place[1], bytes | bytearray)):
+            raise HostError(f"{file}: buffer {name!r} must be (address, bytes), not {_one_line(repr(place))[:80]}")
+        buffers[str(name)] = (int(place[0]), bytes(place[1]))
+    return buffers
+
+
+def _checked(made: Any, folder: Path, file: str) -> Problem:
+    """What ``make`` has returned, with a check that is guarded too."""
+    if not isinstance(made, Problem):
+        raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
+    for name, is_right, what in (
+        ("arguments", isinstance(made.arguments, bytes | bytearray), "bytes"),
+        ("buffers", isinstance(made.buffers, dict), "a dict"),
+        ("check", callable(made.check), "a function check(read)"),
+    ):
+        if not is_right:
+            value = _one_line(repr(getattr(made, name)))[:80]
+            raise HostError(f"{file}: {name} of the Problem must be {what}, not {value}")
+    buffers = _buffers(made, file)
+
+    def check(read: ReadMemory) -> list[str]:
+        try:
+            with _guarded(folder):
+                found = made.check(read)
+        except HostError as error:
+            # `assert` and numpy.testing are how many people write a check: that one has failed, and is no mistake.
+            if not isinstance(error.__cause__, AssertionError):
+                raise
+            return [str(error)]
+        if isinstance(found, str) or not isinstance(found, list | tuple) or not all(isinstance(e, str) for e in found):
+            raise HostError(f"{file}: check must return a list of lines, empty if all is right, not "
+                            f"{_one_line(repr(found))[:80]}")
+        return [_one_line(line) for line in found]
+
+    return Problem(arguments=bytes(made.arguments), buffers=buffers, check=check)
+
+
+def is_kernel_folder(folder: Path) -> bool:
+    """Whether it holds both sides of a kernel."""
+    return all(os.path.isfile(folder / name) for name in ("kernel.c", _SOURCE))

@@ -1,0 +1,252 @@
+"""``--set`` and ``--config`` of every subcommand with a preset, over a stand-in simulator; ``metronome config``."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from metronome.hdl.presets import BASE, PAPER, TINY
+from metronome.sim import synth
+from metronome.sim.settings import FIELDS, replaced, values_of
+from metronome.sim.synth import SynthResult
+from tests.scripts.lines import only_line
+from tests.sim.test_settings import ALTERED, BESIDE, altered
+
+
+@pytest.fixture
+def synthesized(monkeypatch):
+    """The configurations that `metronome synth` asks for."""
+    seen = []
+
+    def synthesize(unit, config, options, progress):
+        seen.append(config)
+        return SynthResult(unit, 10, 5, 1, 2, 250.0, ())
+
+    monkeypatch.setattr(synth, "synthesize", synthesize)
+    return seen
+
+
+def settings(name):
+    return [word for field, text in (BESIDE.get(name, {}) | {name: ALTERED[name]}).items()
+            for word in ("--set", f"{field}={text}")]
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_set_and_file_reach_the_simulator(metronome, backend, name):
+    expected = altered(name)
+    assert metronome("run", "psort", *settings(name)).status == 0
+    assert metronome("config", *settings(name), "--output", "my.toml").status == 0
+    assert metronome("run", "psort", "--config", "my.toml", "--preset", "PAPER").status == 0
+    first, second = (config for config, _ in backend.runs)
+    if name in ("coordination", "fetch_policies"):
+        # A front end with a scheduler of its own for fetch.
+        assert first.coordination == expected.coordination and first.fetch_policies == expected.fetch_policies
+    assert first == second == expected
+
+
+def test_every_subcommand_with_a_preset_takes_them(metronome, backend, synthesized):
+    Path("my.toml").write_text("latency_mul = 5\n[memory_map]\nuser = 0x2_0000\n")
+    arguments = ("--config", "my.toml", "--set", "icache_bytes=4K")
+    expected = replaced(BASE, {"latency_mul": 5, "memory_map.user": 0x20000, "icache_bytes": 4096})
+    for words in (("run", "psort"), ("sweep", "psort", "--mode", "swas"), ("bench", "--repeat", "1"),
+                  ("verilog", "--probe"), ("synth", "--unit", "alu")):
+        done = metronome(*words, *arguments)
+        assert (done.status, done.err) == (0, ""), words
+    assert {config for config, _ in backend.runs} == {expected} and len(backend.runs) == 5
+    assert backend.verilog_configs == [expected]
+    (one,) = synthesized
+    assert one == dataclasses.replace(expected, policies=("gtlrr",), probe=False, assertions=False, oracles=False)
+
+
+def test_which_wins(metronome, backend):
+    Path("my.toml").write_text('warps = 2\nthreads = 2\nlatency_mul = 5\nprediction = "btfn"\npolicies = ["gto"]\n')
+    assert metronome("run", "psort", "--config", "my.toml", "--set", "threads=8", "--set", "latency_mul=6",
+                     "--threads", "1", "--issue", "LRR").status == 0
+    ((config, request),) = backend.runs
+    assert (config.warps, config.threads, config.latency_mul, config.prediction) == (2, 1, 6, "btfn")
+    assert (config.policies, request.policy) == (("lrr",), "lrr")
+    assert metronome("run", "psort", "--config", "my.toml", "--prediction", "not_taken").status == 0
+    config, request = backend.runs[-1]
+    assert (config.prediction, config.policies, request.policy) == ("not_taken", ("gto",), "gto")
+
+
+@pytest.mark.parametrize("words", [("--mode", "baseline"), ("--set", "coordination=baseline")])
+def test_both_ways_to_a_front_end_are_one_build(metronome, backend, words):
+    assert metronome("run", "psort", *words).status == 0
+    ((config, request),) = backend.runs
+    assert config == dataclasses.replace(
+        BASE, coordination=config.coordination.BASELINE, fetch_policies=("lrr", "gtlrr", "gtlo")
+    )
+    assert (request.fetch_policy, request.policy) == ("lrr", "lrr")
+
+
+def test_the_result_names_the_machine(metronome):
+    Path("my.toml").write_text("latency_mul = 5\n")
+    done = metronome("run", "psort", "--set", "icache_bytes=0x1000", "--json", "a.json")
+    assert "psort on BASE, icache_bytes=4096 (4 warps x 4 threads)" in done.out
+    config = json.loads(Path("a.json").read_text())["config"]
+    assert (config["preset"], config["config_file"], config["set"]) == ("BASE", None, {"icache_bytes": "4096"})
+    assert config["icache_bytes"] == 4096
+    done = metronome("run", "psort", "--config", "my.toml", "--warps", "2")
+    assert "psort on my.toml (2 warps x 4 threads)" in done.out
+
+
+def test_config_shows_every_field(metronome):
+    done = metronome("config", "--preset", "tiny", "--set", "memory_map.user=0x20000")
+    assert done.status == 0
+    for name, field in FIELDS.items():
+        assert name in done.out
+        assert field.about.split()[-1] in done.out
+    assert "0x00020000" in done.out and "34 cycles" in done.out and "TINY, memory_map.user=0x00020000" in done.out
+    value = json.loads(metronome("config", "--preset", "TINY", "--json", "-").out)
+    assert {row["field"]: row["value"] for row in value}["warps"] == 2
+    assert value[0] == {"field": "warps", "value": 2, "unit": "warps", "about": FIELDS["warps"].about}
+    assert [row["field"] for row in value] == list(values_of(TINY))
+
+
+def test_config_on_standard_output_is_the_file(metronome):
+    written = metronome("config", "--preset", "PAPER", "-o", "-").out
+    assert metronome("config", "--preset", "PAPER", "--output", "my.toml").out == ""
+    assert Path("my.toml").read_text() == written
+    assert metronome("config", "--config", "my.toml", "-o", "-").out == written
+    # The file that was read may be written.
+    assert metronome("config", "--config", "my.toml", "--set", "warps=4", "-o", "my.toml").status == 0
+    assert "\nwarps = 4\n" in Path("my.toml").read_text()
+
+
+def test_a_sweep_over_fields(metronome, backend):
+    done = metronome("sweep", "psort", "--set", "icache_bytes=1024,4K", "--set", "warps=2,4", "--set", "latency_mul=5")
+    assert done.status == 0, done.err
+    assert [(config.icache_bytes, config.warps) for config, _ in backend.runs] == [
+        (1024, 2), (1024, 4), (4096, 2), (4096, 4),
+    ]
+    assert {(config.latency_mul, config.coordination, request.policy) for config, request in backend.runs} == {
+        (5, "swas", "lrr"),
+    }
+    rows = [line.split() for line in done.out.splitlines()]
+    assert ["icache_bytes", "warps", "cycles", "IPC", "rel.", "NOPs", "discr.", "errors"] in rows
+    assert ["4096", "2", "500", "0.8000", "1.000", "8.00", "%", "14.00", "%", "5.00", "%"] in rows
+    assert "psort on BASE, latency_mul=5, size 64" in done.out
+
+
+@pytest.mark.parametrize("name", ALTERED)
+def test_a_sweep_takes_any_field(metronome, backend, name):
+    beside = [word for field, text in BESIDE.get(name, {}).items() for word in ("--set", f"{field}={text}")]
+    usual = {"policies": "lrr+gtlrr+gtlo", "fetch_policies": "lrr"}.get(name, str(values_of(BASE)[name]))
+    done = metronome("sweep", "psort", *beside, "--set", f"{name}={usual},{ALTERED[name]}")
+    assert done.status == 0, done.err
+    held = list(dict.fromkeys(values_of(config)[name] for config, _ in backend.runs))
+    assert len(held) == 2 and held[1] == values_of(altered(name))[name]
+
+
+def test_lists_of_a_sweep_that_varies_fields(metronome, backend):
+    assert metronome("sweep", "psort", "--set", "warps=2,4", "--mode", "swas,baseline", "--issue", "lrr").status == 0
+    assert [(config.warps, config.coordination) for config, _ in backend.runs] == [
+        (2, "swas"), (2, "baseline"), (4, "swas"), (4, "baseline"),
+    ]
+
+
+def test_a_sweep_of_a_machine_with_a_front_end(metronome, backend):
+    assert metronome("sweep", "psort", "--set", "coordination=vortex", "--set", "policies=gto+lo").status == 0
+    assert [(config.coordination, request.fetch_policy, request.policy) for config, request in backend.runs] == [
+        ("vortex", "fixed", "gto"), ("vortex", "fixed", "lo"),
+    ]
+
+
+def test_verilog_takes_what_synth_takes(metronome, backend, synthesized):
+    arguments = ("--mode", "Baseline", "--fetch", "gtlo", "--issue", "GTO", "--prediction", "BTFN", "--preset", "tiny")
+    assert metronome("verilog", *arguments).status == metronome("synth", "--unit", "SM", *arguments).status == 0
+    assert backend.verilog_configs == synthesized
+    (config,) = synthesized
+    assert (config.coordination, config.fetch_policies, config.policies, config.prediction) == (
+        "baseline", ("gtlo",), ("gto",), "btfn",
+    )
+
+
+def test_verilog_keeps_what_set_names(metronome, backend):
+    assert metronome("verilog", "--set", "assertions=true").status == 0
+    (config,) = backend.verilog_configs
+    assert (config.probe, config.assertions, config.oracles) == (False, True, False)
+
+
+#: Mistakes in a configuration, and a word of the line. ``{}`` is a file with this text.
+MISTAKES = [
+    (("--set", "icache_byte=4096"), "icache_byte' (did you mean icache_bytes?)"),
+    (("--set", "user=0x20000"), "(did you mean memory_map.user?)"),
+    (("--set", "icache_bytes"), "--set icache_bytes: write FIELD=VALUE"),
+    (("--set", "=4"), "--set =4: write FIELD=VALUE"),
+    (("--set", "icache_bytes="), "icache_bytes must be a whole number, not ''"),
+    (("--set", "icache_bytes=big"), "icache_bytes must be a whole number, not 'big'"),
+    (("--set", "icache_bytes=1000"), "--set icache_bytes=1000: icache_bytes must be 0 or a power of two"),
+    (("--set", "warps=65"), "--set warps=65: warps must be between 1 and 64, not 65"),
+    (("--set", "threads=3"), "threads must be a power of two between 1 and 32, not 3"),
+    (("--set", "warps=2,4"), "only metronome sweep takes several values"),
+    (("--set", "warps=2", "--set", "warps=4"), "a field is set twice"),
+    (("--set", "latency_alu=2"), "latency_alu must be 1, not 2"),
+    (("--set", "latency_div=2"), "latency_div must be between 34 and 40, not 2"),
+    (("--set", "icache_ways=512"), "configuration: icache_bytes must be 0 or a power of two of at least two sets"),
+    (("--set", "probe=maybe"), "probe must be one of true, false, not 'maybe'"),
+    (("--set", "coordination=swass"), "coordination must be one of swas, baseline, vortex, not 'swass' (did you"),
+    (("--set", "prediction=gshare"), "prediction must be one of not_taken, btfn, not 'gshare'"),
+    (("--set", "policies=lrr+gtrr"), "'gtrr' (did you mean gtlrr?)"),
+    (("--set", "policies="), "policies must be a non-empty tuple, not ()"),
+    (("--set", "policies=lrr+lrr"), "policies must be free of repeats"),
+    (("--set", "fetch_policies=lrr"), "fetch_policies must be empty"),
+    (("--set", "core_id=1"), "core_id must be below cores, not 1"),
+    (("--set", "memory_map=4"), "memory_map is set by its parts: memory_map.start"),
+    (("--set", "memory_map.user=0x10001"), "memory_map.user must be a multiple of line_bytes, not 65537"),
+    (("--set", "memory_map.end=0x1000"), "memory_map."),
+    (("--set", "probe=false", "--check"), "--check compares what the probe shows"),
+    (("--config", "missing.toml"), "--config: cannot read 'missing.toml': No such file"),
+    (("--config", "."), "--config: cannot read '.': it is a folder"),
+    (("--config", "{warps 4}"), "--config my.toml: no TOML: "),
+    (("--config", "{warps = 4\nwarps = 5}"), "--config my.toml: no TOML: "),
+    (("--config", "{wraps = 4}"), "--config my.toml: there is no field 'wraps' (did you mean warps?)"),
+    (("--config", '{warps = "4"}'), "--config my.toml: warps must be a whole number, not '4'"),
+    (("--config", "{warps = 4.0}"), "--config my.toml: warps must be a whole number, not 4.0"),
+    (("--config", "{warps = 0}"), "--config my.toml: warps must be between 1 and 64, not 0"),
+    (("--config", '{policies = "lrr"}'), "--config my.toml: policies must be a tuple of names, not 'lrr'"),
+    (("--config", '{policies = ["lrr", "rr"]}'), "policies must be one of fixed, lrr, "),
+    (("--config", "{[memory_map]\nusr = 4}"), "'memory_map.usr' (did you mean memory_map.user?)"),
+    (("--config", "{[memory]\nuser = 4}"), "there is no field 'memory'"),
+    (("--config", "{probe = 1}"), "--config my.toml: probe must be True or False, not 1"),
+    (("--preset", "TYNI"), "--preset: unknown name 'TYNI' (did you mean TINY?): use TINY, BASE, MID, PAPER"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "word"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+def test_a_mistake_is_one_line_and_nothing_runs(metronome, backend, tmp_path, arguments, word):
+    if arguments[1].startswith("{"):
+        (tmp_path / "my.toml").write_text(arguments[1][1:-1])
+        arguments = ("--config", "my.toml")
+    before = sorted(tmp_path.iterdir())
+    done = metronome("run", "psort", *arguments)
+    assert (done.status, done.out) == (2, "")
+    line = only_line(done.err)
+    assert line.startswith("metronome: ") and word in line
+    assert backend.runs == [] and sorted(tmp_path.iterdir()) == before
+    if "--check" not in arguments:
+        done = metronome("config", *arguments, "--output", "new.toml")
+        assert (done.status, done.out, sorted(tmp_path.iterdir())) == (2, "", before)
+
+
+def test_a_file_that_is_no_text(metronome, tmp_path):
+    (tmp_path / "my.toml").write_bytes(b"\xff\xfe\x00")
+    assert only_line(metronome("config", "--config", "my.toml").err).endswith("it is not text in UTF-8")
+
+
+def test_the_file_is_no_output(metronome, tmp_path):
+    (tmp_path / "my.toml").write_text("warps = 2\n")
+    for words in (("run", "psort", "--json", "my.toml"), ("run", "psort", "--dump", "target=my.toml"),
+                  ("verilog", "--output", "my.toml"), ("sweep", "psort", "--json", "my.toml"),
+                  ("synth", "--unit", "alu", "--json", "my.toml"), ("bench", "--json", "my.toml")):
+        done = metronome(*words, "--config", "my.toml")
+        assert done.status == 2 and "is already the file of --config" in done.err
+    assert (tmp_path / "my.toml").read_text() == "warps = 2\n"
+
+
+def test_paper_is_what_a_file_need_not_say(metronome, backend):
+    Path("my.toml").write_text("latency_mul = 5\n")
+    assert metronome("run", "psort", "--config", "my.toml", "--preset", "PAPER").status == 0
+    assert backend.runs[0][0] == dataclasses.replace(PAPER, latency_mul=5)
