@@ -126,7 +126,9 @@ def sweep(
         str | None,
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None,
-    prediction: Annotated[str | None, typer.Option(metavar="NAMES", help="btfn (default), not_taken; with commas.")] = None,
+    prediction: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="btfn (default), not_taken; with commas.")
+    ] = None,
     dtype: TypeOption = None,
     size: SizeOption = None,
     seed: SeedOption = 1,
