@@ -205,7 +205,10 @@ def _print(outcomes: Sequence[Outcome], varied: Sequence[str], program: Program)
         alike = [f"{name} {text}" for name, text in _scheme_cells(first).items() if text != "-"
                  and len({_scheme_cells(outcome)[name] for outcome in outcomes}) == 1]
         console.print(", ".join(alike), highlight=False)
-    console.print(_table(outcomes, varied))
+    table = _table(outcomes, varied)
+    # Rather a long line than half a number.
+    needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
+    Console(width=max(console.width, needed)).print(table)
 
 
 def _named(name: str, progress: Report) -> Report:

@@ -19,7 +19,7 @@ from pathlib import Path
 from metronome.hdl.config import MemoryMap
 
 from .cache import entry
-from .compiler_messages import compile_failure, link_failure
+from .compiler_refusals import compile_failure, link_failure
 from .processes import own_folder, run
 
 __all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]

@@ -130,6 +130,15 @@ def test_a_sweep_over_fields(metronome, backend):
     assert "psort on BASE, latency_mul=5, size 64" in done.out
 
 
+def test_a_wide_table_of_a_sweep_is_whole(metronome, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    done = metronome("sweep", "psort", "--set", "memory_map.stack_bytes_per_hart=4K,8K", "--set", "dcache_bytes=0,16K",
+                     "--mode", "baseline,swas", "--issue", "gtlrr,gto_dispatch")
+    row = ["8192", "16384", "baseline", "lrr", "gto_dispatch", "500", "0.8000", "1.000", "8.00", "%", "14.00", "%"]
+    assert row in [line.split()[:12] for line in done.out.splitlines()]
+    assert "memory_map.stack_bytes_per_hart" in done.out and "…" not in done.out
+
+
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_sweep_takes_any_field(metronome, backend, name):
     beside = [word for field, text in BESIDE.get(name, {}).items() for word in ("--set", f"{field}={text}")]

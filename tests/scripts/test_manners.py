@@ -98,7 +98,7 @@ def test_a_near_kernel(capsys):
 
 def test_names_in_any_case(metronome, backend):
     done = metronome("run", "psort", "--preset", "tiny", "--mode", "SWAS", "--issue", "GtLo", "--memory", "DRAM",
-                     "--timing", "ddr4_2400r", "--prediction", "Not_Taken", "--type", "INT32")
+                     "--timing", "ddr4_2400r", "--prediction", TINY.prediction.upper(), "--type", "INT32")
     assert done.status == 0, done.err
     ((config, request),) = backend.runs
     assert (config, request.policy, request.memory) == (TINY, "gtlo", "dram")

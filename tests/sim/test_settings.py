@@ -4,14 +4,15 @@ import dataclasses
 
 import pytest
 
-from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.config import MemoryMap, Prediction, SmConfig
 from metronome.hdl.presets import BASE, PRESETS
 from metronome.sim.settings import FIELDS, ConfigError, as_text, from_toml, near, parse, replaced, to_toml, values_of
 
+OTHER_PREDICTION = next(name for name in Prediction if name is not BASE.prediction)
 #: A value of each field that is not the one of BASE, as --set takes it. The others have but one value.
 ALTERED = {
     "warps": "6", "threads": "8", "policies": "gto+lrr", "fetch_policies": "gtlo", "coordination": "baseline",
-    "prediction": "btfn", "icache_bytes": "4K", "icache_ways": "2", "icache_mshrs": "2", "latency_mul": "5",
+    "prediction": OTHER_PREDICTION, "icache_bytes": "4K", "icache_ways": "2", "icache_mshrs": "2", "latency_mul": "5",
     "latency_div": "35", "latency_fma": "5", "latency_fcvt": "6", "latency_fdiv": "17", "latency_fmisc": "3",
     "local_bytes": "8192", "dcache_bytes": "0", "dcache_ways": "1", "dcache_mshrs": "8", "store_buffer": "16",
     "load_parts": "8", "interleave_stacks": "false", "core_id": "1", "cores": "2", "check_divergent_branch": "False",
