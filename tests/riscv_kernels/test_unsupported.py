@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from metronome.sim.compiler_messages import link_failure
+from metronome.sim.compiler_refusals import link_failure
 from metronome.sim.toolchain import ToolchainError, build_elf
 
 HEAD = '#include "metronome.h"\n'
