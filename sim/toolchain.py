@@ -199,13 +199,14 @@ def build_elf(
         before = [_ours(RUNTIME / source, [RUNTIME], places) for source in ("crt0.S", "spawn.S", "runtime.c")]
         inputs.append(_content([*(RUNTIME.glob("*.[cS]")), *_headers([RUNTIME])]))
     inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
-    archives = [_library(places)] if runtime else []
-    inputs += [path.parent.name for path in archives]
+    if runtime:
+        inputs.append(_library_key(places))
     key = _key(inputs, [*before, *units])
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
-        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start], archives)
+        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start],
+                           places if runtime else None)
         if said:
             (folder / notes).write_text(said + "\n")
 
@@ -215,23 +216,26 @@ def build_elf(
     return built / elf
 
 
+def _library_key(places: Sequence[str]) -> str:
+    return _key([_content([*LIBRARY.glob("*.c"), *_headers([RUNTIME, LIBRARY])]), *places], [])
+
+
 def _library(places: Sequence[str]) -> Path:
     """The archive of ``riscv_kernels/runtime/library``, in the cache."""
     sources = sorted(LIBRARY.glob("*.c"))
-    flags = ["-Werror", *places]
-    key = _key([_content([*sources, *_headers([RUNTIME, LIBRARY])]), flags], [])
 
     def make(folder: Path) -> None:
         # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
         names = [f"-I{RUNTIME}", *_system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
-        _run(["clang", *_COMPILE_FLAGS, *flags, *names, "-c", *map(str, sources)], folder,
+        _run(["clang", *_COMPILE_FLAGS, "-Werror", *places, *names, "-c", *map(str, sources)], folder,
              lambda said: compile_failure("the C library", said))
         objects = [f"{source.stem}.o" for source in sources]
         _run(["ar", "rcsD", "library.a", *objects], folder, lambda said: f"cannot archive the C library:\n{said}")
         for name in objects:
             (folder / name).unlink()
 
-    return entry(f"kernels/{key}", make, lambda target: (target / "library.a").exists()) / "library.a"
+    name = f"kernels/{_library_key(places)}"
+    return entry(name, make, lambda target: (target / "library.a").exists()) / "library.a"
 
 
 def _places(memory_map: MemoryMap) -> tuple[list[str], list[str]]:
@@ -266,18 +270,20 @@ def _key(inputs: object, units: Iterable[_Unit]) -> str:
 
 def _build_into(
     work: Path, name: str, before: Sequence[_Unit], units: Sequence[_Unit], link: Sequence[str],
-    archives: Sequence[Path],
+    library: Sequence[str] | None,
 ) -> str:
     """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
 
-    The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused.
+    The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused, as is
+    the C library with its flags ``library`` (None: without it).
     """
     said = []
     for position, unit in [*enumerate(units, len(before)), *enumerate(before)]:
         said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
+    archives = [] if library is None else [str(_library(library))]
     elf = work / name
-    command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *map(str, archives), "-o", str(elf)]
+    command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *archives, "-o", str(elf)]
     _run(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
     for path in objects:
         Path(path).unlink()

@@ -5,6 +5,8 @@
 - ``long``: `make test-long`. More than half a minute, or a simulation that few tests need.
 """
 
+import signal
+
 import pytest
 
 #: `make check` builds this simulation and no other.
@@ -36,3 +38,11 @@ def pytest_collection_modifyitems(items):
             elif build != QUICK_BUILD and not item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.slow)
     items.sort(key=rank)
+
+
+@pytest.fixture
+def interruptible():
+    """SIGINT interrupts this process, which under nohup or in a script's background has inherited to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

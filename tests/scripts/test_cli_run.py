@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from metronome.hdl.config import Prediction
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.presets import BASE, MID, PAPER
 from metronome.sim.memory.models import MemoryOptions
@@ -30,7 +31,7 @@ def test_the_options_reach_the_simulator(metronome, backend):
     )
     assert done.status == 0, done.err
     ((config, request),) = backend.runs
-    assert config == dataclasses.replace(MID, warps=3, threads=2)
+    assert config == dataclasses.replace(MID, warps=3, threads=2, prediction=Prediction.NOT_TAKEN)
     assert backend.prepared == [("psort", {"dtype": "int32", "size": 12, "seed": 5})]
     asked = (request.policy, request.memory, request.latency, request.seed, request.check, request.max_cycles)
     assert asked == ("gtlo", "random", 7, 5, True, 999)

@@ -23,8 +23,8 @@ def test_every_combination_and_swas_once_for_all_fetch_policies(metronome, backe
 def test_without_lists_the_paper_s_comparison(metronome, backend):
     assert metronome("sweep", "psort").status == 0
     issues = ("lrr", "gtlrr", "gtlo")
-    assert pairs(backend) == [("baseline", "lrr", i, "not_taken") for i in issues] + [
-        ("swas", None, i, "not_taken") for i in issues
+    assert pairs(backend) == [("baseline", "lrr", i, "btfn") for i in issues] + [
+        ("swas", None, i, "btfn") for i in issues
     ]
 
 
@@ -41,7 +41,7 @@ def test_the_table(metronome):
     lines = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr").out.splitlines()
     (row,) = [line for line in lines if "baseline" in line]
     assert row.split() == [
-        "baseline", "lrr", "lrr", "not_taken", "500", "0.8000", "1.000", "8.00", "%", "14.00", "%", "5.00", "%",
+        "baseline", "lrr", "lrr", "btfn", "500", "0.8000", "1.000", "8.00", "%", "14.00", "%", "5.00", "%",
     ]
     assert max(len(line) for line in lines) <= 80
 
@@ -58,7 +58,7 @@ def test_a_bad_run_is_told_and_is_the_status(metronome, backend):
     done = metronome("sweep", "psort", "--mode", "swas", "--issue", "lrr,gtlo")
     assert done.status == 1
     lines = [line for line in done.err.splitlines() if "element 3 is 4, not 5" in line]
-    assert [line.split(":")[1].strip() for line in lines] == ["swas lrr not_taken", "swas gtlo not_taken"]
+    assert [line.split(":")[1].strip() for line in lines] == ["swas lrr btfn", "swas gtlo btfn"]
 
 
 def test_a_run_that_failed_is_no_reference(metronome, backend, monkeypatch):

@@ -147,7 +147,7 @@ def test_the_handlers_are_those_of_before_afterwards():
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
 
 
-def test_a_design_that_is_given_up_is_not_warned_of():
+def test_a_design_that_is_given_up_is_not_warned_of(interruptible):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(KeyboardInterrupt), terminable():

@@ -160,7 +160,7 @@ def test_what_a_killed_build_leaves_is_pruned_and_no_running_one(mark, tmp_path)
     assert_only_whole_entries(cache)
 
 
-def test_a_signal_waits_for_the_end_of_what_belongs_together():
+def test_a_signal_waits_for_the_end_of_what_belongs_together(interruptible):
     steps = []
     with pytest.raises(KeyboardInterrupt), undisturbed():
         signal.raise_signal(signal.SIGINT)
