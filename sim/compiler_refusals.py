@@ -35,8 +35,8 @@ _MEANINGS = (
     (re.compile(r"defer statement"), _JUMP),
 )
 #: The compiler's place is before the message, or before the error that a note belongs to; the linker's is behind it.
-_BEFORE = re.compile(r"^(\S+:\d+):\d+: (?:fatal )?error: ")
-_BEHIND = re.compile(r">>> referenced by (\S+:\d+)")
+_BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
+_BEHIND = re.compile(r">>> referenced by (.+?:\d+)(?: |$)")
 
 
 def _unsupported(message: str) -> list[str]:
@@ -67,9 +67,12 @@ def _count(number: int, who: str) -> str:
 
 def compile_failure(source: str, said: str) -> str:
     """The text of a refusal to compile ``source``."""
-    if meanings := _unsupported(said):
-        return "\n".join([*meanings, said])
     found = list(_ERROR.finditer(said))
+    if any(error["what"] == "expected '}'" for error in found):
+        # Behind a SIMT_IF that is not closed, every return is one out of it.
+        found = [error for error in found if "defer statement" not in error["what"]]
+    elif meanings := _unsupported(said):
+        return "\n".join([*meanings, said])
     if found:
         first = found[0]
         return f"{first['file']}:{first['line']}: {first['what']} {_count(len(found), 'compiler')}\n{said}"
