@@ -38,9 +38,8 @@ JUMPS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("line", JUMPS.values(), ids=JUMPS)
 def test_no_jump_leaves_a_divergent_block(tmp_path, line):
-    first, second, *_ = message(tmp_path, line).splitlines()
-    assert first == f"compiling {tmp_path}/own.c failed:"
-    assert re.match(rf"{tmp_path}/own\.c:3: not supported: return, break, continue or goto", second)
+    first, *_ = message(tmp_path, line).splitlines()
+    assert re.match(rf"{tmp_path}/own\.c:3: not supported: return, break, continue or goto", first)
 
 
 @pytest.mark.slow
