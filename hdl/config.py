@@ -1,7 +1,7 @@
 """The configuration of one streaming multiprocessor (SM), checked and derived once.
 
 Every unit, model and tool takes its sizes and latencies from one frozen :class:`SmConfig`, so that the
-hardware, the golden model and the schedule predictor cannot disagree about them.
+hardware and the golden model cannot disagree about them.
 """
 
 from __future__ import annotations

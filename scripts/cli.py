@@ -30,8 +30,6 @@ from .verilog import verilog
 
 __all__ = ["app", "main"]
 
-#: Subcommands that design.md section 8 names and this version does not have.
-LATER = ("predict", "trace", "report")
 #: Set to show where an internal error arose.
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 
@@ -122,9 +120,6 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
-    if name in LATER:
-        _complain(f"{name} is not in this version: there are {', '.join(COMMANDS)}")
-        return Exit.USAGE
     received = Received()
     try:
         with terminable() as received:

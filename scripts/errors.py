@@ -1,4 +1,4 @@
-"""The error that a user can mend, and the exit statuses of every subcommand (design.md section 8)."""
+"""The error that a user can mend, and the exit statuses of every subcommand (docs/command-line.md)."""
 
 from __future__ import annotations
 

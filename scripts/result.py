@@ -1,4 +1,4 @@
-"""What ``metronome run`` says of a run: the JSON of design.md section 8, the table, the complaint, the exit status."""
+"""What ``metronome run`` says of a run: the JSON of docs/command-line.md, the table, the complaint, the exit status."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Outcome:
         return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of design.md section 8, and how the run was asked for."""
+        """The fields that docs/command-line.md lists, and how the run was asked for."""
         request, result = self.request, self.result
         dram = request.memory in DRAMS
         return {

@@ -1,4 +1,4 @@
-"""The warp policies as plain Python (docs/policies.md): the reference for hardware, oracles and predictor.
+"""The warp policies as plain Python (docs/policies.md): the reference for hardware and oracles.
 
 Sets of warps are integers, bit w for warp w. A policy is two pure functions of a state: ``pick`` and ``update``.
 """

@@ -51,7 +51,7 @@ class SynthResult:
         return sum(step.levels for step in self.critical_path)
 
     def as_json(self) -> dict[str, Any]:
-        """The document of design.md section 8, and the number of levels."""
+        """The document that docs/fpga.md describes, and the number of levels."""
         return {**asdict(self), "critical_path": [asdict(step) for step in self.critical_path], "levels": self.levels}
 
 

@@ -15,7 +15,7 @@ from metronome.sim.runner_types import RunResult, WarpState
 from metronome.sim.statistics import REASONS, WarpCycles
 from tests.scripts.lines import only_line
 
-#: design.md section 8, "JSON of a run".
+#: docs/command-line.md, "JSON of metronome run".
 RUN_FIELDS = {
     "kernel", "config", "passed", "exit_code", "fault", "cycles", "total_cycles", "committed", "committed_threads",
     "ipc", "nops", "discrepancies", "errors", "error_rate", "icache_misses", "dcache_misses", "taken_branches",
