@@ -32,7 +32,7 @@ NAMES = [kernel.name for kernel in kernels()]
 
 #: What `make test` runs: a build costs it half a minute of a core. All others, and MID, are long.
 SWAS = ("BASE", Coordination.SWAS, Prediction.BTFN)
-BASELINE = ("BASE", Coordination.BASELINE, Prediction.NOT_TAKEN)
+BASELINE = ("BASE", Coordination.BASELINE, Prediction.BTFN)
 VORTEX = ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN)
 QUICK = {(*SWAS, "cached"), ("TINY", Coordination.SWAS, Prediction.NOT_TAKEN, "bare"), (*BASELINE, "cached"),
          (*VORTEX, "cached")}
