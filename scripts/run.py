@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.file_proxy import FileProxy
 
 from .backend import backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
@@ -125,8 +126,16 @@ def run(
 
 
 def _print_console(line: str) -> None:
-    """A line of the program, its newline included, on standard error: the progress display lets it pass."""
-    sys.stderr.write(line)
+    """A line of the program, its newline included, on standard error: its bytes as they are.
+
+    The progress display lets only text pass: on a terminal a byte that is not UTF-8 is a replacement character.
+    """
+    data = line.encode("utf-8", "surrogateescape")
+    if isinstance(sys.stderr, FileProxy):
+        sys.stderr.write(data.decode("utf-8", "replace"))
+    else:
+        sys.stderr.flush()
+        sys.stderr.buffer.write(data)
     sys.stderr.flush()
 
 

@@ -124,7 +124,7 @@ class RunResult:
     ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
     ``memory_commands`` the commands that it gave, if they were asked for. ``python_seconds`` is the part of
     ``sim_seconds`` that is not the simulated SM: the memory model, lock step, and the switching between the simulator
-    and Python.
+    and Python. In ``console`` a byte that is not UTF-8 is a surrogate (``surrogateescape``).
     """
 
     status: str

@@ -35,7 +35,8 @@ class Console:
     """The console of isa.md: a byte stored to a slot is a character of that slot's line.
 
     A line is handed to ``write`` when its newline comes, and what is left at :meth:`flush`, so that the characters
-    that the lanes of a warp print side by side stay in their own lines.
+    that the lanes of a warp print side by side stay in their own lines. A byte that is not UTF-8 is a surrogate in
+    the text (Python's ``surrogateescape``), so that nothing is lost.
     """
 
     def __init__(self, memory_map: MemoryMap, write: Callable[[str], None]) -> None:
@@ -60,7 +61,7 @@ class Console:
                 self._emit(text)
 
     def _emit(self, text: bytearray) -> None:
-        self._write(text.decode("utf-8", "replace"))
+        self._write(text.decode("utf-8", "surrogateescape"))
         text.clear()
 
 

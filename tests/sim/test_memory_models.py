@@ -135,6 +135,15 @@ def test_console_lines_of_side_by_side_slots():
     assert memory.read(0x40, 2) == b"d\n"
 
 
+def test_a_console_byte_that_is_not_utf_8_is_not_lost():
+    printed = []
+    console = Console(MemoryMap(), printed.append)
+    written = b"\xff\x80 \xc3\xa9\xc3\n"
+    for byte in written:
+        console.store(1, bytes([byte]))
+    assert [text.encode("utf-8", "surrogateescape") for text in printed] == [written]
+
+
 def test_console_ends_where_the_counters_begin():
     printed = []
     console = Console(MemoryMap(), printed.append)
