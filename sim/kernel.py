@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import KernelError, require_size
 from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf
@@ -73,6 +73,15 @@ class Launch:
     def argument_address(self) -> int:
         """What mscratch holds at the start."""
         return self.memory_map.user
+
+    @property
+    def without_argument(self) -> bool:
+        """Whether nothing is loaded into the line of memory in which the argument block would begin."""
+        first = self.argument_address // LINE_BYTES * LINE_BYTES
+        places = [(self.argument_address, self.argument_address + len(self.arguments))]
+        places += [(segment.address, segment.end) for segment in self.image.segments]
+        places += [(address, address + len(data)) for address, data in self.buffers.values()]
+        return all(low >= high or high <= first or first + LINE_BYTES <= low for low, high in places)
 
 
 def kernel_folder(name: str) -> Path:

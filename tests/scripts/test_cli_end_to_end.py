@@ -132,6 +132,25 @@ def test_a_foreign_elf_gets_its_arguments(run, elf, argument, tmp_path):
     assert (value["kernel"], value["exit_code"], value["cycles"]) == ("swap.elf", 0, None)
 
 
+@pytest.mark.parametrize("memory", ["fixed", "dram"])
+def test_a_foreign_elf_without_its_arguments(run, elf, memory):
+    status, _, err = run("--elf", elf, "--memory", memory)
+    console, note = err.splitlines()
+    assert (status, console) == (0, "before")
+    assert note.startswith("metronome: note: the program reads its argument block at 0x10000")
+
+
+def test_a_program_without_arguments_that_reads_none(run, tmp_path):
+    """It writes there first, and reads what it wrote."""
+    program = asm.Program()
+    program.li(5, 0x10000)
+    program.add(asm.sw(5, 0, 5), asm.lw(6, 0, 5), asm.add(6, 6, 6), asm.tmc(0))
+    image = tmp_path / "own.bin"
+    image.write_bytes(program.assemble())
+    status, _, err = run("--bin", image)
+    assert (status, err) == (0, "")
+
+
 def test_a_foreign_elf_that_ends_with_a_code_has_failed(run, elf, argument):
     status, value, err = run("--elf", elf, "--arg", argument(0, 0, exit_code=6))
     assert (status, value["exit_code"], value["passed"]) == (1, 6, False)

@@ -210,6 +210,17 @@ def test_on_a_terminal_the_display_shows_what_is_no_text(monkeypatch):
     assert shown.getvalue() == "a\ufffd\n"
 
 
+def test_an_argument_block_that_is_missing_is_a_note(metronome, backend):
+    program = Path("program.elf")
+    program.write_bytes(b"")
+    backend.update(argument_missing=True)
+    done = metronome("run", program)
+    assert (done.status, only_line(done.err)) == (0, (
+        "metronome: note: the program reads its argument block at 0x10000, but has none: give it one with --arg FILE"
+    ))
+    assert only_line(metronome("run", "psort").err).endswith("but has none: see its host.py")
+
+
 def test_a_fault_is_status_3_with_its_place(metronome, backend):
     backend.fault()
     done = metronome("run", "psort", "--json", "-")

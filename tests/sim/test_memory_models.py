@@ -155,6 +155,20 @@ def test_console_ends_where_the_counters_begin():
     assert printed == ["\n"]
 
 
+@pytest.mark.parametrize(("writes_first", "told"), [(False, True), (True, False)])
+@pytest.mark.parametrize("name", ["fixed", "random", "dram", "tdm"])
+def test_a_watched_line_that_is_read_before_it_is_written(name, writes_first, told):
+    model = create_model(name, SparseMemory(), None, latency=3, seed=1)
+    model.unwritten = LINE + 1
+    now = 0
+    for line, write in ((LINE, False), (LINE + 2, False), (LINE + 1, writes_first), (LINE + 1, False)):
+        now = max(now, model.ready_from)
+        model.request(now, 0, line, write, ALL, ZEROS)
+        now += 1000
+        model.complete(now)
+        assert model.read_unwritten == (told and line == LINE + 1)
+
+
 def test_create_model_by_name():
     assert isinstance(create_model("fixed", SparseMemory(), None, latency=3, seed=1), FixedMemory)
     assert isinstance(create_model("random", SparseMemory(), None, latency=3, seed=1), RandomMemory)
