@@ -50,7 +50,7 @@ def run(
     ctx: typer.Context,
     kernel: Annotated[
         str | None,
-        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, or your folder, .c or .elf file."),
+        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .elf or .vxbin file."),
     ] = None,
     elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,
     binary: Annotated[

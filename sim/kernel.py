@@ -18,14 +18,14 @@ from pathlib import Path
 from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import KernelError, require_size
-from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf
+from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from metronome.sim.kernel_host import C_TYPES, Host, HostError, is_kernel_folder, load_host, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
 from metronome.sim.settings import near
 from metronome.sim.toolchain import REPOSITORY, build_elf
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernel_folder", "kernels",
-           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source"]
+           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin"]
 
 #: The names, in the order of a listing.
 KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
@@ -100,7 +100,7 @@ def kernel_folder(name: str) -> Path:
             return path
         raise KernelError(f"{name}: the folder has no kernel.c (metronome new writes a kernel to begin with)")
     if path.exists():
-        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S or .elf file")
+        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S, .elf or .vxbin file")
     if len(path.parts) > 1 or path.suffix:
         raise KernelError(f"{name}: no such file or folder")
     raise KernelError(
@@ -289,6 +289,11 @@ def prepare_binary(
 ) -> Launch:
     """A raw image at ``base`` (default: the start address); else as :func:`prepare_elf`."""
     return _foreign(load_binary(path, base, config.memory_map), arguments_path, config)
+
+
+def prepare_vxbin(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
+    """An image in Vortex's format; else as :func:`prepare_elf`."""
+    return _foreign(load_vxbin(path, config.memory_map), arguments_path, config)
 
 
 def load_into(launch: Launch, memory: SparseMemory) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from metronome.scripts.cli import main
 from metronome.sim import asm
+from metronome.sim.elf import load_elf
 from metronome.sim.toolchain import build_elf
 
 #: One worker runs them all, so that the machine is built once.
@@ -149,6 +150,25 @@ def test_a_program_without_arguments_that_reads_none(run, tmp_path):
     image.write_bytes(program.assemble())
     status, _, err = run("--bin", image)
     assert (status, err) == (0, "")
+
+
+def test_the_image_of_an_elf_in_the_format_of_vortex_runs_like_it(run, elf, argument, tmp_path):
+    segments = load_elf(elf).segments
+    first, end = segments[0].address, segments[-1].end
+    image = bytearray(max(segment.address + len(segment.data) for segment in segments) - first)
+    for segment in segments:
+        place = segment.address - first
+        image[place : place + len(segment.data)] = segment.data
+    path, out = tmp_path / "swap.vxbin", tmp_path / "out"
+    path.write_bytes(struct.pack("<2Q", first, end) + image)
+    status, value, err = run(path, "--arg", argument(11, 22, exit_code=5), "--dump", f"0x20000:8={out}", "--check")
+    assert (status, value["kernel"], value["exit_code"]) == (1, "swap.vxbin", 5)
+    assert err.splitlines()[0] == "before"
+    assert struct.unpack("<2I", out.read_bytes()) == (22, 11)
+    path.write_bytes(path.read_bytes()[:14])
+    status, _, err = run(path)
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "swap.vxbin: a .vxbin file of 14 bytes, with no program in it; it is cut off" in err
 
 
 def test_a_foreign_elf_that_ends_with_a_code_has_failed(run, elf, argument):

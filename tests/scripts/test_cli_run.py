@@ -210,6 +210,17 @@ def test_on_a_terminal_the_display_shows_what_is_no_text(monkeypatch):
     assert shown.getvalue() == "a\ufffd\n"
 
 
+def test_a_vxbin_file_is_known_by_its_suffix(metronome, backend):
+    Path("program.vxbin").write_bytes(b"")
+    assert metronome("run", "program.vxbin").status == 0
+    assert backend.prepared == [("vxbin program.vxbin", {})]
+    done = metronome("run", "--bin", "program.vxbin")
+    assert (done.status, only_line(done.err)) == (2, (
+        "metronome: --bin program.vxbin: a .vxbin file is no raw image: metronome run program.vxbin"
+    ))
+    assert "none.vxbin" in only_line(metronome("run", "none.vxbin").err)
+
+
 def test_an_argument_block_that_is_missing_is_a_note(metronome, backend):
     program = Path("program.elf")
     program.write_bytes(b"")
