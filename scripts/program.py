@@ -15,6 +15,7 @@ from metronome.hdl.config import SmConfig
 
 from .backend import Backend
 from .errors import UsageError
+from .loads import Load
 from .options import input_file
 
 if TYPE_CHECKING:
@@ -87,6 +88,30 @@ class Program:
             "elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary,
         }[self.kind]
         return prepare(path, block, config)
+
+
+    def with_loads(self, launch: Launch, loads: Sequence[Load]) -> Launch:
+        """``launch`` with the files of --load in memory.
+
+        Raises
+        ------
+        UsageError
+            For a kernel, for a file outside memory, and for one that covers something.
+        """
+        from metronome.sim.elf import ImageError
+        from metronome.sim.kernel import with_loads
+
+        if not loads:
+            return launch
+        if self.kind == "kernel":
+            raise UsageError("--load is for programs without a host.py: a kernel brings its own buffers")
+        try:
+            # Two of one text are two, and overlap.
+            names = [f"--load {load.text}" + " (again)" * loads[:place].count(load) for place, load in enumerate(loads)]
+            places = [(load.address, load.read(launch.memory_map)) for load in loads]
+            return with_loads(launch, dict(zip(names, places, strict=True)))
+        except ImageError as error:
+            raise UsageError(str(error)) from error
 
 
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:

@@ -9,6 +9,7 @@ image, the buffers, the argument block at the user area's start (whose address g
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 from collections.abc import Callable, Sequence
@@ -25,7 +26,8 @@ from metronome.sim.settings import near
 from metronome.sim.toolchain import REPOSITORY, build_elf
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernel_folder", "kernels",
-           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin"]
+           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
+           "with_loads"]
 
 #: The names, in the order of a listing.
 KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
@@ -58,6 +60,8 @@ class Launch:
     arguments: bytes = b""
     #: name -> (address, initial bytes)
     buffers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    #: name -> (address, bytes): what else is in memory. Unlike the buffers it does not say that this is all there is.
+    loads: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: Mismatches in memory after the run, one line each; empty: passed. A program not from here has no check.
     check: Callable[[SparseMemory], list[str]] = lambda memory: []
     dtype: str | None = None
@@ -80,7 +84,7 @@ class Launch:
         first = self.argument_address // LINE_BYTES * LINE_BYTES
         places = [(self.argument_address, self.argument_address + len(self.arguments))]
         places += [(segment.address, segment.end) for segment in self.image.segments]
-        places += [(address, address + len(data)) for address, data in self.buffers.values()]
+        places += [(address, address + len(data)) for address, data in (self.buffers | self.loads).values()]
         return all(low >= high or high <= first or first + LINE_BYTES <= low for low, high in places)
 
 
@@ -230,6 +234,7 @@ def _overlap(launch: Launch) -> str | None:
     """What is in the way of what, or outside memory, in words; None if all is well."""
     places = {"the argument block": (launch.argument_address, launch.arguments)}
     places |= {f"buffer {name!r}": place for name, place in launch.buffers.items()}
+    places |= {f"the file of {name}": place for name, place in launch.loads.items()}
     ends = {what: (address, address + len(data)) for what, (address, data) in places.items() if data}
     for what, (address, end) in ends.items():
         if address < launch.memory_map.first or end > launch.memory_map.end:
@@ -296,13 +301,31 @@ def prepare_vxbin(path: str | Path, arguments_path: str | Path | None = None, co
     return _foreign(load_vxbin(path, config.memory_map), arguments_path, config)
 
 
+def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:
+    """``launch`` with ``loads`` in memory.
+
+    Raises
+    ------
+    ImageError
+        If two of all that is in memory at the start overlap, or something is outside memory.
+    """
+    launch = dataclasses.replace(launch, loads=loads)
+    overlap = _overlap(launch)
+    if overlap is not None:
+        raise ImageError(f"{overlap}: choose another ADDR for --load")
+    return launch
+
+
 def load_into(launch: Launch, memory: SparseMemory) -> None:
-    """Write image, buffers and argument block. What a segment only reserves is zero afterwards, in used memory too."""
+    """Write image, buffers, loads and argument block.
+
+    What a segment only reserves is zero afterwards, in used memory too.
+    """
     pages = memory.pages()
     for segment in launch.image.segments:
         memory.write(segment.address, segment.data)
         _clear(memory, pages, segment.address + len(segment.data), segment.end)
-    for address, data in launch.buffers.values():
+    for address, data in (launch.buffers | launch.loads).values():
         memory.write(address, data)
     if launch.arguments:
         memory.write(launch.argument_address, launch.arguments)
