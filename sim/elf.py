@@ -19,6 +19,7 @@ from typing import Any
 from metronome.hdl.config import MemoryMap
 
 from .inlines import call_sites
+from .names import readable
 
 __all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf", "load_vxbin"]
 
@@ -74,11 +75,11 @@ class ElfImage:
     content: bytes = field(default=b"", repr=False)
 
     def function_at(self, pc: int) -> str | None:
-        """The function that ``pc`` lies in, or None."""
+        """The function that ``pc`` lies in, with the name that it has in its source, or None."""
         position = bisect.bisect_right(self.functions, pc, key=lambda entry: entry[0]) - 1
         if position < 0 or pc >= self.functions[position][1]:
             return None
-        return self.functions[position][2]
+        return readable(self.functions[position][2])
 
     def source_line(self, pc: int) -> str | None:
         """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read.

@@ -87,6 +87,36 @@ def test_a_kernel_has_symbols_functions_and_lines(kernel_path):
         assert image.source_line(outside) is None and image.function_at(outside) is None
 
 
+def symbol_elf(name: str) -> bytes:
+    """An ELF with one function at its entry."""
+    base = tiny_elf()
+    strings = b"\0" + name.encode() + b"\0"
+    symbol = struct.pack("<IIIBBH", 1, ENTRY, 4, 0x12, 0, 1)
+    table = struct.pack("<10I", 0, 2, 0, 0, len(base), 16, 1, 0, 4, 16)
+    table += struct.pack("<10I", 0, 3, 0, 0, len(base) + 16, len(strings), 0, 0, 1, 0)
+    header = bytearray(base)
+    struct.pack_into("<I", header, 32, len(base) + 16 + len(strings))
+    struct.pack_into("<HH", header, 46, 40, 2)
+    return bytes(header) + symbol + strings + table
+
+
+@pytest.mark.parametrize(("name", "shown"), [
+    ("_Z5scaleIfEvPT_i", "void scale<float>(float*, int)"),
+    ("_ZN12_GLOBAL__N_14workEPKv", "(anonymous namespace)::work(void const*)"),
+    ("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const"),
+    ("_Zé", "_Zé"),
+    ("_ZN", "_ZN"),
+    ("i", "i"),
+])
+def test_functions_have_the_names_of_the_source(tmp_path, name, shown):
+    path = tmp_path / "names.elf"
+    path.write_bytes(symbol_elf(name))
+    image = load_elf(path)
+    assert image.function_at(ENTRY) == shown
+    # --dump and the like take the name that the linker knows.
+    assert set(image.symbols) == {name}
+
+
 def test_line_tables_of_every_dwarf_version(tmp_path):
     source = tmp_path / "old.c"
     source.write_text("int main(void)\n{\n    return 5;\n}\n")
