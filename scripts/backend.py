@@ -58,6 +58,9 @@ class Backend(Protocol):
     def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """A raw image."""
 
+    def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
+        """An image in Vortex's format."""
+
     def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
         """Build the SM unless that is cached, and run one program on it.
 
@@ -167,6 +170,13 @@ class SimBackend:
 
         with _user_errors():
             return prepare_binary(path, argument, config=config)
+
+    def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
+        """See :class:`Backend`."""
+        from metronome.sim.kernel import prepare_vxbin
+
+        with _user_errors():
+            return prepare_vxbin(path, argument, config)
 
     def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
         """See :class:`Backend`."""

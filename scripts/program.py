@@ -15,6 +15,7 @@ from metronome.hdl.config import SmConfig
 
 from .backend import Backend
 from .errors import UsageError
+from .loads import Load
 from .options import input_file
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ CflagsOption = Annotated[
     str | None,
     typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
 ]
-_SOURCES = (".c", ".S")
+#: What a file is, by its suffix.
+_KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
 
 
 def compiler_flags(text: str | None) -> tuple[str, ...]:
@@ -51,7 +53,7 @@ def print_warnings(text: str) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """``kind`` is ``kernel``, ``source``, ``elf`` or ``bin``; ``name`` as it was given."""
+    """``kind`` is ``kernel``, ``source``, ``elf``, ``vxbin`` or ``bin``; ``name`` as it was given."""
 
     kind: str
     name: str
@@ -82,15 +84,41 @@ class Program:
             return backend.prepare_source(path, block, config, flags, warn)
         if flags:
             raise UsageError("--cflags is for what is compiled: a kernel or a .c file")
-        prepare = backend.prepare_elf if self.kind == "elf" else backend.prepare_binary
+        prepare = {
+            "elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary,
+        }[self.kind]
         return prepare(path, block, config)
+
+
+    def with_loads(self, launch: Launch, loads: Sequence[Load]) -> Launch:
+        """``launch`` with the files of --load in memory.
+
+        Raises
+        ------
+        UsageError
+            For a kernel, for a file outside memory, and for one that covers something.
+        """
+        from metronome.sim.elf import ImageError
+        from metronome.sim.kernel import with_loads
+
+        if not loads:
+            return launch
+        if self.kind == "kernel":
+            raise UsageError("--load is for programs without a host.py: a kernel brings its own buffers")
+        try:
+            # Two of one text are two, and overlap.
+            names = [f"--load {load.text}" + " (again)" * loads[:place].count(load) for place, load in enumerate(loads)]
+            places = [(load.address, load.read(launch.memory_map)) for load in loads]
+            return with_loads(launch, dict(zip(names, places, strict=True)))
+        except ImageError as error:
+            raise UsageError(str(error)) from error
 
 
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:
     """The program of the one of KERNEL, --elf and --bin that was given.
 
-    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` file. A
-    ``kernel.c`` with a ``host.py`` beside it stands for their folder.
+    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` or
+    ``.vxbin`` file. A ``kernel.c`` with a ``host.py`` beside it stands for their folder.
 
     Raises
     ------
@@ -104,13 +132,15 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
     if elf is not None:
         return Program("elf", elf, {"--elf": input_file("--elf", elf)})
     if binary is not None:
+        if Path(binary).suffix == ".vxbin":
+            raise UsageError(f"--bin {binary}: a .vxbin file is no raw image: metronome run {binary}")
         return Program("bin", binary, {"--bin": input_file("--bin", binary)})
     assert kernel is not None, "one of the three was given"
     path = Path(kernel).expanduser()
     if path.name == "kernel.c" and (path.parent / "host.py").is_file():
         kernel, path = str(path.parent), path.parent
-    if path.suffix in (*_SOURCES, ".elf") and not path.is_dir():
-        return Program("elf" if path.suffix == ".elf" else "source", kernel, {"KERNEL": input_file("KERNEL", kernel)})
+    if path.suffix in _KINDS and not path.is_dir():
+        return Program(_KINDS[path.suffix], kernel, {"KERNEL": input_file("KERNEL", kernel)})
     sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}
     # A name without a folder is one of our kernels, if there is one of that name.
     if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):

@@ -217,6 +217,14 @@ def _complaints(outcome: Outcome) -> list[str]:
     return lines
 
 
+def _notes(outcome: Outcome) -> list[str]:
+    """What is worth knowing of a run whether it has passed or not, a line each."""
+    if not outcome.result.argument_missing:
+        return []
+    place = f"the program reads its argument block at {outcome.launch.argument_address:#x}, but has none"
+    return [f"{place}: " + ("give it one with --arg FILE" if outcome.launch.dtype is None else "see its host.py")]
+
+
 def _add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
     """Rows of the counters that have a title: those that count cycles as shares, the others below them."""
     counters, config = outcome.counters, outcome.config
@@ -279,5 +287,5 @@ def print_outcome(outcome: Outcome, *, table: bool, per_warp: bool = False, name
         if per_warp and outcome.result.region is not None and outcome.cycles is not None:
             Console().print(warp_table(outcome.result.region))
         sys.stdout.flush()
-    for line in _complaints(outcome):
+    for line in _complaints(outcome) + [f"note: {note}" for note in _notes(outcome)]:
         print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

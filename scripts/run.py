@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.file_proxy import FileProxy
 
 from .backend import backend_of
 from .dumps import Dump, DumpRequest, parse_dumps
 from .errors import UsageError
+from .loads import parse_loads
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target
 from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
@@ -49,7 +51,7 @@ def run(
     ctx: typer.Context,
     kernel: Annotated[
         str | None,
-        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, or your folder, .c or .elf file."),
+        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .elf or .vxbin file."),
     ] = None,
     elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,
     binary: Annotated[
@@ -57,6 +59,12 @@ def run(
     ] = None,
     argument: Annotated[
         str | None, typer.Option("--arg", metavar="FILE", help="The argument block of a program that is no kernel.")
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDR=FILE", help="Place a file in memory, for a program that is no kernel. Repeatable.",
+        ),
     ] = None,
     cflags: CflagsOption = None,
     preset: PresetOption = DEFAULT_PRESET,
@@ -102,13 +110,15 @@ def run(
     program = find_program(kernel, elf, binary)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
-    inputs = {"--arg": argument, "--config": config_file}
+    loads = parse_loads(load or [])
+    inputs = {"--arg": argument, "--config": config_file, **{f"--load {each.text}": str(each.file) for each in loads}}
     _refuse_shared(target, dump_requests, program.files | {
         option: Path(name).expanduser() for option, name in inputs.items() if name
     })
 
     backend = backend_of(ctx)
     launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
+    launch = program.with_loads(launch, loads)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
     from metronome.sim.runner_types import RunRequest
@@ -125,8 +135,16 @@ def run(
 
 
 def _print_console(line: str) -> None:
-    """A line of the program, its newline included, on standard error: the progress display lets it pass."""
-    sys.stderr.write(line)
+    """A line of the program, its newline included, on standard error: its bytes as they are.
+
+    The progress display lets only text pass: on a terminal a byte that is not UTF-8 is a replacement character.
+    """
+    data = line.encode("utf-8", "surrogateescape")
+    if isinstance(sys.stderr, FileProxy):
+        sys.stderr.write(data.decode("utf-8", "replace"))
+    else:
+        sys.stderr.flush()
+        sys.stderr.buffer.write(data)
     sys.stderr.flush()
 
 

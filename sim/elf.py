@@ -1,4 +1,4 @@
-"""Program images: a small reader of RISC-V ELF32 executables, and raw binaries.
+"""Program images: a small reader of RISC-V ELF32 executables, raw binaries and Vortex's images.
 
 The header and segment checks are ours, so that every refusal says what is wrong in one line; the line table is read
 by pyelftools, and only when a source line is asked for.
@@ -19,13 +19,16 @@ from typing import Any
 from metronome.hdl.config import MemoryMap
 
 from .inlines import call_sites
+from .names import readable
 
-__all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf"]
+__all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf", "load_vxbin"]
 
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<8I")
 _SECTION_HEADER = struct.Struct("<10I")
 _SYMBOL = struct.Struct("<IIIBBH")
+#: The head of a .vxbin file.
+_VXBIN = struct.Struct("<2Q")
 _MACHINE_RISCV = 243
 _TYPE_EXECUTABLE = 2
 _LOAD = 1
@@ -72,11 +75,11 @@ class ElfImage:
     content: bytes = field(default=b"", repr=False)
 
     def function_at(self, pc: int) -> str | None:
-        """The function that ``pc`` lies in, or None."""
+        """The function that ``pc`` lies in, with the name that it has in its source, or None."""
         position = bisect.bisect_right(self.functions, pc, key=lambda entry: entry[0]) - 1
         if position < 0 or pc >= self.functions[position][1]:
             return None
-        return self.functions[position][2]
+        return readable(self.functions[position][2])
 
     def source_line(self, pc: int) -> str | None:
         """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read.
@@ -314,3 +317,29 @@ def load_binary(path: str | Path, base: int | None = None, memory_map: MemoryMap
         raise reader.fail(f"base {base:#x} is not a multiple of 4")
     segment = Segment(base, reader.content, len(reader.content))
     return ElfImage(path=path, entry=base, segments=_checked(reader, [segment], memory_map))
+
+
+def load_vxbin(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImage:
+    """Read an image in Vortex's format: its first address, the one past its last, each 64 bits, and its bytes.
+
+    It is entered at its first byte. What the bytes do not fill up to the last address is zero.
+
+    Raises
+    ------
+    ImageError
+        For a file that is missing, cut off or damaged, or does not fit into ``memory_map``.
+    """
+    path = Path(path)
+    reader = _Reader(path, _read_file(path))
+    data = reader.content[_VXBIN.size :]
+    if not data:
+        raise reader.fail(f"a .vxbin file of {len(reader.content)} bytes, with no program in it; it is cut off")
+    (first, end), = reader.table(_VXBIN, 0, 1, _VXBIN.size, "header")
+    if end - first < len(data):
+        raise reader.fail(
+            f"a .vxbin file of {len(data)} bytes for {first:#x} to {end:#x}, where they have no room; it is damaged"
+        )
+    if first % 4:
+        raise reader.fail(f"a .vxbin file that begins at {first:#x}, which is not a multiple of 4; link it again")
+    segment = Segment(first, data, end - first)
+    return ElfImage(path=path, entry=first, segments=_checked(reader, [segment], memory_map or MemoryMap()))

@@ -9,23 +9,25 @@ image, the buffers, the argument block at the user area's start (whose address g
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import KernelError, require_size
-from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf
+from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from metronome.sim.kernel_host import C_TYPES, Host, HostError, is_kernel_folder, load_host, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
 from metronome.sim.settings import near
 from metronome.sim.toolchain import REPOSITORY, build_elf
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernel_folder", "kernels",
-           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source"]
+           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
+           "with_loads"]
 
 #: The names, in the order of a listing.
 KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
@@ -58,6 +60,8 @@ class Launch:
     arguments: bytes = b""
     #: name -> (address, initial bytes)
     buffers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    #: name -> (address, bytes): what else is in memory. Unlike the buffers it does not say that this is all there is.
+    loads: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: Mismatches in memory after the run, one line each; empty: passed. A program not from here has no check.
     check: Callable[[SparseMemory], list[str]] = lambda memory: []
     dtype: str | None = None
@@ -73,6 +77,15 @@ class Launch:
     def argument_address(self) -> int:
         """What mscratch holds at the start."""
         return self.memory_map.user
+
+    @property
+    def without_argument(self) -> bool:
+        """Whether nothing is loaded into the line of memory in which the argument block would begin."""
+        first = self.argument_address // LINE_BYTES * LINE_BYTES
+        places = [(self.argument_address, self.argument_address + len(self.arguments))]
+        places += [(segment.address, segment.end) for segment in self.image.segments]
+        places += [(address, address + len(data)) for address, data in (self.buffers | self.loads).values()]
+        return all(low >= high or high <= first or first + LINE_BYTES <= low for low, high in places)
 
 
 def kernel_folder(name: str) -> Path:
@@ -91,7 +104,7 @@ def kernel_folder(name: str) -> Path:
             return path
         raise KernelError(f"{name}: the folder has no kernel.c (metronome new writes a kernel to begin with)")
     if path.exists():
-        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S or .elf file")
+        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S, .elf or .vxbin file")
     if len(path.parts) > 1 or path.suffix:
         raise KernelError(f"{name}: no such file or folder")
     raise KernelError(
@@ -221,6 +234,7 @@ def _overlap(launch: Launch) -> str | None:
     """What is in the way of what, or outside memory, in words; None if all is well."""
     places = {"the argument block": (launch.argument_address, launch.arguments)}
     places |= {f"buffer {name!r}": place for name, place in launch.buffers.items()}
+    places |= {f"the file of {name}": place for name, place in launch.loads.items()}
     ends = {what: (address, address + len(data)) for what, (address, data) in places.items() if data}
     for what, (address, end) in ends.items():
         if address < launch.memory_map.first or end > launch.memory_map.end:
@@ -282,13 +296,36 @@ def prepare_binary(
     return _foreign(load_binary(path, base, config.memory_map), arguments_path, config)
 
 
+def prepare_vxbin(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
+    """An image in Vortex's format; else as :func:`prepare_elf`."""
+    return _foreign(load_vxbin(path, config.memory_map), arguments_path, config)
+
+
+def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:
+    """``launch`` with ``loads`` in memory.
+
+    Raises
+    ------
+    ImageError
+        If two of all that is in memory at the start overlap, or something is outside memory.
+    """
+    launch = dataclasses.replace(launch, loads=loads)
+    overlap = _overlap(launch)
+    if overlap is not None:
+        raise ImageError(f"{overlap}: choose another ADDR for --load")
+    return launch
+
+
 def load_into(launch: Launch, memory: SparseMemory) -> None:
-    """Write image, buffers and argument block. What a segment only reserves is zero afterwards, in used memory too."""
+    """Write image, buffers, loads and argument block.
+
+    What a segment only reserves is zero afterwards, in used memory too.
+    """
     pages = memory.pages()
     for segment in launch.image.segments:
         memory.write(segment.address, segment.data)
         _clear(memory, pages, segment.address + len(segment.data), segment.end)
-    for address, data in launch.buffers.values():
+    for address, data in (launch.buffers | launch.loads).values():
         memory.write(address, data)
     if launch.arguments:
         memory.write(launch.argument_address, launch.arguments)

@@ -124,7 +124,8 @@ class RunResult:
     ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
     ``memory_commands`` the commands that it gave, if they were asked for. ``python_seconds`` is the part of
     ``sim_seconds`` that is not the simulated SM: the memory model, lock step, and the switching between the simulator
-    and Python.
+    and Python. ``argument_missing``: the program has read where its argument block would be, but the launch has none.
+    In ``console`` a byte that is not UTF-8 is a surrogate (``surrogateescape``).
     """
 
     status: str
@@ -134,6 +135,7 @@ class RunResult:
     fault: Fault | None = None
     assertions: list[str] = field(default_factory=list)
     mismatches: list[str] = field(default_factory=list)
+    argument_missing: bool = False
     counters: dict[str, Any] = field(default_factory=no_counts)
     hang: list[WarpState] = field(default_factory=list)
     console: str = ""
@@ -172,6 +174,8 @@ class Job:
     trace: bool
     max_cycles: int
     memcheck: Declared | None = None
+    #: Nothing is at ``arg``: tell whether the program reads there.
+    without_argument: bool = False
 
 
 def pack_memory(memory: SparseMemory) -> dict[int, bytes]:

@@ -19,7 +19,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ValueChange
 
-from metronome.hdl.config import FaultCause
+from metronome.hdl.config import LINE_BYTES, FaultCause
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.iss import Fault
@@ -152,6 +152,8 @@ async def _run(
         job.memory, memory, console, latency=job.latency, seed=job.seed, options=job.memory_options,
         tags=1 << job.config.mem_tag_bits, observer=None if commands is None else commands.append,
     )
+    if job.without_argument:
+        model.unwritten = job.arg // LINE_BYTES
     observer = _Observer(job, checker)
     changed = ValueChange(dut.wake)
     started = told = time.perf_counter()
@@ -182,6 +184,7 @@ async def _run(
     return fields | {
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None,
+        "argument_missing": model.read_unwritten,
         "memcheck": None if memcheck is None else memcheck.findings, "events": events, "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
         "memory_commands": commands, "region": read_statistics(job.config),

@@ -66,6 +66,10 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
         Area(f"buffer '{name}'", address, len(data), written=data != _UNWRITTEN * (len(data) // len(_UNWRITTEN)))
         for name, (address, data) in launch.buffers.items()
     ]
+    own += [
+        Area(f"the file of {name}", address, len(data), written=True)
+        for name, (address, data) in launch.loads.items()
+    ]
     if launch.arguments:
         own.append(Area("the argument block", launch.argument_address, len(launch.arguments), written=True))
     io_end = memory_map.counter_dump + _COUNTER_DUMP_BYTES * config.cores

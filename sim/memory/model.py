@@ -35,7 +35,8 @@ class Console:
     """The console of isa.md: a byte stored to a slot is a character of that slot's line.
 
     A line is handed to ``write`` when its newline comes, and what is left at :meth:`flush`, so that the characters
-    that the lanes of a warp print side by side stay in their own lines.
+    that the lanes of a warp print side by side stay in their own lines. A byte that is not UTF-8 is a surrogate in
+    the text (Python's ``surrogateescape``), so that nothing is lost.
     """
 
     def __init__(self, memory_map: MemoryMap, write: Callable[[str], None]) -> None:
@@ -60,7 +61,7 @@ class Console:
                 self._emit(text)
 
     def _emit(self, text: bytearray) -> None:
-        self._write(text.decode("utf-8", "replace"))
+        self._write(text.decode("utf-8", "surrogateescape"))
         text.clear()
 
 
@@ -85,11 +86,15 @@ class MemoryModel(ABC):
         The first cycle in which the model accepts another request; looked at after every call of :meth:`request`.
     room
         How many requests the model accepts from ``ready_from`` on without being looked at again, at least 1.
+    unwritten
+        A line to watch, set from outside: its first access makes it None, and ``read_unwritten`` true if it is a read.
     """
 
     lookahead: int = 1
     ready_from: int = 0
     room: int = UNLIMITED
+    unwritten: int | None = None
+    read_unwritten: bool = False
 
     def __init__(self, memory: SparseMemory, console: Console | None = None) -> None:
         self.memory = memory
@@ -129,6 +134,8 @@ class MemoryModel(ABC):
         """Carry out one request now; with ``fails`` it is answered like an access outside memory."""
         if fails:
             return Completion(due, tag, True, _NO_DATA)
+        if line == self.unwritten:
+            self.unwritten, self.read_unwritten = None, not write
         try:
             if not write:
                 return Completion(due, tag, False, self.memory.read_line(line * LINE_BYTES))

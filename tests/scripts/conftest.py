@@ -115,6 +115,9 @@ class FakeBackend:
     def prepare_binary(self, path, argument, config):
         return self._launch(path.name)
 
+    def prepare_vxbin(self, path, argument, config):
+        return self._launch(f"vxbin {path.name}")
+
     def run(self, config, request, progress, console):
         progress("simulate")
         for line in self.result.console.splitlines(keepends=True):

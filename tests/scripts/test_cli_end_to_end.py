@@ -10,6 +10,7 @@ import pytest
 
 from metronome.scripts.cli import main
 from metronome.sim import asm
+from metronome.sim.elf import load_elf
 from metronome.sim.toolchain import build_elf
 
 #: One worker runs them all, so that the machine is built once.
@@ -130,6 +131,86 @@ def test_a_foreign_elf_gets_its_arguments(run, elf, argument, tmp_path):
     assert (status, err) == (0, "before\n")
     assert struct.unpack("<2I", out.read_bytes()) == (22, 11)
     assert (value["kernel"], value["exit_code"], value["cycles"]) == ("swap.elf", 0, None)
+
+
+@pytest.mark.parametrize("memory", ["fixed", "dram"])
+def test_a_foreign_elf_without_its_arguments(run, elf, memory):
+    status, _, err = run("--elf", elf, "--memory", memory)
+    console, note = err.splitlines()
+    assert (status, console) == (0, "before")
+    assert note.startswith("metronome: note: the program reads its argument block at 0x10000")
+
+
+def test_a_program_without_arguments_that_reads_none(run, tmp_path):
+    """It writes there first, and reads what it wrote."""
+    program = asm.Program()
+    program.li(5, 0x10000)
+    program.add(asm.sw(5, 0, 5), asm.lw(6, 0, 5), asm.add(6, 6, 6), asm.tmc(0))
+    image = tmp_path / "own.bin"
+    image.write_bytes(program.assemble())
+    status, _, err = run("--bin", image)
+    assert (status, err) == (0, "")
+
+
+def test_the_image_of_an_elf_in_the_format_of_vortex_runs_like_it(run, elf, argument, tmp_path):
+    segments = load_elf(elf).segments
+    first, end = segments[0].address, segments[-1].end
+    image = bytearray(max(segment.address + len(segment.data) for segment in segments) - first)
+    for segment in segments:
+        place = segment.address - first
+        image[place : place + len(segment.data)] = segment.data
+    path, out = tmp_path / "swap.vxbin", tmp_path / "out"
+    path.write_bytes(struct.pack("<2Q", first, end) + image)
+    status, value, err = run(path, "--arg", argument(11, 22, exit_code=5), "--dump", f"0x20000:8={out}", "--check")
+    assert (status, value["kernel"], value["exit_code"]) == (1, "swap.vxbin", 5)
+    assert err.splitlines()[0] == "before"
+    assert struct.unpack("<2I", out.read_bytes()) == (22, 11)
+    path.write_bytes(path.read_bytes()[:14])
+    status, _, err = run(path)
+    assert (status, len(err.splitlines())) == (2, 1)
+    assert "swap.vxbin: a .vxbin file of 14 bytes, with no program in it; it is cut off" in err
+
+
+def test_a_file_in_memory_is_read_by_the_program(run, elf, argument, tmp_path):
+    """The argument block itself, placed by --load: nothing is missing, and memcheck knows that it is written."""
+    out, more = tmp_path / "out", tmp_path / "more.bin"
+    more.write_bytes(b"0123456789")
+    status, _, err = run("--elf", elf, "--load", f"0x10000={argument(11, 22)}", "--load", f"0x20010={more}",
+                         "--dump", f"0x20000:32={out}", "--check")
+    assert (status, err) == (0, "before\n")
+    assert out.read_bytes() == struct.pack("<4I", 22, 11, 0, 0) + b"0123456789" + bytes(6)
+
+
+@pytest.mark.parametrize(("addresses", "message"), [
+    (["0x80000004"], "the program's segment at 0x80000000 and the file of --load 0x80000004={} overlap, at 0x80000004"),
+    (["0x1000c"], "the argument block and the file of --load 0x1000c={} overlap, at 0x0001000c"),
+    (["0x20000", "0x2000f"], "the file of --load 0x20000={} and the file of --load 0x2000f={} overlap, at 0x0002000f"),
+    (["0x20000", "0x20000"], "overlap, at 0x00020000"),
+    (["0"], "--load 0={}: 16 bytes from 0x00000000 are not all in memory, which is 0x40 to 0xfffeffff"),
+    (["0xfffefff1"], "--load 0xfffefff1={}: 16 bytes from 0xfffefff1 are not all in memory"),
+    (["-1"], "--load -1={}: 16 bytes from -0x0000001 are not all in memory"),
+    (["main"], "--load main={}: ADDR must be a number such as 0x20000, not 'main'"),
+])
+def test_files_that_cannot_be_placed(run, elf, argument, addresses, message):
+    block = argument(1, 2)
+    loads = [part for address in addresses for part in ("--load", f"{address}={block}")]
+    status, value, err = run("--elf", elf, "--arg", block, *loads)
+    assert (status, value, len(err.splitlines())) == (2, None, 1)
+    assert message.replace("{}", str(block)) in err
+
+
+def test_a_load_that_is_none(run, elf, argument, tmp_path):
+    empty = tmp_path / "empty.bin"
+    empty.write_bytes(b"")
+    for arguments, message in (
+        (["--elf", elf, "--load", "0x20000"], "--load 0x20000: write ADDR=FILE"),
+        (["--elf", elf, "--load", "0x20000=none.bin"], "--load 0x20000=none.bin: cannot read 'none.bin': No such file"),
+        (["--elf", elf, "--load", f"0x20000={empty}"], "the file is empty: name one with something in it"),
+        (["psort", "--load", f"0x20000={argument(1, 2)}"], "--load is for programs without a host.py"),
+    ):
+        status, value, err = run(*arguments)
+        assert (status, value, len(err.splitlines())) == (2, None, 1)
+        assert message in err
 
 
 def test_a_foreign_elf_that_ends_with_a_code_has_failed(run, elf, argument):

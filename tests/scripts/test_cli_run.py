@@ -1,15 +1,21 @@
 """`metronome run` with a stand-in simulator: what reaches it, and what becomes of each way a run can end."""
 
 import dataclasses
+import io
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.file_proxy import FileProxy
 
 from metronome.hdl.config import Prediction
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.presets import BASE, MID, PAPER
+from metronome.scripts.cli import main
+from metronome.scripts.run import _print_console
 from metronome.sim.memory.models import MemoryOptions
 from metronome.sim.runner_types import RunResult, WarpState
 from metronome.sim.statistics import REASONS, WarpCycles
@@ -188,6 +194,42 @@ def test_the_console_goes_to_standard_error(metronome, backend):
     done = metronome("run", "psort")
     assert done.err == "a [red]line[/]\nand another\n"
     assert "another" not in done.out
+
+
+def test_console_bytes_are_written_as_they_are(backend, capfdbinary):
+    written = bytes(range(128, 256)) + "é\n".encode()
+    backend.update(console=written.decode("utf-8", "surrogateescape"))
+    assert main(["run", "psort", "--json", "-"], backend=backend) == 0
+    assert capfdbinary.readouterr().err == written
+
+
+def test_on_a_terminal_the_display_shows_what_is_no_text(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", FileProxy(Console(file=shown, width=80), shown))
+    _print_console("a\udcff\n")
+    assert shown.getvalue() == "a\ufffd\n"
+
+
+def test_a_vxbin_file_is_known_by_its_suffix(metronome, backend):
+    Path("program.vxbin").write_bytes(b"")
+    assert metronome("run", "program.vxbin").status == 0
+    assert backend.prepared == [("vxbin program.vxbin", {})]
+    done = metronome("run", "--bin", "program.vxbin")
+    assert (done.status, only_line(done.err)) == (2, (
+        "metronome: --bin program.vxbin: a .vxbin file is no raw image: metronome run program.vxbin"
+    ))
+    assert "none.vxbin" in only_line(metronome("run", "none.vxbin").err)
+
+
+def test_an_argument_block_that_is_missing_is_a_note(metronome, backend):
+    program = Path("program.elf")
+    program.write_bytes(b"")
+    backend.update(argument_missing=True)
+    done = metronome("run", program)
+    assert (done.status, only_line(done.err)) == (0, (
+        "metronome: note: the program reads its argument block at 0x10000, but has none: give it one with --arg FILE"
+    ))
+    assert only_line(metronome("run", "psort").err).endswith("but has none: see its host.py")
 
 
 def test_a_fault_is_status_3_with_its_place(metronome, backend):

@@ -1,13 +1,14 @@
 """The ELF reader: what it reads from a good file, and one clear line for every bad one."""
 
 import random
+import re
 import struct
 from pathlib import Path
 
 import pytest
 
 from metronome.hdl.config import MemoryMap
-from metronome.sim.elf import ImageError, load_binary, load_elf
+from metronome.sim.elf import ImageError, Segment, load_binary, load_elf, load_vxbin
 from metronome.sim.toolchain import build_elf
 
 ENTRY = 0x8000_0000
@@ -84,6 +85,36 @@ def test_a_kernel_has_symbols_functions_and_lines(kernel_path):
     assert image.source_line(ENTRY).startswith("riscv_kernels/runtime/crt0.S:")
     for outside in (0, ENTRY - 4, image.segments[-1].end + 4096, 0xFFFF_FFFC):
         assert image.source_line(outside) is None and image.function_at(outside) is None
+
+
+def symbol_elf(name: str) -> bytes:
+    """An ELF with one function at its entry."""
+    base = tiny_elf()
+    strings = b"\0" + name.encode() + b"\0"
+    symbol = struct.pack("<IIIBBH", 1, ENTRY, 4, 0x12, 0, 1)
+    table = struct.pack("<10I", 0, 2, 0, 0, len(base), 16, 1, 0, 4, 16)
+    table += struct.pack("<10I", 0, 3, 0, 0, len(base) + 16, len(strings), 0, 0, 1, 0)
+    header = bytearray(base)
+    struct.pack_into("<I", header, 32, len(base) + 16 + len(strings))
+    struct.pack_into("<HH", header, 46, 40, 2)
+    return bytes(header) + symbol + strings + table
+
+
+@pytest.mark.parametrize(("name", "shown"), [
+    ("_Z5scaleIfEvPT_i", "void scale<float>(float*, int)"),
+    ("_ZN12_GLOBAL__N_14workEPKv", "(anonymous namespace)::work(void const*)"),
+    ("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const"),
+    ("_Zé", "_Zé"),
+    ("_ZN", "_ZN"),
+    ("i", "i"),
+])
+def test_functions_have_the_names_of_the_source(tmp_path, name, shown):
+    path = tmp_path / "names.elf"
+    path.write_bytes(symbol_elf(name))
+    image = load_elf(path)
+    assert image.function_at(ENTRY) == shown
+    # --dump and the like take the name that the linker knows.
+    assert set(image.symbols) == {name}
 
 
 def test_line_tables_of_every_dwarf_version(tmp_path):
@@ -169,6 +200,38 @@ def survives(path, content, label):
         image.source_line(pc)
         image.function_at(pc)
     return True
+
+
+def vxbin(first, end, data):
+    return struct.pack("<2Q", first, end) + data
+
+
+def test_an_image_in_the_format_of_vortex(tmp_path):
+    path = tmp_path / "program.vxbin"
+    path.write_bytes(vxbin(0x9000_0000, 0x9000_0010, CODE))
+    image = load_vxbin(path)
+    assert image.entry == 0x9000_0000
+    assert image.segments == (Segment(0x9000_0000, CODE, 16),)
+    path.write_bytes(vxbin(0x9000_0000, 0x9000_0004, CODE))
+    assert load_vxbin(path).segments == (Segment(0x9000_0000, CODE, 4),)
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    (b"", r"a \.vxbin file of 0 bytes, with no program in it; it is cut off"),
+    (bytes(15), r"a \.vxbin file of 15 bytes, with no program in it; it is cut off"),
+    (vxbin(ENTRY, ENTRY + 4, b""), r"a \.vxbin file of 16 bytes, with no program in it; it is cut off"),
+    (vxbin(ENTRY, ENTRY + 3, CODE), r"4 bytes for 0x80000000 to 0x80000003, where they have no room; it is damaged"),
+    (vxbin(ENTRY, 0, CODE), r"4 bytes for 0x80000000 to 0x0, where they have no room; it is damaged"),
+    (vxbin(ENTRY + 2, ENTRY + 6, CODE), r"begins at 0x80000002, which is not a multiple of 4; link it again"),
+    (vxbin(0xFFFF_FFF0, 0x1_0000_0010, CODE), r"segment 0xfffffff0\.\.0x100000010 is outside memory .*; link it to "),
+    (vxbin(1 << 40, 1 << 41, CODE), r"segment 0x10000000000\.\.0x20000000000 is outside memory .*; link it to "),
+    (vxbin(0, 4, CODE), r"segment 0x00000000\.\.0x00000004 is outside memory .*; link it to "),
+])
+def test_a_bad_image_in_the_format_of_vortex(tmp_path, content, message):
+    path = tmp_path / "program.vxbin"
+    path.write_bytes(content)
+    with pytest.raises(ImageError, match=rf"^{re.escape(str(path))}: .*{message}"):
+        load_vxbin(path)
 
 
 def test_a_file_cut_off_anywhere(tmp_path, kernel_path):

@@ -1,5 +1,6 @@
 """Registry, builds and launches: sim.kernel and sim.toolchain."""
 
+import dataclasses
 import itertools
 
 import pytest
@@ -124,6 +125,23 @@ def test_an_argument_block_that_reaches_into_the_program(tmp_path):
     assert prepare_binary(raw, block, base=0x10104).arguments == bytes(0x101)
     with pytest.raises(ImageError, match="covers the argument block"):
         prepare_binary(raw, block, base=0x10100)
+
+
+def test_nothing_where_the_argument_block_would_be(tmp_path):
+    raw, block = tmp_path / "raw.bin", tmp_path / "arguments.bin"
+    raw.write_bytes(bytes(64))
+    block.write_bytes(b"1")
+    launch = prepare_binary(raw)
+    assert launch.without_argument
+    assert not prepare_binary(raw, block).without_argument
+    # The line is that of 0x10000 to 0x1003f.
+    assert [prepare_binary(raw, base=base).without_argument for base in (0x10000, 0x1003C, 0x10040)] == [
+        False, False, True
+    ]
+    assert [
+        dataclasses.replace(launch, buffers={"b": (address, bytes(4))}).without_argument
+        for address in (0xFFFC, 0x10000, 0x1003C, 0x10040)
+    ] == [True, False, False, True]
 
 
 def test_a_build_is_found_again_and_not_made_twice(fresh_cache, source, monkeypatch):

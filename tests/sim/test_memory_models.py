@@ -135,6 +135,15 @@ def test_console_lines_of_side_by_side_slots():
     assert memory.read(0x40, 2) == b"d\n"
 
 
+def test_a_console_byte_that_is_not_utf_8_is_not_lost():
+    printed = []
+    console = Console(MemoryMap(), printed.append)
+    written = b"\xff\x80 \xc3\xa9\xc3\n"
+    for byte in written:
+        console.store(1, bytes([byte]))
+    assert [text.encode("utf-8", "surrogateescape") for text in printed] == [written]
+
+
 def test_console_ends_where_the_counters_begin():
     printed = []
     console = Console(MemoryMap(), printed.append)
@@ -144,6 +153,20 @@ def test_console_ends_where_the_counters_begin():
     model.request(0, 2, 1, False, ALL, b"\n" * 64)
     model.complete(1)
     assert printed == ["\n"]
+
+
+@pytest.mark.parametrize(("writes_first", "told"), [(False, True), (True, False)])
+@pytest.mark.parametrize("name", ["fixed", "random", "dram", "tdm"])
+def test_a_watched_line_that_is_read_before_it_is_written(name, writes_first, told):
+    model = create_model(name, SparseMemory(), None, latency=3, seed=1)
+    model.unwritten = LINE + 1
+    now = 0
+    for line, write in ((LINE, False), (LINE + 2, False), (LINE + 1, writes_first), (LINE + 1, False)):
+        now = max(now, model.ready_from)
+        model.request(now, 0, line, write, ALL, ZEROS)
+        now += 1000
+        model.complete(now)
+        assert model.read_unwritten == (told and line == LINE + 1)
 
 
 def test_create_model_by_name():
