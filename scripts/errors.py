@@ -17,7 +17,7 @@ class Exit(enum.IntEnum):
     USAGE = 2
     #: The machine stopped at a fault.
     FAULT = 3
-    #: The cycle limit was reached.
+    #: The cycle limit was reached, or no warp can ever go on.
     CYCLE_LIMIT = 4
     #: A defect of this program (sysexits.h, EX_SOFTWARE).
     INTERNAL = 70

@@ -49,7 +49,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 _ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"
-_RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit"
+_RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadlock"
 _STATUS = {
     "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
 }

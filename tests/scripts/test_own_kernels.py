@@ -25,6 +25,11 @@ int main(void)
 }
 """
 
+#: LONE reads its argument block.
+NO_BLOCK = (
+    "metronome: note: the program reads its argument block at 0x10000, but has none: give it one with --arg FILE\n"
+)
+
 UNUSED = """\
 int main(void)
 {
@@ -114,7 +119,7 @@ def test_a_folder_with_a_kernel_c_alone_is_a_lone_file(metronome):
     os.mkdir("part")
     Path("part/kernel.c").write_text(LONE)
     status, out, err = metronome("run", "part", "--preset", "TINY", "--cflags", "-DN=2", "--json", "-")
-    assert (status, err) == (0, "hello\n")
+    assert (status, err) == (0, f"hello\n{NO_BLOCK}")
     assert json.loads(out)["kernel"] == "part/kernel.c"
 
 
@@ -129,7 +134,7 @@ def test_build_and_run(metronome):
     assert (status, err) == (0, "")
     assert "out.elf" in out
     status, _, err = metronome("run", "out.elf", "--preset", "TINY")
-    assert (status, err) == (1, "hello\nmetronome: exit code 9 (the word at 0x88)\n")
+    assert (status, err) == (1, f"hello\nmetronome: exit code 9 (the word at 0x88)\n{NO_BLOCK}")
     # What is included from another folder counts as well.
     for code in (3, 4):
         Path("sub/more.h").write_text(f"#define MORE(x) {code}\n")
