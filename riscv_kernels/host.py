@@ -26,6 +26,8 @@ _MOST_MESSAGES = 8
 UNWRITTEN = 0xFFA5A5A5
 
 _FLOAT_BITS = struct.Struct("<f")
+#: What an element of a buffer may be.
+_WORDS = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32))
 
 
 class KernelError(ValueError):
@@ -44,6 +46,15 @@ class Problem:
     check: Callable[[ReadMemory], list[str]]
 
 
+def _require_words(what: str, values: object) -> None:
+    """TypeError unless ``values`` is an array of 32-bit elements: anything else would be placed as other bytes."""
+    if not isinstance(values, np.ndarray):
+        raise TypeError(f"{what} must be an array of numpy, not {type(values).__name__}")
+    if values.dtype not in _WORDS:
+        names = ", ".join(each.name for each in _WORDS)
+        raise TypeError(f"{what} must have elements of one of {names}, not {values.dtype}: use astype")
+
+
 @dataclass
 class Buffers:
     """Places a kernel's buffers one after the other behind the argument block."""
@@ -56,13 +67,20 @@ class Buffers:
         self._next = self.config.memory_map.user + ARGUMENT_BYTES
 
     def place(self, name: str, values: np.ndarray) -> int:
-        """Give ``values`` (any shape, 32-bit elements) a place and return its address.
+        """Give ``values`` (any shape; int32, uint32 or float32) a place and return its address.
 
         Raises
         ------
+        TypeError
+            For anything but an array of such elements.
+        ValueError
+            If there is a buffer of this name.
         KernelError
             If the buffers would reach into the program.
         """
+        _require_words(f"buffer {name!r}", values)
+        if name in self.placed:
+            raise ValueError(f"buffer {name!r} is placed twice: give each a name of its own")
         data = np.ascontiguousarray(values).tobytes()
         address = self._next
         self._next += -(-len(data) // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
@@ -104,8 +122,10 @@ def _text(word: int, dtype: np.dtype) -> str:
 def compare(read: ReadMemory, name: str, address: int, expected: np.ndarray) -> list[str]:
     """Compare a buffer with ``expected`` bit by bit, and the guard line behind it with zero.
 
-    Returns at most eight lines that name the element (and a ninth with the number of further ones).
+    Returns at most eight lines that name the element (and a ninth with the number of further ones). Raises TypeError
+    unless ``expected`` is an array of int32, uint32 or float32.
     """
+    _require_words(f"what is expected of {name!r}", expected)
     words = np.frombuffer(read(address, expected.nbytes), np.uint32)
     wanted = np.ascontiguousarray(expected).reshape(-1).view(np.uint32)
     wrong = np.flatnonzero(words != wanted)

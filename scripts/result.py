@@ -251,7 +251,8 @@ def _table(outcome: Outcome) -> Table:
     size = "" if outcome.launch.size is None else f"{outcome.launch.dtype}, size {outcome.launch.size}"
     checked = "lock step with the golden model" if request.check else "result only"
     passed = outcome.exit_status == Exit.PASSED
-    table.add_row("result", "[green]passed[/]" if passed else f"[red]{outcome.exit_status.name.lower()}[/]")
+    failed = "deadlock" if outcome.result.status == "deadlock" else outcome.exit_status.name.lower()
+    table.add_row("result", "[green]passed[/]" if passed else f"[red]{failed}[/]")
     table.add_row("program", size or "-")
     fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
     table.add_row("policy", f"{fetch}{request.policy}, prediction {config.prediction}")

@@ -3,9 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
+from metronome.hdl.presets import TINY
 from metronome.riscv_kernels.diverge import host as diverge
-from metronome.riscv_kernels.host import fma32
+from metronome.riscv_kernels.host import Buffers, compare, fma32
 from metronome.riscv_kernels.psum import host as psum
 from metronome.riscv_kernels.sgemm import host as sgemm
 
@@ -91,3 +93,21 @@ def test_diverge_reference_follows_the_keys():
         target, steps = diverge.reference(keys, values.astype(kind))
         assert target.tolist() == [value for value, _ in expected]
         assert steps.tolist() == [steps for _, steps in expected]
+
+
+@pytest.mark.parametrize(("values", "what"), [
+    ([1, 2], "must be an array of numpy, not list"), (np.zeros(3), "one of int32, uint32, float32, not float64"),
+    (np.zeros((2, 2), object), "not object"), (np.zeros(4, np.int8), "not int8"), (np.zeros(4, ">i4"), "not >i4"),
+])
+def test_what_is_no_buffer_is_refused(values, what):
+    with pytest.raises(TypeError, match=rf"^buffer 'in' .*{what}"):
+        Buffers(TINY).place("in", values)
+    with pytest.raises(TypeError, match=rf"^what is expected of 'in' .*{what}"):
+        compare(lambda address, count: bytes(count), "in", 0, values)
+
+
+def test_a_name_is_given_once():
+    buffers = Buffers(TINY)
+    buffers.place("in", np.zeros(3, np.float32))
+    with pytest.raises(ValueError, match=r"^buffer 'in' is placed twice"):
+        buffers.place("in", np.zeros(3, np.float32))

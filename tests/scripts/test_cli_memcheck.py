@@ -107,6 +107,7 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
     ]
     value = json.loads(done.out)
     assert (value["status"], value["hang"]) == ("deadlock", lines[1:])
+    assert ["result", "deadlock"] in [line.split() for line in metronome("run", "psort").out.splitlines()]
 
 
 @pytest.mark.build("TINY")
