@@ -14,6 +14,7 @@ from tests.builds import BASE, MID, TINY, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.sim.memory.dram_checker import TABLES, violations
 from tests.system.rtl_programs import RawProgram, problems
+from tests.tiers import some_slow
 
 #: The builds of test_kernels_rtl. Sizes are no multiple of the lanes; a matrix kernel takes the second.
 PRESETS = {"TINY": (TINY, 11, 3), "BASE": (BASE, 37, 6), "MID": (MID, 133, 9)}
@@ -99,7 +100,7 @@ def test_more_random_programs(preset):
 
 @on("TINY")
 @pytest.mark.parametrize("memory", ["dram", "tdm"])
-@pytest.mark.parametrize("name", ["psort", "sgemm", "vecadd"])
+@pytest.mark.parametrize("name", some_slow(["vecadd", "psort", "sgemm"], 1))
 def test_commands_of_a_kernel_keep_the_timing(name, memory):
     launch = prepare(name, "int32", 20 if name in MATRIX_KERNELS else 300, 1, TINY)
     (result,) = run_many(TINY, [
@@ -114,6 +115,7 @@ def test_commands_of_a_kernel_keep_the_timing(name, memory):
     assert violations(commands, TABLES["DDR4_2400R"])[:5] == []
 
 
+@pytest.mark.slow
 @on("TINY")
 def test_injected_errors_become_faults():
     """An access error that names an instruction of the program; without errors the same runs end well."""
