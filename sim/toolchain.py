@@ -20,6 +20,7 @@ from metronome.hdl.config import MemoryMap
 
 from .cache import entry
 from .compiler_refusals import compile_failure, link_failure
+from .divergence import SimtError, insert_divergence
 from .processes import own_folder, run
 
 __all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]
@@ -32,11 +33,9 @@ LIBRARY = RUNTIME / "library"
 #: What the machine executes (isa.md).
 ARCH = "rv32imf_zicond_zicsr_zifencei"
 
+_MACHINE_FLAGS = ("--target=riscv32-unknown-elf", f"-march={ARCH}", "-mabi=ilp32f", "-mno-relax")
 _COMPILE_FLAGS = (
-    "--target=riscv32-unknown-elf",
-    f"-march={ARCH}",
-    "-mabi=ilp32f",
-    "-mno-relax",
+    *_MACHINE_FLAGS,
     "-ffreestanding",
     "-fno-math-errno",
     # a * b + c within one expression becomes one fused operation, across expressions never: host.py relies on it.
@@ -45,8 +44,14 @@ _COMPILE_FLAGS = (
     "-fdefer-ts",
     # No copying of SIMT instructions, no branch threaded past them (metronome.h).
     "-fconvergent-functions",
-    # s2..s11 belong to the thread mapping (context.h).
-    *(f"-ffixed-x{number}" for number in range(18, 28)),
+    # s2..s11 belong to the thread mapping (context.h), s0 and s1 to sim.divergence (places.py).
+    *(f"-ffixed-x{number}" for number in (8, 9, *range(18, 28))),
+    # What sim.divergence cannot follow: jumps through a table, and calls that are jumps.
+    "-fno-jump-tables",
+    "-fno-optimize-sibling-calls",
+    # An instruction where nothing is reached, so that a function's text does not run on into the next one.
+    "-mllvm",
+    "-trap-unreachable",
     "-fomit-frame-pointer",
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
@@ -155,6 +160,7 @@ def build_elf(
     runtime: bool = True,
     link_script: Path = RUNTIME / "link.ld",
     ours: bool = False,
+    simt: bool = True,
     memory_map: MemoryMap | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Path:
@@ -174,6 +180,8 @@ def build_elf(
         Link the start-up code and the C runtime too. Without it a source must define ``_start``.
     ours
         They are kernels of this repository: a warning is an error.
+    simt
+        Insert what divergent branches need (:mod:`sim.divergence`). Without it they are the source's business.
     memory_map
         That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
     warn
@@ -201,12 +209,13 @@ def build_elf(
     inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
     if runtime:
         inputs.append(_library_key(places))
+    inputs.append(_content((REPOSITORY / "sim" / "divergence").glob("*.py")) if simt else None)
     key = _key(inputs, [*before, *units])
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
         said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start],
-                           places if runtime else None)
+                           places if runtime else None, simt)
         if said:
             (folder / notes).write_text(said + "\n")
 
@@ -268,9 +277,23 @@ def _key(inputs: object, units: Iterable[_Unit]) -> str:
     return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
+def _assemble(work: Path, texts: Mapping[int, str]) -> None:
+    """Object files of the program's C, by number, with what divergent branches need."""
+    try:
+        changed = insert_divergence(list(texts.values()))
+    except SimtError as error:
+        raise ToolchainError(str(error)) from None
+    for number, text in zip(texts, changed, strict=True):
+        assembly = work / "unit.s"
+        assembly.write_text(text)
+        command = ["clang", *_MACHINE_FLAGS, "-c", str(assembly), "-o", str(work / f"{number}.o")]
+        _run(command, work, lambda said: f"the pass for divergent branches wrote what cannot be assembled:\n{said}")
+    (work / "unit.s").unlink(missing_ok=True)
+
+
 def _build_into(
     work: Path, name: str, before: Sequence[_Unit], units: Sequence[_Unit], link: Sequence[str],
-    library: Sequence[str] | None,
+    library: Sequence[str] | None, simt: bool,
 ) -> str:
     """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
 
@@ -278,8 +301,14 @@ def _build_into(
     the C library with its flags ``library`` (None: without it).
     """
     said = []
+    texts: dict[int, str] = {}
     for position, unit in [*enumerate(units, len(before)), *enumerate(before)]:
-        said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
+        if simt and unit.source.suffix == ".c":
+            said.append(unit.compile("-S", "-o", str(work / "unit.s")))
+            texts[position] = (work / "unit.s").read_text()
+        else:
+            said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
+    _assemble(work, texts)
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
     elf = work / name

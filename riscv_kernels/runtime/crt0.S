@@ -55,7 +55,7 @@ init_warp:
     .size init_warp, . - init_warp
     /* fall through */
 
-/* Give every lane gp, tp and its stack; then jump to t1. */
+/* Give every lane gp, tp and its stacks; then jump to t1. */
     .type init_lanes, @function
 init_lanes:
     csrr   t0, CSR_MHARTID
@@ -67,6 +67,8 @@ init_lanes:
     mul    t0, t0, t2
 #endif
     sub    sp, sp, t0
+    li     s0, -MEMORY_STACK_BYTES_PER_HART
+    add    s0, s0, sp            /* the lowest address of the stack (sim/divergence/places.py) */
     .option push
     .option norelax
     la     gp, __global_pointer$

@@ -1,0 +1,297 @@
+"""A function as a graph of blocks: order, dominators, loops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from .instructions import Instruction
+
+__all__ = ["Block", "Function", "Loop", "Made", "Virtual", "loops", "post_dominators", "reach", "reverse"]
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+@dataclass(eq=False)
+class Virtual:
+    """A register that the pass wants and that has no place yet."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Made:
+    """An instruction that the pass adds: ``{0}``, ``{1}`` in ``text`` are its registers, results first."""
+
+    text: str
+    writes: tuple[Virtual | int, ...] = ()
+    reads: tuple[Virtual | int, ...] = ()
+
+
+@dataclass(eq=False)
+class Block:
+    """Straight code: instructions and lines that are none (labels of the debugger), then where it goes on.
+
+    ``branch`` is the conditional branch at its end: to ``targets[0]`` if it is taken, else to ``targets[1]``. Without one
+    there is one target, or several behind an indirect jump, or none behind a return.
+    """
+
+    name: str
+    items: list[Instruction | Made | str] = field(default_factory=list)
+    branch: Instruction | Made | None = None
+    targets: list[str] = field(default_factory=list)
+    #: ``jump``, ``branch``, ``return``, ``indirect`` or ``stop`` (behind it nothing is reached).
+    kind: str = "jump"
+    #: Its last instruction where it is neither a branch nor a jump.
+    end: Instruction | None = None
+    #: Lanes may disagree about the branch.
+    divergent: bool = False
+    #: The ``.loc`` of what the pass adds.
+    place: str = ""
+
+    @property
+    def instructions(self) -> Iterator[Instruction]:
+        """Those of the source, the branch too."""
+        for item in (*self.items, self.branch, self.end):
+            if isinstance(item, Instruction):
+                yield item
+
+
+@dataclass(eq=False)
+class Function:
+    """Blocks in the order of the text; the first is the entry, which nothing jumps to."""
+
+    name: str
+    blocks: dict[str, Block]
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def entry(self) -> str:
+        """The name of the first block."""
+        return next(iter(self.blocks))
+
+    @property
+    def last(self) -> str:
+        """The block that returns."""
+        return next(name for name, block in self.blocks.items() if block.kind == "return")
+
+    def fresh(self, what: str) -> str:
+        """A name for a new block."""
+        return f".Lsimt_{self.name}_{what}_{next(self.numbers)}"
+
+    def add(self, block: Block, after: str) -> None:
+        """Put a block behind another one."""
+        order = list(self.blocks.items())
+        place = [name for name, _ in order].index(after) + 1
+        order.insert(place, (block.name, block))
+        self.blocks = dict(order)
+
+    def edges(self) -> dict[str, list[str]]:
+        """The successors of each block, each once."""
+        return {name: list(dict.fromkeys(block.targets)) for name, block in self.blocks.items()}
+
+    def lost(self, edges: Mapping[str, Sequence[str]]) -> set[str]:
+        """Blocks that the return is not reached from: they end the program, or run for ever."""
+        return set(self.blocks) - reach(reverse(edges), [self.last])
+
+    def meetings(self, edges: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Where lanes that part behind a block meet again: its immediate post-dominator.
+
+        Lanes that end the program need not be waited for, so their ways do not count, but for blocks from which all
+        ways end it. Blocks of endless loops are missing.
+        """
+        lost = self.lost(edges)
+        kept = {name: [target for target in targets if target not in lost]
+                for name, targets in edges.items() if name not in lost}
+        ends = {name: [self.last] if self.blocks[name].kind == "stop" else list(targets)
+                for name, targets in edges.items()}
+        return post_dominators(ends, self.last) | post_dominators(kept, self.last)
+
+    def redirect(self, source: str, old: str, new: str) -> None:
+        """Let the edge from ``source`` to ``old`` go to ``new``."""
+        block = self.blocks[source]
+        block.targets = [new if target == old else target for target in block.targets]
+
+
+def reverse(edges: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
+    """The predecessors of each node."""
+    result: dict[Node, list[Node]] = {node: [] for node in edges}
+    for node, targets in edges.items():
+        for target in targets:
+            result[target].append(node)
+    return result
+
+
+def reach(edges: Mapping[Node, Iterable[Node]], starts: Iterable[Node], until: Collection[Node] = ()) -> set[Node]:
+    """What can be reached from ``starts``, them included, without going into ``until``."""
+    found: set[Node] = set()
+    work = [start for start in starts if start not in until]
+    while work:
+        node = work.pop()
+        if node not in found:
+            found.add(node)
+            work += [target for target in edges[node] if target not in until]
+    return found
+
+
+def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node) -> list[Node]:
+    order: list[Node] = []
+    seen = {root}
+    stack = [(root, iter(edges[root]))]
+    while stack:
+        node, targets = stack[-1]
+        for target in targets:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(edges[target])))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order
+
+
+def dominators(edges: Mapping[Node, Sequence[Node]], root: Node) -> dict[Node, Node]:
+    """The immediate dominator of each node that ``root`` reaches (Cooper, Harvey and Kennedy 2001)."""
+    order = _postorder(edges, root)
+    number = {node: place for place, node in enumerate(order)}
+    before = reverse(edges)
+    result = {root: root}
+
+    def meet(a: Node, b: Node) -> Node:
+        while a != b:
+            while number[a] < number[b]:
+                a = result[a]
+            while number[b] < number[a]:
+                b = result[b]
+        return a
+
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(order[:-1]):
+            done = [source for source in before[node] if source in result]
+            new = done[0]
+            for source in done[1:]:
+                new = meet(source, new)
+            if result.get(node) != new:
+                result[node], changed = new, True
+    return result
+
+
+def post_dominators(edges: Mapping[Node, Sequence[Node]], last: Node) -> dict[Node, Node]:
+    """The immediate post-dominator of each node from which ``last`` is reached."""
+    return dominators(reverse(edges), last)
+
+
+def components(nodes: Collection[Node], edges: Mapping[Node, Iterable[Node]]) -> list[set[Node]]:
+    """The strongly connected components with a cycle of the graph on ``nodes`` (Tarjan 1972, without recursion)."""
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    open_nodes: list[Node] = []
+    is_open: set[Node] = set()
+    found: list[set[Node]] = []
+
+    def visit(root: Node) -> None:
+        work: list[tuple[Node, Iterator[Node]]] = []
+
+        def enter(node: Node) -> None:
+            index[node] = low[node] = len(index)
+            open_nodes.append(node)
+            is_open.add(node)
+            work.append((node, iter(edges[node])))
+
+        enter(root)
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in inside:
+                    continue
+                if target not in index:
+                    enter(target)
+                    break
+                if target in is_open:
+                    low[node] = min(low[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    _close(node, open_nodes, is_open, edges, found)
+
+    inside = set(nodes)
+    for node in nodes:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def _close(
+    node: Node, open_nodes: list[Node], is_open: set[Node], edges: Mapping[Node, Iterable[Node]],
+    found: list[set[Node]],
+) -> None:
+    component: set[Node] = set()
+    while True:
+        member = open_nodes.pop()
+        is_open.discard(member)
+        component.add(member)
+        if member == node:
+            break
+    if len(component) > 1 or node in edges[node]:
+        found.append(component)
+
+
+@dataclass(eq=False)
+class Loop:
+    """A loop with its header; ``body`` has the header and all inner loops."""
+
+    header: str
+    body: set[str]
+    parent: Loop | None = None
+
+    @property
+    def depth(self) -> int:
+        """1 for one that lies in no other."""
+        return 1 + (self.parent.depth if self.parent else 0)
+
+    def inside(self, outer: Loop | None) -> bool:
+        """Whether it lies in ``outer``, or is it; all lie in None."""
+        return outer is None or self is outer or (self.parent is not None and self.parent.inside(outer))
+
+
+def loops(function: Function, several_entries: Callable[[set[str], list[str]], None] | None = None) -> list[Loop]:
+    """All loops, outer before inner.
+
+    ``several_entries`` is called with body and entries of one that has no single header; it must change the function
+    so that there is one, and the search begins anew.
+    """
+    while True:
+        found: list[Loop] = []
+        odd = _search(function, found)
+        if odd is None:
+            return found
+        assert several_entries is not None, "each loop has got a header"
+        several_entries(*odd)
+
+
+def _search(function: Function, found: list[Loop]) -> tuple[set[str], list[str]] | None:
+    edges = function.edges()
+    before = reverse(edges)
+    # What is not reached is no loop.
+    work: list[tuple[set[str], Loop | None, str]] = [
+        (reach(edges, [function.entry]), None, "")
+    ]
+    while work:
+        nodes, parent, header = work.pop(0)
+        for body in components([node for node in function.blocks if node in nodes and node != header], edges):
+            entries = [node for node in function.blocks if node in body and any(
+                source not in body for source in before[node]
+            )]
+            if len(entries) != 1:
+                return body, entries
+            loop = Loop(entries[0], body, parent)
+            found.append(loop)
+            work.append((body, loop, loop.header))
+    return None

@@ -1,0 +1,187 @@
+"""A register or a word of memory for each value that the pass adds.
+
+A register will do that the function neither needs nor changes while the value is needed. Where there is none, since
+calls change all that are free for the taking, the value lies in memory: in a stack of the pass's own that grows upwards
+from the lowest address of each hart's stack, with its pointer in s0. s1 is for what is needed within a few
+instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .graph import Block, Function, Made, Virtual
+from .instructions import FREE, Instruction
+
+__all__ = ["place_values"]
+
+_POINTER, _SCRATCH = 8, 9
+#: What is needed within one block.
+_SHORT = ("scratch", "condition", "difference")
+
+
+class _Live:
+    """Which registers and added values are needed at each place."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.values: dict[Virtual, int] = {}
+        self.after: dict[str, int] = {}
+        self._solve()
+
+    def bit(self, operand: Virtual | int) -> int:
+        """The bit of a register, or of an added value behind the 64 registers."""
+        if isinstance(operand, int):
+            return 1 << operand
+        return 1 << self.values.setdefault(operand, 64 + len(self.values))
+
+    def effect(self, item: Instruction | Made) -> tuple[int, int]:
+        """What an instruction reads and writes."""
+        if isinstance(item, Instruction):
+            return item.reads, item.writes
+        reads = writes = 0
+        for operand in item.reads:
+            reads |= self.bit(operand)
+        for operand in item.writes:
+            writes |= self.bit(operand)
+        return reads & ~1, writes & ~1
+
+    @staticmethod
+    def items(block: Block) -> list[Instruction | Made]:
+        return [item for item in (*block.items, block.branch, block.end) if isinstance(item, (Instruction, Made))]
+
+    def _solve(self) -> None:
+        edges = self.function.edges()
+        gen, kill = {}, {}
+        for name, block in self.function.blocks.items():
+            needed = written = 0
+            for item in self.items(block):
+                reads, writes = self.effect(item)
+                needed |= reads & ~written
+                written |= writes
+            gen[name], kill[name] = needed, written
+        before = dict.fromkeys(edges, 0)
+        changed = True
+        while changed:
+            changed = False
+            for name in reversed(edges):
+                after = 0
+                for target in edges[name]:
+                    after |= before[target]
+                new = gen[name] | after & ~kill[name]
+                self.after[name] = after
+                if new != before[name]:
+                    before[name], changed = new, True
+
+    def conflicts(self) -> dict[Virtual, int]:
+        """What each added value may not share a register with."""
+        result = dict.fromkeys(self.values, 0)
+        names = {1 << number: value for value, number in self.values.items()}
+        added = ((1 << len(self.values)) - 1) << 64
+        for name, block in self.function.blocks.items():
+            live = self.after[name]
+            for item in reversed(self.items(block)):
+                reads, writes = self.effect(item)
+                # What is written must not destroy what is needed behind; what is live together conflicts.
+                self._clash(result, names, (live | writes) & added, live | writes)
+                live = live & ~writes | reads
+                self._clash(result, names, live & added, live)
+        return result
+
+    @staticmethod
+    def _clash(result: dict[Virtual, int], names: dict[int, Virtual], added: int, live: int) -> None:
+        while added:
+            bit = added & -added
+            result[names[bit]] |= live & ~bit
+            added &= added - 1
+
+
+def place_values(function: Function) -> dict[Virtual, int]:
+    """A register for each added value; those that get none are moved to memory first."""
+    words = 0
+    while True:
+        chosen, homeless = _choose(_Live(function))
+        if not homeless:
+            break
+        slots: dict[Virtual, int] = {}
+        for value in homeless:
+            # Below the pointer, so that the offset does not depend on how many there will be.
+            words += 1
+            if value.name == "scratch":
+                _lend(function, value, -4 * words)
+            else:
+                slots[value] = -4 * words
+        if slots:
+            _spill(function, slots)
+    if words:
+        function.blocks[function.entry].items.insert(0, Made(f"addi\ts0, s0, {4 * words}"))
+        function.blocks[function.last].items.append(Made(f"addi\ts0, s0, {-4 * words}"))
+    return chosen
+
+
+def _lend(function: Function, value: Virtual, offset: int) -> None:
+    """Let ``value``, which one instruction reads, have a register of the function's for that long."""
+    for block in function.blocks.values():
+        for place, item in enumerate(block.items):
+            if isinstance(item, Made) and value in item.reads:
+                lent = next(one for one in FREE if one not in item.reads)
+                load = block.items[place - 1]
+                assert isinstance(load, Made) and load.writes == (value,), "the load stands before it"
+                block.items[place - 1 : place + 1] = [
+                    Made(f"sw\t{{0}}, {offset}(s0)", (), (lent,)),
+                    Made(load.text, (lent,), load.reads),
+                    Made(item.text, item.writes, tuple(lent if one is value else one for one in item.reads)),
+                    Made(f"lw\t{{0}}, {offset}(s0)", (lent,)),
+                ]
+                return
+    raise AssertionError("only what is read in the middle of a block has no register")
+
+
+def _choose(live: _Live) -> tuple[dict[Virtual, int], list[Virtual]]:
+    conflicts = live.conflicts()
+    numbers = {number: value for value, number in live.values.items()}
+    chosen: dict[Virtual, int] = {}
+    homeless: list[Virtual] = []
+    # Those for a few instructions first: they have no other place.
+    for value in sorted(conflicts, key=lambda one: (one.name != "scratch", live.values[one])):
+        taken = conflicts[value]
+        for place, other in numbers.items():
+            if taken >> place & 1 and other in chosen:
+                taken |= 1 << chosen[other]
+        pool = (_SCRATCH, *FREE) if value.name in _SHORT else FREE
+        free = next((one for one in pool if not taken >> one & 1), None)
+        if free is None:
+            homeless.append(value)
+        else:
+            chosen[value] = free
+    return chosen, homeless
+
+
+def _spill(function: Function, slots: dict[Virtual, int]) -> None:
+    """Load what is read of these before each instruction, store what is written behind it."""
+    for block in function.blocks.values():
+        block.items = list(_spilled(block.items, slots))
+        if isinstance(block.branch, Made) and any(value in slots for value in block.branch.reads):
+            *loads, branch = _spilled([block.branch], slots)
+            block.items += loads
+            block.branch = branch
+
+
+def _spilled(
+    items: Sequence[Instruction | Made | str], slots: dict[Virtual, int]
+) -> Iterator[Instruction | Made | str]:
+    for item in items:
+        if not isinstance(item, Made) or not any(value in slots for value in (*item.reads, *item.writes)):
+            yield item
+            continue
+        instead = {value: Virtual("scratch") for value in (*item.reads, *item.writes) if value in slots}
+        for value in dict.fromkeys(item.reads):
+            if value in slots:
+                yield Made(f"lw\t{{0}}, {slots[value]}(s0)", (instead[value],))
+        yield Made(
+            item.text, tuple(instead.get(value, value) for value in item.writes),
+            tuple(instead.get(value, value) for value in item.reads),
+        )
+        for value in dict.fromkeys(item.writes):
+            if value in slots:
+                yield Made(f"sw\t{{0}}, {slots[value]}(s0)", (), (instead[value],))

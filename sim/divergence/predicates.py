@@ -1,0 +1,56 @@
+"""What lanes of a warp disagree about, as bit 0 of a register."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .graph import Block, Made, Virtual
+from .instructions import CONDITIONS, ZERO, Instruction
+
+__all__ = ["Predicate", "predicate"]
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A register whose bit 0 says where the branch is taken: 1 there if ``taken``, else 0 there."""
+
+    register: Virtual | int
+    taken: bool
+
+
+def predicate(block: Block) -> tuple[list[Made], Predicate]:
+    """The condition of the block's branch, and the instructions that compute it before the branch."""
+    condition, left, right = _condition(block.branch)
+    if right == ZERO and condition in ("eq", "ne"):
+        if _is_boolean(block, left):
+            return [], Predicate(left, condition == "ne")
+        result = Virtual("condition")
+        op = "seqz" if condition == "eq" else "snez"
+        return [Made(f"{op}\t{{0}}, {{1}}", (result,), (left,))], Predicate(result, True)
+    result = Virtual("condition")
+    if condition in ("eq", "ne"):
+        # Both in one register: it is dead between them.
+        return [
+            Made("xor\t{0}, {1}, {2}", (result,), (left, right)), Made("seqz\t{0}, {1}", (result,), (result,)),
+        ], Predicate(result, condition == "eq")
+    if condition[:2] in ("gt", "le"):
+        left, right = right, left
+    op = "sltu" if condition.endswith("u") else "slt"
+    return [Made(f"{op}\t{{0}}, {{1}}, {{2}}", (result,), (left, right))], Predicate(result, condition[:2] in ("lt", "gt"))
+
+
+def _condition(branch: Instruction | Made | None) -> tuple[str, Virtual | int, Virtual | int]:
+    if isinstance(branch, Made):
+        return CONDITIONS[branch.text.split("\t")[0]], branch.reads[0], ZERO
+    assert branch is not None
+    registers = branch.registers
+    return CONDITIONS[branch.op], registers[0], registers[1] if len(registers) > 1 else ZERO
+
+
+def _is_boolean(block: Block, wanted: Virtual | int) -> bool:
+    for item in reversed(block.items):
+        if isinstance(item, Instruction) and isinstance(wanted, int) and item.writes >> wanted & 1:
+            return item.is_boolean
+        if isinstance(item, Made) and wanted in item.writes:
+            return False
+    return False

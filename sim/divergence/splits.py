@@ -1,0 +1,164 @@
+"""Divergent branches: a split before each, joins where its lanes meet again.
+
+Lanes meet at the branch's immediate post-dominator. All splits that meet at one place share one register with the depth
+of the warp's stack from before the first of them, and one chain of joins. `join` compares the register with the stack:
+while it is deeper, the entry on top is one of these splits. So a chain as long as there can be entries takes all of them,
+the innermost first, and a way with fewer splits comes into the chain farther behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .graph import Block, Function, Made, Virtual, reach, reverse
+from .predicates import predicate
+
+__all__ = ["split_branches"]
+
+_SPLIT = ".insn r 0x0B, 2, 0, {0}, {1}, x0"
+_SPLIT_ONLY = ".insn r 0x0B, 2, 0, x0, {0}, x0"
+#: With the condition 0 in all lanes nothing is pushed: it only tells the depth.
+_DEPTH = ".insn r 0x0B, 2, 0, {0}, x0, x0"
+_JOIN = ".insn r 0x0B, 3, 0, x0, {0}, x0"
+
+
+@dataclass
+class _Meeting:
+    """A block where lanes meet again, the blocks that split, and all between: ``region`` (with the splits)."""
+
+    place: str
+    splits: list[str]
+    region: set[str]
+    depth: Virtual
+
+
+def split_branches(function: Function) -> None:
+    """Insert splits and joins for all blocks that are marked divergent."""
+    edges = function.edges()
+    lost = function.lost(edges)
+    meet = function.meetings(edges)
+    meetings: dict[str, _Meeting] = {}
+    for name, block in function.blocks.items():
+        if block.divergent and block.branch is not None and len(edges[name]) > 1:
+            place = meet[name]
+            meeting = meetings.setdefault(place, _Meeting(place, [], set(), Virtual("depth")))
+            meeting.splits.append(name)
+            region = reach(edges, edges[name], (place,))
+            assert name not in region, "a divergent branch that is reached again before its lanes have met"
+            # Lanes that end the program do not come back: the stack is of no use to them.
+            meeting.region |= {name} | (region if name in lost else region - lost)
+    _grow(meetings)
+    entries = {place: _entries(meeting, edges) for place, meeting in meetings.items()}
+    chains = {place: _chain(function, meeting, edges) for place, meeting in meetings.items()}
+    into: dict[tuple[str, str], Block] = {}
+    for place, meeting in meetings.items():
+        _note_depth(function, meeting, entries[place], chains, reverse(edges), into)
+
+
+def _grow(meetings: dict[str, _Meeting]) -> None:
+    """A region that another one's meeting place lies in has all of that one, or nothing.
+
+    The depth is noted on the edges into a region; inside the other one the stack may be deeper already.
+    """
+    changed = True
+    while changed:
+        changed = False
+        for outer in meetings.values():
+            for inner in meetings.values():
+                if inner is outer or inner.place not in outer.region or inner.region <= outer.region:
+                    continue
+                if inner.region & outer.region:
+                    outer.region |= inner.region
+                    changed = True
+
+
+def _entries(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The edges into the region: sources by target."""
+    result: dict[str, list[str]] = {}
+    for source, targets in edges.items():
+        if source not in meeting.region:
+            for target in targets:
+                if target in meeting.region:
+                    result.setdefault(target, []).append(source)
+    return result
+
+
+def _pushed(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, int]:
+    """How many entries of this meeting there can be at most behind each block of its region."""
+    pushed = {name: int(name in meeting.splits) for name in meeting.region}
+    for _ in range(len(meeting.splits) + 1):
+        work = list(meeting.region)
+        while work:
+            name = work.pop()
+            for target in edges[name]:
+                if target in pushed:
+                    new = pushed[name] + (target in meeting.splits)
+                    if new > pushed[target]:
+                        assert new <= len(meeting.splits), "a split that is reached again before its lanes have met"
+                        pushed[target] = new
+                        work.append(target)
+    return pushed
+
+
+def _chain(function: Function, meeting: _Meeting, edges: dict[str, list[str]]) -> tuple[Block, list[str]]:
+    """The joins before the meeting place, and the block behind the last one; what comes from the region goes there."""
+    pushed = _pushed(meeting, edges)
+    ways = {name: pushed[name] for name in function.blocks if name in meeting.region and meeting.place in edges[name]}
+    place = function.blocks[meeting.place]
+    behind = Block(function.fresh("met"), targets=[meeting.place], place=place.place)
+    order = list(function.blocks)
+    function.add(behind, order[order.index(meeting.place) - 1])
+    names = [behind.name]
+    for _ in range(max(ways.values(), default=0)):
+        join = Block(function.fresh("join"), [Made(_JOIN, (), (meeting.depth,))], targets=[names[-1]], place=place.place)
+        order = list(function.blocks)
+        function.add(join, order[order.index(names[-1]) - 1])
+        names.append(join.name)
+    for name, count in ways.items():
+        function.redirect(name, meeting.place, names[count])
+    return behind, list(ways)
+
+
+def _note_depth(
+    function: Function, meeting: _Meeting, entries: dict[str, list[str]], chains: dict[str, tuple[Block, list[str]]],
+    before: dict[str, list[str]], into: dict[tuple[str, str], Block],
+) -> None:
+    """The splits, and the depth where the region is entered; ``into`` has the new blocks on edges."""
+    noted = set()
+    for target, sources in entries.items():
+        block = function.blocks[target]
+        if set(sources) == set(before[target]):
+            if target in meeting.splits:
+                noted.add(target)
+            else:
+                block.items.insert(_first(block), Made(_DEPTH, (meeting.depth,)))
+            continue
+        behind, ways = chains.get(target, (None, []))
+        if behind is not None and set(ways) & set(sources):
+            assert set(ways) <= set(sources), "all that comes through a chain enters the region there"
+            behind.items.append(Made(_DEPTH, (meeting.depth,)))
+        for source in sources:
+            if source not in ways:
+                _edge(function, source, target, into).items.append(Made(_DEPTH, (meeting.depth,)))
+    for name in meeting.splits:
+        block = function.blocks[name]
+        added, condition = predicate(block)
+        split = (Made(_SPLIT, (meeting.depth,), (condition.register,)) if name in noted
+                 else Made(_SPLIT_ONLY, (), (condition.register,)))
+        block.items += [*added, split]
+
+
+def _edge(function: Function, source: str, target: str, into: dict[tuple[str, str], Block]) -> Block:
+    """The block on the edge between the two."""
+    if (source, target) not in into:
+        edge = Block(function.fresh("enter"), targets=[target], place=function.blocks[source].place)
+        function.redirect(source, target, edge.name)
+        order = list(function.blocks)
+        function.add(edge, order[order.index(function.last) - 1])
+        into[source, target] = edge
+    return into[source, target]
+
+
+def _first(block: Block) -> int:
+    """Behind the labels that name the block."""
+    return sum(isinstance(item, str) and item.endswith(":") for item in block.items[:1])

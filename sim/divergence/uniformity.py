@@ -1,0 +1,374 @@
+"""Which values are the same in all lanes that run together, and thus which branches lanes may disagree about.
+
+Forward dataflow on registers and on words of the stack frame. A value differs between lanes if it comes from what differs
+(the lane's number, the stack's address, memory at an address that differs), or if lanes that were apart when it was
+written meet again: behind a divergent branch, at its immediate post-dominator; behind a loop that lanes leave at
+different times, at once.
+
+Where lanes meet is judged as the machine will run the function (splits.py, masks.py). Lanes that leave a loop wait at its
+end for the others, so each loop is looked at by itself, with one end that all ways out lead to and an inner loop of
+that kind as one node: a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from .assembly import SimtError
+from .graph import Block, Function, Loop, loops, post_dominators, reach, reverse
+from .instructions import CALLER_SAVED, SP, ZERO, Instruction, mask
+
+__all__ = ["Calls", "State", "Uniformity", "analyse"]
+
+#: The same in all lanes at the entry: where it returns to, the global pointers, and what the runtime keeps (context.h).
+_UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
+#: Also those in which a block's number stands: they are in a block of several threads (context.h).
+_BLOCK_NUMBERS = mask("s2 s3 s4 s8")
+_ALL = (1 << 64) - 1
+_NOWHERE = -(1 << 40)
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known before an instruction: registers that may differ between lanes, and frame words that do not."""
+
+    divergent: int
+    #: Offsets from the stack pointer at the function's entry.
+    slots: frozenset[int]
+
+    def meet(self, other: State) -> State:
+        """What holds on both ways."""
+        return State(self.divergent | other.divergent, self.slots & other.slots)
+
+
+@dataclass
+class Calls:
+    """What is known of other functions."""
+
+    #: Registers that have the same value in all lanes behind a call of this symbol.
+    results: Callable[[str], int] = lambda symbol: 0
+    #: Whether a call of it waits at a barrier.
+    barrier: Callable[[str], bool] = lambda symbol: False
+
+
+@dataclass
+class Uniformity:
+    """What an analysis has found."""
+
+    #: Blocks whose branch lanes may disagree about.
+    divergent: set[str] = field(default_factory=set)
+    #: Headers of the loops that lanes leave at different times.
+    loops: set[str] = field(default_factory=set)
+    #: Blocks that lanes of a warp may run at different times.
+    apart: set[str] = field(default_factory=set)
+    #: State before each call, in the order of the text: (block, instruction, state).
+    calls: list[tuple[str, Instruction, State]] = field(default_factory=list)
+    #: Registers that are the same in all lanes at the return.
+    results: int = 0
+
+
+def entry_state(arguments: int, block_numbers: bool) -> State:
+    """The state at the entry where these argument registers are the same in all lanes."""
+    uniform = _UNIFORM_AT_ENTRY | arguments | (_BLOCK_NUMBERS if block_numbers else 0)
+    return State(_ALL & ~uniform, frozenset())
+
+
+class _Frame:
+    """The stack pointer at each instruction, and which words of the frame no pointer leads to."""
+
+    def __init__(self, function: Function) -> None:
+        self.before: dict[str, int | None] = {function.entry: 0}
+        self.taken = 0
+        work = [function.entry]
+        while work:
+            name = work.pop()
+            pointer = self.before[name]
+            for instruction in function.blocks[name].instructions:
+                self._look(instruction, pointer)
+                pointer = self.after(instruction, pointer)
+            for target in function.blocks[name].targets:
+                if target not in self.before:
+                    self.before[target] = pointer
+                    work.append(target)
+                elif self.before[target] not in (pointer, None):
+                    self.before[target] = None
+                    work.append(target)
+
+    @staticmethod
+    def after(instruction: Instruction, pointer: int | None) -> int | None:
+        if not instruction.writes & 1 << SP:
+            return pointer
+        if instruction.op == "addi" and instruction.operands[1] == "sp" and pointer is not None:
+            return pointer + int(instruction.operands[2], 0)
+        return None
+
+    def _look(self, instruction: Instruction, pointer: int | None) -> None:
+        if not instruction.reads & 1 << SP or instruction.writes & 1 << SP or instruction.kind in ("call", "return"):
+            return
+        if instruction.size and (instruction.kind == "load" or instruction.registers[:1] != (SP,)):
+            return
+        plain = instruction.op in ("addi", "mv") and pointer is not None
+        offset = int(instruction.operands[2], 0) if plain and instruction.op == "addi" else 0
+        self.taken = min(self.taken, (pointer or 0) + offset if plain else _NOWHERE)
+
+    def word(self, instruction: Instruction, pointer: int | None) -> int | None:
+        """The place of the word that a load or store goes to, if it is one of the frame; None: elsewhere, or unknown."""
+        base = instruction.base
+        if base is None or base[0] != SP or pointer is None or instruction.size != 4:
+            return None
+        try:
+            offset = pointer + int(base[1], 0)
+        except ValueError:
+            return None
+        return offset if offset < self.taken else None
+
+
+class _Analysis:
+    def __init__(self, function: Function, start: State, calls: Calls, everything: bool) -> None:
+        self.function, self.start, self.calls, self.everything = function, start, calls, everything
+        self.edges = function.edges()
+        self.lost = function.lost(self.edges)
+        self.loops = loops(function)
+        self.innermost: dict[str, Loop] = {}
+        for loop in self.loops:
+            self.innermost.update(dict.fromkeys(loop.body, loop))
+        self.frame = _Frame(function)
+        self.before: dict[str, State] = {}
+        self.taints: dict[str, tuple[int, frozenset[int]]] = {}
+        self.written = {name: self._written(name) for name in function.blocks}
+        self.result = Uniformity()
+
+    # ---- values ----
+
+    def _written(self, name: str) -> tuple[int, frozenset[int]]:
+        registers, slots = 0, set()
+        pointer = self.frame.before.get(name)
+        for instruction in self.function.blocks[name].instructions:
+            registers |= instruction.writes
+            if instruction.kind == "store" and (slot := self.frame.word(instruction, pointer)) is not None:
+                slots.add(slot)
+            pointer = self.frame.after(instruction, pointer)
+        return registers, frozenset(slots)
+
+    def _step(self, instruction: Instruction, state: State, pointer: int | None) -> State:
+        divergent, slots = state.divergent, state.slots
+        differs = instruction.lanes or bool(instruction.reads & divergent)
+        if instruction.kind == "call":
+            same = self.calls.results(instruction.target) | mask("ra")
+            return State((divergent | CALLER_SAVED) & ~same, slots)
+        if instruction.kind == "store":
+            base = instruction.base
+            if base is not None and base[0] == SP:
+                slots = self._stored(instruction, divergent, slots, pointer)
+            return State(divergent, slots)
+        if instruction.kind == "load" and instruction.base is not None and instruction.base[0] == SP:
+            differs = self.frame.word(instruction, pointer) not in slots
+        elif instruction.kind == "simt":
+            differs = True
+        divergent = divergent | instruction.writes if differs else divergent & ~instruction.writes
+        return State(divergent | 1 << SP & ~(1 << ZERO), slots)
+
+    def _stored(self, instruction: Instruction, divergent: int, slots: frozenset[int], pointer: int | None) -> frozenset[int]:
+        slot = self.frame.word(instruction, pointer)
+        if slot is None:
+            # A part of a word, or one at an unknown place.
+            base = instruction.base
+            if pointer is None or base is None or not base[1].lstrip("-").isdigit():
+                return frozenset()
+            first = pointer + int(base[1])
+            return frozenset(one for one in slots if one + 4 <= first or first + instruction.size <= one)
+        value = instruction.registers[0]
+        overlapping = frozenset(one for one in slots if abs(one - slot) >= 4)
+        return overlapping if divergent >> value & 1 else overlapping | {slot}
+
+    def _flow(self) -> None:
+        """States at the blocks' beginnings from the taints as they are; the divergent branches among them."""
+        self.before = {self.function.entry: self.start}
+        work = {self.function.entry: None}
+        while work:
+            name = next(iter(work))
+            del work[name]
+            state = self._through(name)
+            for target in self.edges[name]:
+                new = self._tainted(target, state)
+                old = self.before.get(target)
+                new = new if old is None else old.meet(new)
+                if new != old:
+                    self.before[target] = new
+                    work[target] = None
+        for name, block in self.function.blocks.items():
+            if name in self.before and block.branch is not None and self._disagree(name, block):
+                self.result.divergent.add(name)
+
+    def _tainted(self, name: str, state: State) -> State:
+        registers, slots = self.taints.get(name, (0, frozenset()))
+        return State((state.divergent | registers) & ~1, state.slots - slots)
+
+    def _through(self, name: str, see: Callable[[Instruction, State], None] | None = None) -> State:
+        state, pointer = self.before[name], self.frame.before.get(name)
+        for instruction in self.function.blocks[name].instructions:
+            if see is not None:
+                see(instruction, state)
+            state = self._step(instruction, state, pointer)
+            pointer = self.frame.after(instruction, pointer)
+        return state
+
+    def _disagree(self, name: str, block: Block) -> bool:
+        if block.targets[0] == block.targets[1]:
+            return False
+        assert isinstance(block.branch, Instruction)
+        return self.everything or bool(self._through(name).divergent & block.branch.reads)
+
+    # ---- where lanes are apart ----
+
+    def _node(self, name: str, level: Loop | None) -> str | Loop:
+        """The block, or the outermost loop around it within the level that lanes leave at different times."""
+        found: str | Loop = name
+        loop = self.innermost.get(name)
+        while loop is not level and loop is not None:
+            if loop.header in self.result.loops:
+                found = loop
+            loop = loop.parent
+        return found
+
+    def _level(self, level: Loop | None) -> dict[object, list[object]]:
+        edges: dict[object, list[object]] = {}
+        # Who leaves a loop to end the program need not be waited for.
+        lost = self.lost if level is not None and level.header not in self.lost else ()
+        names: Iterable[str] = level.body if level else [name for name in self.function.blocks if name in self.before]
+        for name in names:
+            node = self._node(name, level)
+            targets = edges.setdefault(node, [])
+            for target in self.edges[name]:
+                if target in lost:
+                    continue
+                goes: object = self._node(target, level)
+                if level is not None and target not in level.body:
+                    goes = "EXIT"
+                elif level is not None and target == level.header:
+                    goes = "AGAIN"
+                if goes is not node and goes not in targets:
+                    targets.append(goes)
+        if level is not None:
+            edges |= {"EXIT": ["END"], "AGAIN": ["END"], "END": []}
+        return edges
+
+    def _look_at(self, level: Loop | None) -> None:
+        edges = self._level(level)
+        meet = post_dominators(edges, "END") if level is not None else self._meetings(edges)
+        for node in list(edges):
+            if isinstance(node, Loop):
+                if node.parent is level:
+                    self._look_at_node(node, edges, meet, level)
+            elif node in self.result.divergent and self.innermost.get(str(node)) is level:
+                self._look_at_node(node, edges, meet, level)
+
+    def _meetings(self, edges: Mapping[object, list[object]]) -> Mapping[object, object]:
+        """As Function.meetings, of the function's own level."""
+        last = self.function.last
+        lost = set(edges) - reach(reverse(edges), [last]) if last in edges else set(edges)
+        kept = {node: [one for one in targets if one not in lost] for node, targets in edges.items() if node not in lost}
+        ends = {**{node: list(targets) for node, targets in edges.items()}, last: []}
+        for node, targets in ends.items():
+            blocks = node.body if isinstance(node, Loop) else {str(node)}
+            if any(self.function.blocks[name].kind == "stop" for name in blocks) and last not in targets:
+                targets.append(last)
+        return post_dominators(ends, last) | (post_dominators(kept, last) if last in kept else {})
+
+    def _look_at_node(
+        self, node: object, edges: Mapping[object, list[object]], meet: Mapping[object, object], level: Loop | None
+    ) -> None:
+        targets = edges[node]
+        if len(targets) < 2 and not (isinstance(node, Loop) and not targets):
+            return
+        region = reach(edges, targets, () if node not in meet else (meet[node],))
+        blocks = self._blocks(region - {"EXIT", "AGAIN", "END"})
+        if node not in meet or any(one not in meet for one in region):
+            raise _Endless(node.header if isinstance(node, Loop) else str(node))
+        self.result.apart |= blocks
+        where = meet[node]
+        if where == "END":
+            assert level is not None
+            self.result.loops.add(level.header)
+            again = [target for target in targets if "AGAIN" in reach(edges, [target])]
+            if len(again) > 1:
+                self._taint(level.header, blocks)
+        elif where == "AGAIN":
+            assert level is not None
+            self._taint(level.header, blocks)
+        elif where != "EXIT":
+            for header in [where.header] if isinstance(where, Loop) else [str(where)]:
+                self._taint(header, blocks)
+
+    def _blocks(self, nodes: Iterable[object]) -> set[str]:
+        result: set[str] = set()
+        for node in nodes:
+            result |= node.body if isinstance(node, Loop) else {str(node)}
+        return result
+
+    def _taint(self, name: str, blocks: Iterable[str]) -> None:
+        registers, slots = self.taints.get(name, (0, frozenset()))
+        for block in blocks:
+            more = self.written[block]
+            registers, slots = registers | more[0], slots | more[1]
+        self.taints[name] = (registers, slots)
+
+    def run(self) -> Uniformity:
+        while True:
+            before = (len(self.result.divergent), len(self.result.loops), dict(self.taints))
+            self._flow()
+            for loop in reversed(self.loops):
+                self._look_at(loop)
+                if loop.header in self.result.loops:
+                    self.result.apart |= loop.body
+                    for name in loop.body:
+                        for target in self.edges[name]:
+                            if target not in loop.body and target not in self.lost:
+                                self._taint(target, loop.body)
+            self._look_at(None)
+            if (len(self.result.divergent), len(self.result.loops), self.taints) == before:
+                break
+        self._conclude()
+        return self.result
+
+    def _conclude(self) -> None:
+        for name in self.function.blocks:
+            if name in self.before:
+                self._through(name, lambda instruction, state, name=name: (
+                    self.result.calls.append((name, instruction, state)) if instruction.kind == "call" else None
+                ))
+        last = self.before.get(self.function.last)
+        self.result.results = 0 if last is None else ~last.divergent & mask("a0 a1 fa0 fa1")
+
+
+class _Endless(Exception):
+    """Lanes part at this block, and some of them never come back."""
+
+
+def analyse(
+    function: Function, start: State, calls: Calls, everything: bool = False, refuse: Callable[[Block, str], SimtError] | None = None
+) -> Uniformity:
+    """Analyse a function whose loops have one header each.
+
+    Parameters
+    ----------
+    start
+        The state at its entry (:func:`entry_state`).
+    everything
+        Take all branches for divergent: a test of the pass.
+    refuse
+        Makes the error for a block and a reason.
+
+    Raises
+    ------
+    SimtError
+        For an endless loop that some lanes of a warp may be in while others are not.
+    """
+    analysis = _Analysis(function, start, calls, everything)
+    try:
+        return analysis.run()
+    except _Endless as error:
+        assert refuse is not None
+        block = function.blocks[str(error)]
+        raise refuse(block, "an endless loop where lanes have parted: the others would wait for ever") from None
