@@ -285,7 +285,7 @@ def _assemble(work: Path, texts: Mapping[int, str]) -> None:
         raise ToolchainError(str(error)) from None
     for number, text in zip(texts, changed, strict=True):
         assembly = work / "unit.s"
-        assembly.write_text(text)
+        assembly.write_text(text, encoding="latin-1")
         command = ["clang", *_MACHINE_FLAGS, "-c", str(assembly), "-o", str(work / f"{number}.o")]
         _run(command, work, lambda said: f"the pass for divergent branches wrote what cannot be assembled:\n{said}")
     (work / "unit.s").unlink(missing_ok=True)
@@ -305,7 +305,7 @@ def _build_into(
     for position, unit in [*enumerate(units, len(before)), *enumerate(before)]:
         if simt and unit.source.suffix == ".c":
             said.append(unit.compile("-S", "-o", str(work / "unit.s")))
-            texts[position] = (work / "unit.s").read_text()
+            texts[position] = (work / "unit.s").read_text(encoding="latin-1")
         else:
             said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
     _assemble(work, texts)

@@ -125,14 +125,15 @@ def _lend(function: Function, value: Virtual, offset: int) -> None:
         for place, item in enumerate(block.items):
             if isinstance(item, Made) and value in item.reads:
                 lent = next(one for one in FREE if one not in item.reads)
-                load = block.items[place - 1]
-                assert isinstance(load, Made) and load.writes == (value,), "the load stands before it"
-                block.items[place - 1 : place + 1] = [
-                    Made(f"sw\t{{0}}, {offset}(s0)", (), (lent,)),
-                    Made(load.text, (lent,), load.reads),
-                    Made(item.text, item.writes, tuple(lent if one is value else one for one in item.reads)),
-                    Made(f"lw\t{{0}}, {offset}(s0)", (lent,)),
-                ]
+                first = next(one for one in range(place, -1, -1) if value in getattr(block.items[one], "writes", ()))
+                load = block.items[first]
+                assert isinstance(load, Made) and load.text.startswith("lw"), "it is loaded just before it"
+                block.items[place] = Made(item.text, item.writes, tuple(
+                    lent if one is value else one for one in item.reads
+                ))
+                block.items[first] = Made(load.text, (lent,), load.reads)
+                block.items.insert(place + 1, Made(f"lw\t{{0}}, {offset}(s0)", (lent,)))
+                block.items.insert(first, Made(f"sw\t{{0}}, {offset}(s0)", (), (lent,)))
                 return
     raise AssertionError("only what is read in the middle of a block has no register")
 

@@ -217,8 +217,10 @@ class _Analysis:
     def _disagree(self, name: str, block: Block) -> bool:
         if block.targets[0] == block.targets[1]:
             return False
-        assert isinstance(block.branch, Instruction)
-        return self.everything or bool(self._through(name).divergent & block.branch.reads)
+        # What one_header adds is taken for divergent.
+        if self.everything or not isinstance(block.branch, Instruction):
+            return True
+        return bool(self._through(name).divergent & block.branch.reads)
 
     # ---- where lanes are apart ----
 
