@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from .graph import Block, Function, Made, Virtual
@@ -177,10 +177,36 @@ def graph(lines: Lines) -> Function:
         for target in block.targets:
             if target not in function.blocks:
                 raise KeyError(target)
+    _thread(function)
     for block in function.blocks.values():
         places = [item.place for item in block.instructions if item.place]
         block.place = places[-1] if places else lines.place
     return function
+
+
+def _thread(function: Function) -> None:
+    """Lead edges to blocks that only jump on to where those jump, and drop them; their labels go to the next block."""
+    def is_empty(name: str) -> bool:
+        block = function.blocks[name]
+        return block.kind == "jump" and name != function.entry and block.targets != [name] and all(
+            isinstance(item, str) and item.endswith(":") for item in block.items
+        ) and f"{name}:" not in block.items
+
+    def goal(name: str) -> str:
+        seen = {name}
+        while is_empty(name) and function.blocks[name].targets[0] not in seen:
+            name = function.blocks[name].targets[0]
+            seen.add(name)
+        return name
+
+    for block in function.blocks.values():
+        block.targets = [goal(target) for target in block.targets]
+    used = {target for block in function.blocks.values() for target in block.targets}
+    names = list(function.blocks)
+    for place, name in enumerate(names[:-1]):
+        if is_empty(name) and name not in used:
+            following = function.blocks[names[place + 1]]
+            following.items = [*function.blocks.pop(name).items, *following.items]
 
 
 def _begins(item: Instruction | Label | str, targets: set[str]) -> bool:
@@ -215,12 +241,14 @@ def _append(function: Function, block: Block, item: Instruction | Label | str, l
 def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:
     """The lines of the function's body."""
     order = list(function.blocks.values())
+    # A jump to nothing but a return is a return.
+    returns = {block.name for block in order if block.kind == "return" and not block.items}
     lines: list[str] = []
     place = ""
     for position, block in enumerate(order):
         following = order[position + 1].name if position + 1 < len(order) else None
         lines.append(f"{block.name}:")
-        ends = [*block.items, *_ending(block, following)]
+        ends = [*block.items, *_ending(block, following, returns)]
         # Labels whose address is taken have been written as the block's name.
         for item in ends:
             if item == f"{block.name}:":
@@ -236,9 +264,11 @@ def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:
     return lines
 
 
-def _ending(block: Block, following: str | None) -> Iterator[Instruction | Made | str]:
+def _ending(block: Block, following: str | None, returns: Collection[str]) -> Iterator[Instruction | Made | str]:
     if block.kind == "jump":
-        if block.targets[0] != following:
+        if block.targets[0] in returns:
+            yield Made("ret")
+        elif block.targets[0] != following:
             yield Made(f"j\t{block.targets[0]}")
     elif block.kind == "branch":
         assert block.branch is not None

@@ -1,16 +1,16 @@
 """Loops: one header each, and lanes that are done wait for the others at the loop's end.
 
-A loop that lanes leave at different times keeps the mask of its lanes in a register, from before its first turn. At one
-place in each turn ``pred`` takes those lanes out that are done; when none is left it brings all back, and they leave
-together (isa.md). Where the loop has one way out that every turn passes, that is the place, and the branch stays as it
-is. Else a lane notes the number of its way out and goes to the loop's end, a new block, where ``pred`` stands; a chain of
-branches behind it sends each lane on its way.
+A loop that lanes leave at different times keeps the mask of its lanes in a register, from before its first turn. Where
+all lanes that are still in the loop come to a way out together, `pred` takes those out that are done; when none is left
+it brings all back, and they leave together (isa.md). If all ways out are of that kind, they stay where they are. Else a
+lane notes the number of its way out and goes to the loop's end, a new block, where `pred` stands. A chain of branches
+behind the loop sends each lane on its way, if there are several.
 """
 
 from __future__ import annotations
 
-from .graph import Block, Function, Loop, Made, Virtual, loops, post_dominators
-from .predicates import predicate
+from .graph import Block, Function, Loop, Made, Virtual, loops, post_dominators, reach
+from .predicates import Predicate, predicate
 
 __all__ = ["mask_loops", "one_header"]
 
@@ -78,44 +78,105 @@ def _mask(function: Function, loop: Loop) -> None:
             if target not in loop.body and (target not in lost or loop.header in lost)]
     lanes = Virtual("lanes")
     before = [Made(f"csrr\t{{0}}, {_ACTIVE_THREADS}", (lanes,))]
-    if len(ways) == 1 and _every_turn_passes(function, loop, ways[0][0]):
-        block = function.blocks[ways[0][0]]
-        added, condition = predicate(block)
-        stay_where_taken = block.targets[0] != ways[0][1]
-        negated = "x1" if condition.taken != stay_where_taken else "x0"
-        block.items += [
-            *added, Made(f".insn r 0x0B, 5, 0, {negated}, {{0}}, {{1}}", (), (condition.register, lanes))
-        ]
-        block.divergent = False
+    if {name for name, _ in ways} <= _together(function, loop, ways):
+        before += _where_they_stand(function, ways, lanes)
     else:
         before.append(_one_end(function, loop, ways, lanes))
     _add_preheader(function, loop, before)
 
 
-def _every_turn_passes(function: Function, loop: Loop, name: str) -> bool:
-    """Whether each turn of the loop passes this block once, with all its lanes, unless it ends the program."""
+def _together(function: Function, loop: Loop, ways: list[tuple[str, str]]) -> set[str]:
+    """Those blocks with a way out that all lanes still in the loop reach together, if lanes that leave there wait."""
     edges = function.edges()
-    lost = function.lost(edges) if loop.header not in function.lost(edges) else set()
-    if any(name in inner.body for inner in loops(function) if inner.parent is not None and inner.parent.header == loop.header):
-        return False
+    lost = function.lost(edges)
+    if loop.header in lost:
+        lost = set()
     turn: dict[str, list[str]] = {"END": []}
-    for one in loop.body:
+    for name in loop.body:
         targets = [target if target in loop.body and target != loop.header else "END"
-                   for target in edges[one] if target not in lost]
-        turn[one] = list(dict.fromkeys(targets))
+                   for target in edges[name] if target not in lost]
+        turn[name] = list(dict.fromkeys(targets))
     meet = post_dominators(turn, "END")
-    at = loop.header
-    while at not in (name, "END"):
-        at = meet[at]
-    return at == name and function.blocks[name].kind == "branch"
+    inner = {name for one in loops(function) if one.parent is not None and one.parent.header == loop.header
+             for name in one.body}
+    sources = [name for name, _ in ways]
+    found = {name for name in sources
+             if sources.count(name) == 1 and name not in inner and function.blocks[name].kind == "branch"}
+    while True:
+        apart: set[str] = set()
+        for name in loop.body:
+            if function.blocks[name].divergent and name not in found:
+                apart |= reach(turn, turn[name], (meet[name],))
+        if not found & apart:
+            return found
+        found -= apart
+
+
+def _where_they_stand(function: Function, ways: list[tuple[str, str]], lanes: Virtual) -> list[Made]:
+    """Each way out is where it was: lanes that leave one by one wait there; what to do before the loop."""
+    targets = _in_order(function, ways)
+    way_out = Virtual("way_out")
+    alone = sum(function.blocks[name].divergent for name, _ in ways) == 1
+    going = Virtual("going")
+    behind = None
+    if len(targets) > 1:
+        behind = Block(function.fresh("left"), place=function.blocks[ways[-1][0]].place)
+    for name, target in ways:
+        block = function.blocks[name]
+        note = [Made(f"li\t{{0}}, {-2 * targets.index(target)}", (way_out,))] if behind is not None else []
+        goal = target if behind is None else behind.name
+        if not block.divergent:
+            # All that are left leave together, and those that wait with them.
+            edge = Block(function.fresh("leave"), [*note, Made(".insn r 0x0B, 0, 0, x0, {0}, x0", (), (lanes,))],
+                         targets=[goal], place=block.place)
+            _put_edge(function, name, target, edge)
+            continue
+        added, condition = predicate(block)
+        stay_where_taken = block.targets[0] != target
+        if not alone:
+            condition = _go_by(block, added, condition, stay_where_taken, going)
+        block.items += [*note, *added]
+        negated = "x1" if condition.taken != stay_where_taken else "x0"
+        block.items.append(Made(f".insn r 0x0B, 5, 0, {negated}, {{0}}, {{1}}", (), (condition.register, lanes)))
+        block.divergent = False
+        function.redirect(name, target, goal)
+    if behind is not None:
+        function.add(behind, ways[-1][0])
+        _dispatch(function, behind, way_out, [(-2 * place, target) for place, target in enumerate(targets)], divergent=True)
+    return []
+
+
+def _go_by(
+    block: Block, added: list[Made], condition: Predicate, stay_where_taken: bool, going: Virtual
+) -> Predicate:
+    """Let ``going`` be 1 in the lanes that stay, and the branch look at it: those that wait elsewhere have 0 there.
+
+    What they have in the registers that the branch looked at is of an earlier turn.
+    """
+    swapped = {"seqz": "snez", "snez": "seqz"}
+    right = condition.taken == stay_where_taken
+    op, _, rest = added[-1].text.partition("\t") if added else ("", "", "")
+    if added and (right or op in swapped):
+        added[-1] = Made(f"{op if right else swapped[op]}\t{rest}", (going,), added[-1].reads)
+    elif right:
+        added.append(Made("mv\t{0}, {1}", (going,), (condition.register,)))
+    else:
+        added.append(Made("xori\t{0}, {1}, 1", (going,), (condition.register,)))
+    block.branch = Made("bnez\t{0}" if stay_where_taken else "beqz\t{0}", (), (going,))
+    return Predicate(going, stay_where_taken)
+
+
+def _in_order(function: Function, ways: list[tuple[str, str]]) -> list[str]:
+    """Where the ways out lead: those that leave most loops first, so that the others are branches inside a loop."""
+    found = loops(function)
+    around = {target: sum(target in one.body for one in found) for _, target in ways}
+    return sorted(dict.fromkeys(target for _, target in ways), key=lambda target: around[target])
 
 
 def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], lanes: Virtual) -> Made:
     """Lead all ways out and all ways back to one new block; what to do before the loop."""
     way_out = Virtual("way_out")
-    # Those that leave most loops come first: what is left then are branches inside the outer loop.
-    around = {name: sum(name in one.body for one in loops(function)) for _, name in ways}
-    targets = sorted(dict.fromkeys(target for _, target in ways), key=lambda target: around[target])
+    targets = _in_order(function, ways)
     back = [name for name in function.blocks if name in loop.body and loop.header in function.blocks[name].targets]
     end = Block(function.fresh("end"), place=function.blocks[(back or [loop.header])[-1]].place)
     function.add(end, back[-1])
@@ -139,7 +200,7 @@ def _put_edge(function: Function, source: str, target: str, edge: Block) -> None
     block = function.blocks[source]
     falls = block.kind == "jump" or (block.kind == "branch" and block.targets[1] == target)
     function.redirect(source, target, edge.name)
-    function.add(edge, source if falls else _before(function, function.last))
+    function.add(edge, source if falls else list(function.blocks)[-1])
 
 
 def _add_preheader(function: Function, loop: Loop, items: list[Made]) -> None:

@@ -3,7 +3,8 @@
 A register will do that the function neither needs nor changes while the value is needed. Where there is none, since
 calls change all that are free for the taking, the value lies in memory: in a stack of the pass's own that grows upwards
 from the lowest address of each hart's stack, with its pointer in s0. s1 is for what is needed within a few
-instructions.
+instructions, and so is gp: without relaxation by the linker no code has a use for it. (It could not be a register of the
+function's, saved and loaded again: a lane that waits at one pred may go on behind another one.)
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from .instructions import FREE, Instruction
 
 __all__ = ["place_values"]
 
-_POINTER, _SCRATCH = 8, 9
+#: s1 and gp.
+_SCRATCH = (9, 3)
 #: What is needed within one block.
 _SHORT = ("scratch", "condition", "difference")
 
@@ -106,36 +108,14 @@ def place_values(function: Function) -> dict[Virtual, int]:
         slots: dict[Virtual, int] = {}
         for value in homeless:
             # Below the pointer, so that the offset does not depend on how many there will be.
+            assert value.name != "scratch", "an instruction needs two registers at most"
             words += 1
-            if value.name == "scratch":
-                _lend(function, value, -4 * words)
-            else:
-                slots[value] = -4 * words
-        if slots:
-            _spill(function, slots)
+            slots[value] = -4 * words
+        _spill(function, slots)
     if words:
         function.blocks[function.entry].items.insert(0, Made(f"addi\ts0, s0, {4 * words}"))
         function.blocks[function.last].items.append(Made(f"addi\ts0, s0, {-4 * words}"))
     return chosen
-
-
-def _lend(function: Function, value: Virtual, offset: int) -> None:
-    """Let ``value``, which one instruction reads, have a register of the function's for that long."""
-    for block in function.blocks.values():
-        for place, item in enumerate(block.items):
-            if isinstance(item, Made) and value in item.reads:
-                lent = next(one for one in FREE if one not in item.reads)
-                first = next(one for one in range(place, -1, -1) if value in getattr(block.items[one], "writes", ()))
-                load = block.items[first]
-                assert isinstance(load, Made) and load.text.startswith("lw"), "it is loaded just before it"
-                block.items[place] = Made(item.text, item.writes, tuple(
-                    lent if one is value else one for one in item.reads
-                ))
-                block.items[first] = Made(load.text, (lent,), load.reads)
-                block.items.insert(place + 1, Made(f"lw\t{{0}}, {offset}(s0)", (lent,)))
-                block.items.insert(first, Made(f"sw\t{{0}}, {offset}(s0)", (), (lent,)))
-                return
-    raise AssertionError("only what is read in the middle of a block has no register")
 
 
 def _choose(live: _Live) -> tuple[dict[Virtual, int], list[Virtual]]:
@@ -149,7 +129,7 @@ def _choose(live: _Live) -> tuple[dict[Virtual, int], list[Virtual]]:
         for place, other in numbers.items():
             if taken >> place & 1 and other in chosen:
                 taken |= 1 << chosen[other]
-        pool = (_SCRATCH, *FREE) if value.name in _SHORT else FREE
+        pool = (*_SCRATCH, *FREE) if value.name in _SHORT else FREE
         free = next((one for one in pool if not taken >> one & 1), None)
         if free is None:
             homeless.append(value)

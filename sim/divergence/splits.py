@@ -153,8 +153,7 @@ def _edge(function: Function, source: str, target: str, into: dict[tuple[str, st
     if (source, target) not in into:
         edge = Block(function.fresh("enter"), targets=[target], place=function.blocks[source].place)
         function.redirect(source, target, edge.name)
-        order = list(function.blocks)
-        function.add(edge, order[order.index(function.last) - 1])
+        function.add(edge, list(function.blocks)[-1])
         into[source, target] = edge
     return into[source, target]
 
