@@ -212,7 +212,8 @@ class _Writer:
         return [f"if ({n}++ < 2 && {self.condition(1)})", f"    goto LABEL{self.rng.randrange(1 << 30)};"]
 
     def function(self) -> str:
-        lines = [*self.block(4), *self.block(4)]
+        depth = self.rng.choice((2, 3, 3, 4))
+        lines = [*self.block(depth), *self.block(depth - 1)]
         if not self.labels:
             lines.append("l0:")
             lines.append("a += 3;")

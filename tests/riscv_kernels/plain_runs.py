@@ -1,34 +1,113 @@
-"""Random plain programs on a host compiler and on the golden model."""
+"""Random plain programs: what a host compiler makes of them, and what the golden model does."""
 
-import ctypes
+from __future__ import annotations
+
 import random
+import struct
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from plain_programs import WORDS
+from iss_runs import RESULTS, run_launch
+from plain_programs import WORDS, random_plain_program
 
+import metronome.sim.divergence.places as places
+import metronome.sim.toolchain as toolchain
 from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import BASE, MID, TINY
+from metronome.sim.elf import load_elf
+from metronome.sim.iss import EndStatus
+from metronome.sim.kernel import Launch
 
+__all__ = ["LEVELS", "MACHINES", "check_program", "everything_divergent", "host_results", "values_in_memory"]
+
+LEVELS = ("-O1", "-O2", "-Os")
+MACHINES = (TINY, BASE, MID)
+#: No multiple of any machine's lanes.
 THREADS = 70
+
+_HOST = ("-shared", "-fPIC", "-DHOST", "-O1", "-w", "-ffp-contract=off", "-fsanitize=undefined",
+         "-fno-sanitize-recover=all")
+#: In a process of its own, since the sanitizer ends it.
+_CALL = """
+import ctypes, sys
+library, threads, words, u = ctypes.CDLL(sys.argv[1]), *map(int, sys.argv[2:])
+results = (ctypes.c_uint32 * (threads * words))()
+for index in range(threads):
+    library.one(ctypes.c_uint32(index), ctypes.c_uint32(u), ctypes.byref(results, 4 * words * index))
+sys.stdout.buffer.write(bytes(results))
+"""
 
 
 def host_results(source: Path, u: int, threads: int = THREADS) -> np.ndarray:
-    """What the host's compiler makes of it, with a sanitizer that stops at anything undefined."""
+    """What the host's compiler makes of it: uint32 (threads, words). Anything undefined is a CalledProcessError."""
     library = source.with_suffix(".so")
-    subprocess.run(
-        [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-DHOST", "-O1", "-w", "-ffp-contract=off",
-         "-fsanitize=undefined", "-fno-sanitize-recover=all", "-o", str(library), str(source)], check=True,
+    subprocess.run([sys.executable, "-m", "ziglang", "cc", *_HOST, "-o", str(library), str(source)], check=True)
+    arguments = [str(library), *map(str, (threads, WORDS, u))]
+    done = subprocess.run([sys.executable, "-c", _CALL, *arguments], check=True, capture_output=True, timeout=60)
+    return np.frombuffer(done.stdout, np.uint32).reshape(threads, WORDS)
+
+
+def launch_of(source: Path, level: str, u: int, config: SmConfig) -> Launch:
+    """The program built for the machine, with its arguments."""
+    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w", "-ffp-contract=off"))
+    return Launch(
+        name=source.stem, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
+        arguments=struct.pack("<3I", RESULTS, THREADS, u),
     )
-    code = (
-        "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); n = int(sys.argv[2]); w = int(sys.argv[3]);"
-        "r = (ctypes.c_uint32 * (n * w))();"
-        "[l.one(ctypes.c_uint32(i), ctypes.c_uint32(int(sys.argv[4])), ctypes.byref(r, 4 * w * i)) for i in range(n)];"
-        "sys.stdout.buffer.write(bytes(r))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(library), str(threads), str(WORDS), str(u)], check=True, capture_output=True,
-        timeout=60,
-    )
-    return np.frombuffer(done.stdout, np.uint32)
+
+
+def check_program(
+    seed: int, folder: Path, levels: Sequence[str] = LEVELS, machines: Sequence[SmConfig] = MACHINES
+) -> list[str]:
+    """A line for each build and machine on which the program of this seed does something else than on the host."""
+    rng = random.Random(seed)
+    source = folder / f"plain{seed}.c"
+    source.write_text(random_plain_program(rng))
+    u = rng.getrandbits(6)
+    expected = host_results(source, u)
+    lines = []
+    for level in levels:
+        for config in machines:
+            what = f"seed {seed} {level} {config.warps}x{config.threads}"
+            launch = launch_of(source, level, u, config)
+            run = run_launch(launch, config)
+            if run.end.fault is not None:
+                lines.append(f"{what}: {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}")
+            elif run.end.status is not EndStatus.ENDED:
+                lines.append(f"{what}: {run.end}")
+            else:
+                got = run.words(RESULTS, WORDS * THREADS).reshape(THREADS, WORDS)
+                wrong = np.argwhere(got != expected)
+                if len(wrong):
+                    lines.append(f"{what}: thread, word: {wrong[:6].tolist()}")
+                elif run.iss.stack.pointer.any():
+                    lines.append(f"{what}: a split was left without its join")
+    return lines
+
+
+@contextmanager
+def everything_divergent() -> Iterator[None]:
+    """The pass takes every branch for divergent."""
+    with _replaced(toolchain, "insert_divergence", lambda original: lambda texts: original(texts, everything=True)):
+        yield
+
+
+@contextmanager
+def values_in_memory() -> Iterator[None]:
+    """The pass finds no register for what it adds."""
+    with _replaced(places, "FREE", lambda _: ()):
+        yield
+
+
+@contextmanager
+def _replaced(module, name, make) -> Iterator[None]:
+    original = getattr(module, name)
+    setattr(module, name, make(original))
+    try:
+        yield
+    finally:
+        setattr(module, name, original)

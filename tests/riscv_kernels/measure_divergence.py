@@ -1,0 +1,76 @@
+"""Random programs in ordinary C on the golden model, against a host compiler with a sanitizer.
+
+``python -m tests.riscv_kernels.measure_divergence 1 3000`` takes the seeds 1 to 3000, on all cores: each program at -O1,
+-O2 and -Os on TINY, BASE and MID. ``--everything`` takes every branch for divergent, ``--memory`` leaves the pass no
+register. A line for each that is wrong; the exit status is 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from plain_runs import check_program, everything_divergent, values_in_memory
+
+
+def _check(task: tuple[int, bool, bool]) -> list[str]:
+    seed, everything, memory = task
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as modes:
+        if everything:
+            modes.enter_context(everything_divergent())
+        if memory:
+            modes.enter_context(values_in_memory())
+        try:
+            return check_program(seed, Path(folder))
+        except Exception:
+            return [f"seed {seed}: {traceback.format_exc()}"]
+        finally:
+            _forget_programs()
+
+
+def _begin(folder: str) -> None:
+    """Each worker has a cache of its own."""
+    os.environ["METRONOME_CACHE"] = f"{folder}/{os.getpid()}"
+
+
+def _forget_programs() -> None:
+    """Keep the C library in the cache, not the programs."""
+    for built in Path(os.environ["METRONOME_CACHE"], "kernels").glob("*"):
+        if not (built / "library.a").exists():
+            shutil.rmtree(built)
+
+
+def main() -> int:
+    """The command line above."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    parser.add_argument("--everything", action="store_true", help="take every branch for divergent")
+    parser.add_argument("--memory", action="store_true", help="what the pass adds lies in memory")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    tasks = [(seed, options.everything, options.memory) for seed in range(options.first, options.last + 1)]
+    begin, wrong = time.monotonic(), 0
+    with tempfile.TemporaryDirectory() as folder, multiprocessing.Pool(options.jobs, _begin, (folder,)) as pool:
+        for done, lines in enumerate(pool.imap(_check, tasks), 1):
+            for line in lines:
+                print(line, flush=True)
+            wrong += bool(lines)
+            if done % 100 == 0:
+                print(f"{done} of {len(tasks)}, {wrong} wrong, {time.monotonic() - begin:.0f} s", flush=True)
+    print(f"{len(tasks)} programs, {wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
