@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from .graph import Block, Function, Made, Virtual
 from .instructions import INVERSE, NAMES, Instruction, parse
 
-__all__ = ["Lines", "SimtError", "Source", "graph", "split_source", "write"]
+__all__ = ["Label", "Lines", "SimtError", "Source", "assembled", "split_source", "write"]
 
 _LABEL = re.compile(r"^([\w.$]+):\s*(?:#(.*))?$")
 _FUNCTION = re.compile(r"^\s*\.type\s+([\w.$]+),@function")
@@ -127,115 +127,6 @@ def _read_statement(function: Lines, text: str, place: str, inline: bool) -> Non
     if inline and instruction.kind in ("branch", "jump", "indirect", "return"):
         function.problems.append(("inline assembly that jumps", place))
     function.items.append(instruction.at(place, inline))
-
-
-def graph(lines: Lines) -> Function:
-    """The function's blocks, with one return at their end and an entry that nothing jumps to.
-
-    A jump to another function cannot be followed: KeyError with the target.
-    """
-    targets = {item.target for item in lines.items if isinstance(item, Instruction) and item.kind in ("jump", "branch")}
-    taken = [item.name for item in lines.items if isinstance(item, Label) and item.taken]
-    function = Function(lines.name, {})
-    last = Block(function.fresh("return"), kind="return")
-    current = Block(function.fresh("entry"), place=lines.place)
-    function.blocks[current.name] = current
-    fresh = True  # the entry is a block of its own, as what nothing jumps to
-
-    def begin(name: str) -> Block:
-        block = Block(name)
-        function.blocks[name] = block
-        return block
-
-    open_block: Block | None = current
-    # Lines behind a jump that are no instructions belong to what comes next.
-    waiting: list[Instruction | Made | str] = []
-    for item in lines.items:
-        if open_block is None and not _begins(item, targets):
-            waiting.append(f"{item.name}:" if isinstance(item, Label) else str(item))
-            continue
-        if isinstance(item, Label) and (item.name in targets or item.taken):
-            block = begin(item.name)
-            block.items, waiting = waiting, []
-            if open_block is not None:
-                open_block.targets = [*open_block.targets, item.name]
-            open_block, fresh = block, False
-            if item.taken:
-                block.items.append(f"{item.name}:")
-            continue
-        if open_block is None or fresh:
-            before, open_block, fresh = open_block, begin(function.fresh("block")), False
-            open_block.items, waiting = waiting, []
-            if before is not None:
-                before.targets.append(open_block.name)
-        open_block = _append(function, open_block, item, last, taken, begin)
-    if open_block is not None:
-        open_block.targets.append(last.name)
-    last.items = waiting
-    function.blocks[last.name] = last
-    for block in function.blocks.values():
-        for target in block.targets:
-            if target not in function.blocks:
-                raise KeyError(target)
-    _thread(function)
-    for block in function.blocks.values():
-        places = [item.place for item in block.instructions if item.place]
-        block.place = places[-1] if places else lines.place
-    return function
-
-
-def _thread(function: Function) -> None:
-    """Lead edges to blocks that only jump on to where those jump, and drop them; their labels go to the next block."""
-    def is_empty(name: str) -> bool:
-        block = function.blocks[name]
-        return block.kind == "jump" and name != function.entry and block.targets != [name] and all(
-            isinstance(item, str) and item.endswith(":") for item in block.items
-        ) and f"{name}:" not in block.items
-
-    def goal(name: str) -> str:
-        seen = {name}
-        while is_empty(name) and function.blocks[name].targets[0] not in seen:
-            name = function.blocks[name].targets[0]
-            seen.add(name)
-        return name
-
-    for block in function.blocks.values():
-        block.targets = [goal(target) for target in block.targets]
-    used = {target for block in function.blocks.values() for target in block.targets}
-    names = list(function.blocks)
-    for place, name in enumerate(names[:-1]):
-        if is_empty(name) and name not in used:
-            following = function.blocks[names[place + 1]]
-            following.items = [*function.blocks.pop(name).items, *following.items]
-
-
-def _begins(item: Instruction | Label | str, targets: set[str]) -> bool:
-    """Whether it begins a block where none is open."""
-    return isinstance(item, Instruction) or (isinstance(item, Label) and (item.name in targets or item.taken))
-
-
-def _append(function: Function, block: Block, item: Instruction | Label | str, last: Block, taken, begin) -> Block | None:
-    """Put an item into the block; the block that goes on behind it, or None behind a jump."""
-    if isinstance(item, Label):
-        block.items.append(f"{item.name}:")
-        return block
-    if isinstance(item, str) or item.kind in ("plain", "load", "store", "call", "simt"):
-        block.items.append(item)
-        return block
-    if item.kind == "branch":
-        block.kind, block.branch = "branch", item
-        following = begin(function.fresh("block"))
-        block.targets = [item.target, following.name]
-        return following
-    if item.kind == "jump":
-        block.targets = [item.target]
-    elif item.kind == "return":
-        block.targets = [last.name]
-        last.end = item
-    else:
-        block.kind, block.end = item.kind, item
-        block.targets = list(taken) if item.kind == "indirect" else []
-    return None
 
 
 def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:

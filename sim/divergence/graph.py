@@ -34,8 +34,8 @@ class Made:
 class Block:
     """Straight code: instructions and lines that are none (labels of the debugger), then where it goes on.
 
-    ``branch`` is the conditional branch at its end: to ``targets[0]`` if it is taken, else to ``targets[1]``. Without one
-    there is one target, or several behind an indirect jump, or none behind a return.
+    ``branch`` is the conditional branch at its end: to ``targets[0]`` if it is taken, else to ``targets[1]``. Without
+    one there is one target, or several behind an indirect jump, or none behind a return.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Function:
         block.targets = [new if target == old else target for target in block.targets]
 
 
-def reverse(edges: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
+def reverse(edges: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
     """The predecessors of each node."""
     result: dict[Node, list[Node]] = {node: [] for node in edges}
     for node, targets in edges.items():
@@ -124,7 +124,7 @@ def reverse(edges: Mapping[Node, Iterable[Node]]) -> dict[Node, list[Node]]:
     return result
 
 
-def reach(edges: Mapping[Node, Iterable[Node]], starts: Iterable[Node], until: Collection[Node] = ()) -> set[Node]:
+def reach(edges: Mapping[Node, Sequence[Node]], starts: Iterable[Node], until: Collection[Node] = ()) -> set[Node]:
     """What can be reached from ``starts``, them included, without going into ``until``."""
     found: set[Node] = set()
     work = [start for start in starts if start not in until]
@@ -136,9 +136,10 @@ def reach(edges: Mapping[Node, Iterable[Node]], starts: Iterable[Node], until: C
     return found
 
 
-def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node) -> list[Node]:
+def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node, seen: set[Node]) -> list[Node]:
+    """What ``root`` reaches and is not in ``seen`` yet, in the order in which a search leaves it."""
     order: list[Node] = []
-    seen = {root}
+    seen.add(root)
     stack = [(root, iter(edges[root]))]
     while stack:
         node, targets = stack[-1]
@@ -155,7 +156,7 @@ def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node) -> list[Node]:
 
 def dominators(edges: Mapping[Node, Sequence[Node]], root: Node) -> dict[Node, Node]:
     """The immediate dominator of each node that ``root`` reaches (Cooper, Harvey and Kennedy 2001)."""
-    order = _postorder(edges, root)
+    order = _postorder(edges, root, set())
     number = {node: place for place, node in enumerate(order)}
     before = reverse(edges)
     result = {root: root}
@@ -186,61 +187,24 @@ def post_dominators(edges: Mapping[Node, Sequence[Node]], last: Node) -> dict[No
     return dominators(reverse(edges), last)
 
 
-def components(nodes: Collection[Node], edges: Mapping[Node, Iterable[Node]]) -> list[set[Node]]:
-    """The strongly connected components with a cycle of the graph on ``nodes`` (Tarjan 1972, without recursion)."""
-    index: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    open_nodes: list[Node] = []
-    is_open: set[Node] = set()
-    found: list[set[Node]] = []
-
-    def visit(root: Node) -> None:
-        work: list[tuple[Node, Iterator[Node]]] = []
-
-        def enter(node: Node) -> None:
-            index[node] = low[node] = len(index)
-            open_nodes.append(node)
-            is_open.add(node)
-            work.append((node, iter(edges[node])))
-
-        enter(root)
-        while work:
-            node, targets = work[-1]
-            for target in targets:
-                if target not in inside:
-                    continue
-                if target not in index:
-                    enter(target)
-                    break
-                if target in is_open:
-                    low[node] = min(low[node], index[target])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    _close(node, open_nodes, is_open, edges, found)
-
-    inside = set(nodes)
+def components(nodes: Collection[Node], edges: Mapping[Node, Sequence[Node]]) -> list[set[Node]]:
+    """The strongly connected components with a cycle of the graph on ``nodes`` (Kosaraju's two searches)."""
+    known = set(nodes)
+    inside = {node: [target for target in edges[node] if target in known] for node in nodes}
+    order: list[Node] = []
+    seen: set[Node] = set()
     for node in nodes:
-        if node not in index:
-            visit(node)
+        if node not in seen:
+            order += _postorder(inside, node, seen)
+    before, left = reverse(inside), set(inside)
+    found = []
+    for node in reversed(order):
+        if node in left:
+            component = reach(before, [node], set(inside) - left)
+            left -= component
+            if len(component) > 1 or node in inside[node]:
+                found.append(component)
     return found
-
-
-def _close(
-    node: Node, open_nodes: list[Node], is_open: set[Node], edges: Mapping[Node, Iterable[Node]],
-    found: list[set[Node]],
-) -> None:
-    component: set[Node] = set()
-    while True:
-        member = open_nodes.pop()
-        is_open.discard(member)
-        component.add(member)
-        if member == node:
-            break
-    if len(component) > 1 or node in edges[node]:
-        found.append(component)
 
 
 @dataclass(eq=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .assembly import Label, Lines, SimtError, Source, assembled, graph, split_source, write
-from .graph import Block, Function
+from .assembly import Label, Lines, SimtError, Source, assembled, split_source, write
+from .blocks import blocks_of
+from .graph import Function
 from .instructions import Instruction, mask
 from .masks import mask_loops, one_header
 from .places import place_values
@@ -23,7 +24,9 @@ _ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 #: Custom instructions by number (isa.md): a function with one of these has been written for lanes by hand.
 _BY_HAND = {0, 1, 2, 3, 5}
 _BARRIER = 4
-_LIMITS = "no __syncthreads where lanes may have parted"
+
+
+_APART = "where lanes of a warp may have parted: all must reach it together"
 
 
 @dataclass
@@ -116,7 +119,7 @@ class _Program:
         single -= {name for name in single if self.members[name].by_hand}
         changed = not self.everything
         while changed:
-            several = {name for name in single if name != "main" or callers.get(name) if not set(callers[name]) <= single}
+            several = {name for name in single if not set(callers.get(name, ())) <= single}
             single -= several
             changed = bool(several)
         for name in single if not self.everything else ():
@@ -124,12 +127,13 @@ class _Program:
 
     def _graph(self, member: _Member) -> None:
         lines = member.lines
-        if not any(isinstance(item, Instruction) and item.kind in ("branch", "indirect", "call") for item in lines.items):
+        kinds = {item.kind for item in lines.items if isinstance(item, Instruction)}
+        if not kinds & {"branch", "indirect", "call"}:
             return
         for problem, place in lines.problems:
             raise self._error(member, place, problem)
         try:
-            member.function = graph(lines)
+            member.function = blocks_of(lines)
         except KeyError as error:
             raise self._error(member, lines.place, f"a jump into another function: {error.args[0]}") from None
         one_header(member.function)
@@ -159,7 +163,7 @@ class _Program:
         )
         changed = member.results & ~member.found.results != 0
         member.results &= member.found.results
-        for _, call, state in member.found.calls:
+        for call, state in member.found.calls:
             callee = self.members.get(call.target)
             if callee is not None and callee.arguments & state.divergent:
                 callee.arguments &= ~state.divergent
@@ -189,7 +193,7 @@ class _Program:
         """Refuse what goes wrong where lanes have parted."""
         function, found = member.function, member.found
         assert function is not None
-        states = {id(call): state for _, call, state in found.calls}
+        states = {id(call): state for call, state in found.calls}
         for name, block in function.blocks.items():
             for item in block.instructions:
                 if item.kind == "indirect" and not self.everything and name in found.divergent:
@@ -202,15 +206,13 @@ class _Program:
 
     def _check_apart(self, member: _Member, item: Instruction) -> None:
         if item.simt == _BARRIER:
-            raise self._error(member, item.place, "a barrier where lanes of a warp may have parted: all must reach it together")
+            raise self._error(member, item.place, f"a barrier {_APART}")
         if item.kind != "call":
             return
-        if self.waits(item.target) or (item.target in _REGISTERS and any(self.members[name].barrier for name in self.taken)):
-            raise self._error(
-                member, item.place,
-                f"a call of {item.target}, which waits at a barrier, where lanes of a warp may have parted: "
-                "all must reach it together",
-            )
+        pointer = item.target in _REGISTERS
+        if self.waits(item.target) or (pointer and any(self.members[name].barrier for name in self.taken)):
+            what = "a call through a pointer, to what may wait" if pointer else f"a call of {item.target}, which waits"
+            raise self._error(member, item.place, f"{what} at a barrier, {_APART}")
 
 
 def _member(source: Source, lines: Lines) -> _Member:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-__all__ = ["CALLER_SAVED", "CONDITIONS", "FREE", "GP", "RA", "SP", "TP", "ZERO", "Instruction", "mask", "parse", "register"]
+__all__ = [
+    "CALLER_SAVED", "CONDITIONS", "FREE", "INVERSE", "NAMES", "SP", "ZERO", "Instruction", "mask", "parse", "register",
+]
 
 _X = (
     "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6"
@@ -22,7 +25,7 @@ _NUMBERS = {
     "fp": 8,
 }
 NAMES = [*_X, *_F]
-ZERO, RA, SP, GP, TP = range(5)
+ZERO, RA, SP = range(3)
 
 
 def register(name: str) -> int:
@@ -64,9 +67,9 @@ _NO_OPERANDS = {"nop", "fence", "fence.i", "fence.tso", "ecall", "ebreak", "wfi"
 #: Of these the first operand is not written.
 _CSR_ONLY_READ = {"csrw", "csrs", "csrc", "csrwi", "csrsi", "csrci"}
 _RESULT_FIRST = set(
-    "add addi sub and andi or ori xor xori sll slli srl srli sra srai slt slti sltu sltiu mul mulh mulhu mulhsu div divu "
-    "rem remu mv li lui auipc la lla not neg seqz snez sltz sgtz zext.b sext.b sext.h zext.h czero.eqz czero.nez "
-    "csrr csrrw csrrs csrrc csrrwi csrrsi csrrci frcsr frrm frflags fsrmi fsflagsi "
+    "add addi sub and andi or ori xor xori sll slli srl srli sra srai slt slti sltu sltiu mul mulh mulhu mulhsu "
+    "div divu rem remu mv li lui auipc la lla not neg seqz snez sltz sgtz zext.b sext.b sext.h zext.h "
+    "czero.eqz czero.nez csrr csrrw csrrs csrrc csrrwi csrrsi csrrci frcsr frrm frflags fsrmi fsflagsi "
     "rdcycle rdcycleh rdtime rdtimeh rdinstret rdinstreth "
     "fadd.s fsub.s fmul.s fdiv.s fsqrt.s fmadd.s fmsub.s fnmadd.s fnmsub.s fmin.s fmax.s fsgnj.s fsgnjn.s fsgnjx.s "
     "fmv.s fabs.s fneg.s feq.s flt.s fle.s fgt.s fge.s fclass.s fmv.x.w fmv.w.x fmv.x.s fmv.s.x "
@@ -144,15 +147,17 @@ def parse(text: str) -> Instruction | None:
     op, *others = text.split(None, 1)
     rest = others[0].strip() if others else ""
     operands = tuple(operand.strip() for operand in rest.split(",")) if rest else ()
-    make = _KINDS.get(op)
-    if make is not None:
-        return make(text, op, operands)
     if op in CONDITIONS:
         return Instruction(text, op, operands, "branch", _bits(operands), 0, target=operands[-1])
     if op in _STORES:
         return Instruction(text, op, operands, "store", _bits(operands), 0, size=_STORES[op])
     if op in _LOADS:
         return Instruction(text, op, operands, "load", _bits(operands[1:]), _bits(operands[:1]), size=_LOADS[op])
+    make = _KINDS.get(op, _plain)
+    return make(text, op, operands)
+
+
+def _plain(text: str, op: str, operands: tuple[str, ...]) -> Instruction | None:
     if op in _NO_OPERANDS or op in _CSR_ONLY_READ:
         return Instruction(text, op, operands, "plain", _bits(operands), 0)
     if op in _RESULT_FIRST:
@@ -219,7 +224,7 @@ def _insn(text: str, op: str, operands: tuple[str, ...]) -> Instruction | None:
     return Instruction(text, op, operands, "simt", _bits(sources), _bits(result), simt=number)
 
 
-_KINDS = {
+_KINDS: dict[str, Callable[[str, str, tuple[str, ...]], Instruction | None]] = {
     "j": _jump, "jal": _jump, "call": _call, "jalr": _jalr, "jr": _indirect, "ret": _return, "unimp": _stop,
     "fscsr": _set_flags, "fsrm": _set_flags, "fsflags": _set_flags, ".insn": _insn,
 }

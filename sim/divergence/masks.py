@@ -142,7 +142,8 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], lanes: Vi
         function.redirect(name, target, goal)
     if behind is not None:
         function.add(behind, ways[-1][0])
-        _dispatch(function, behind, way_out, [(-2 * place, target) for place, target in enumerate(targets)], divergent=True)
+        numbered = [(-2 * place, target) for place, target in enumerate(targets)]
+        _dispatch(function, behind, way_out, numbered, divergent=True)
     return []
 
 

@@ -1,10 +1,10 @@
 """A register or a word of memory for each value that the pass adds.
 
-A register will do that the function neither needs nor changes while the value is needed. Where there is none, since
-calls change all that are free for the taking, the value lies in memory: in a stack of the pass's own that grows upwards
-from the lowest address of each hart's stack, with its pointer in s0. s1 is for what is needed within a few
-instructions, and so is gp: without relaxation by the linker no code has a use for it. (It could not be a register of the
-function's, saved and loaded again: a lane that waits at one pred may go on behind another one.)
+A register will do that the function neither needs nor changes while the value is needed. Where there is none, as a
+call may change all of them, the value lies in memory: in a stack of the pass's own that grows upwards from
+the lowest address of each hart's stack, with its pointer in s0. s1 is for what is needed within a few
+instructions, and so is gp: without relaxation by the linker no code has a use for it. (It could not be a register of
+the function's, saved and loaded again: a lane that waits at one pred may go on behind another one.)
 """
 
 from __future__ import annotations
@@ -144,6 +144,7 @@ def _spill(function: Function, slots: dict[Virtual, int]) -> None:
         block.items = list(_spilled(block.items, slots))
         if isinstance(block.branch, Made) and any(value in slots for value in block.branch.reads):
             *loads, branch = _spilled([block.branch], slots)
+            assert isinstance(branch, Made), "a branch writes nothing"
             block.items += loads
             block.branch = branch
 
@@ -155,7 +156,9 @@ def _spilled(
         if not isinstance(item, Made) or not any(value in slots for value in (*item.reads, *item.writes)):
             yield item
             continue
-        instead = {value: Virtual("scratch") for value in (*item.reads, *item.writes) if value in slots}
+        instead: dict[Virtual | int, Virtual] = {
+            value: Virtual("scratch") for value in (*item.reads, *item.writes) if value in slots
+        }
         for value in dict.fromkeys(item.reads):
             if value in slots:
                 yield Made(f"lw\t{{0}}, {slots[value]}(s0)", (instead[value],))

@@ -36,7 +36,8 @@ def predicate(block: Block) -> tuple[list[Made], Predicate]:
     if condition[:2] in ("gt", "le"):
         left, right = right, left
     op = "sltu" if condition.endswith("u") else "slt"
-    return [Made(f"{op}\t{{0}}, {{1}}, {{2}}", (result,), (left, right))], Predicate(result, condition[:2] in ("lt", "gt"))
+    made = Made(f"{op}\t{{0}}, {{1}}, {{2}}", (result,), (left, right))
+    return [made], Predicate(result, condition[:2] in ("lt", "gt"))
 
 
 def _condition(branch: Instruction | Made | None) -> tuple[str, Virtual | int, Virtual | int]:

@@ -2,8 +2,8 @@
 
 Lanes meet at the branch's immediate post-dominator. All splits that meet at one place share one register with the depth
 of the warp's stack from before the first of them, and one chain of joins. `join` compares the register with the stack:
-while it is deeper, the entry on top is one of these splits. So a chain as long as there can be entries takes all of them,
-the innermost first, and a way with fewer splits comes into the chain farther behind.
+while it is deeper, the entry on top is one of these splits. So a chain as long as there can be entries takes all of
+them, the innermost first, and a way with fewer splits comes into the chain farther behind.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def _chain(function: Function, meeting: _Meeting, edges: dict[str, list[str]]) -
     function.add(behind, order[order.index(meeting.place) - 1])
     names = [behind.name]
     for _ in range(max(ways.values(), default=0)):
-        join = Block(function.fresh("join"), [Made(_JOIN, (), (meeting.depth,))], targets=[names[-1]], place=place.place)
+        items = [Made(_JOIN, (), (meeting.depth,))]
+        join = Block(function.fresh("join"), [*items], targets=[names[-1]], place=place.place)
         order = list(function.blocks)
         function.add(join, order[order.index(names[-1]) - 1])
         names.append(join.name)

@@ -1,12 +1,12 @@
 """Which values are the same in all lanes that run together, and thus which branches lanes may disagree about.
 
-Forward dataflow on registers and on words of the stack frame. A value differs between lanes if it comes from what differs
-(the lane's number, the stack's address, memory at an address that differs), or if lanes that were apart when it was
-written meet again: behind a divergent branch, at its immediate post-dominator; behind a loop that lanes leave at
+Forward dataflow on registers and on words of the stack frame. A value differs between lanes if it comes from what
+differs (the lane's number, the stack's address, memory at an address that differs), or if lanes that were apart when it
+was written meet again: behind a divergent branch, at its immediate post-dominator; behind a loop that lanes leave at
 different times, at once.
 
-Where lanes meet is judged as the machine will run the function (splits.py, masks.py). Lanes that leave a loop wait at its
-end for the others, so each loop is looked at by itself, with one end that all ways out lead to and an inner loop of
+Where lanes meet is judged as the machine will run the function (splits.py, masks.py). Lanes that leave a loop wait at
+its end for the others, so each loop is looked at by itself, with one end that all ways out lead to and an inner loop of
 that kind as one node: a level.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .assembly import SimtError
+from .frame import Frame
 from .graph import Block, Function, Loop, loops, post_dominators, reach, reverse
 from .instructions import CALLER_SAVED, SP, ZERO, Instruction, mask
 
@@ -26,7 +27,6 @@ _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
 #: Also those in which a block's number stands: they are in a block of several threads (context.h).
 _BLOCK_NUMBERS = mask("s2 s3 s4 s8")
 _ALL = (1 << 64) - 1
-_NOWHERE = -(1 << 40)
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Uniformity:
     loops: set[str] = field(default_factory=set)
     #: Blocks that lanes of a warp may run at different times.
     apart: set[str] = field(default_factory=set)
-    #: State before each call, in the order of the text: (block, instruction, state).
-    calls: list[tuple[str, Instruction, State]] = field(default_factory=list)
+    #: Each call, and the state before it.
+    calls: list[tuple[Instruction, State]] = field(default_factory=list)
     #: Registers that are the same in all lanes at the return.
     results: int = 0
 
@@ -72,56 +72,6 @@ def entry_state(arguments: int, block_numbers: bool) -> State:
     """The state at the entry where these argument registers are the same in all lanes."""
     uniform = _UNIFORM_AT_ENTRY | arguments | (_BLOCK_NUMBERS if block_numbers else 0)
     return State(_ALL & ~uniform, frozenset())
-
-
-class _Frame:
-    """The stack pointer at each instruction, and which words of the frame no pointer leads to."""
-
-    def __init__(self, function: Function) -> None:
-        self.before: dict[str, int | None] = {function.entry: 0}
-        self.taken = 0
-        work = [function.entry]
-        while work:
-            name = work.pop()
-            pointer = self.before[name]
-            for instruction in function.blocks[name].instructions:
-                self._look(instruction, pointer)
-                pointer = self.after(instruction, pointer)
-            for target in function.blocks[name].targets:
-                if target not in self.before:
-                    self.before[target] = pointer
-                    work.append(target)
-                elif self.before[target] not in (pointer, None):
-                    self.before[target] = None
-                    work.append(target)
-
-    @staticmethod
-    def after(instruction: Instruction, pointer: int | None) -> int | None:
-        if not instruction.writes & 1 << SP:
-            return pointer
-        if instruction.op == "addi" and instruction.operands[1] == "sp" and pointer is not None:
-            return pointer + int(instruction.operands[2], 0)
-        return None
-
-    def _look(self, instruction: Instruction, pointer: int | None) -> None:
-        if not instruction.reads & 1 << SP or instruction.writes & 1 << SP or instruction.kind in ("call", "return"):
-            return
-        if instruction.size and (instruction.kind == "load" or instruction.registers[:1] != (SP,)):
-            return
-        plain = instruction.op in ("addi", "mv") and pointer is not None
-        offset = int(instruction.operands[2], 0) if plain and instruction.op == "addi" else 0
-        self.taken = min(self.taken, (pointer or 0) + offset if plain else _NOWHERE)
-
-    def word(self, instruction: Instruction, pointer: int | None) -> int | None:
-        """The place of the word that a load or store goes to, if it is one of the frame; None: elsewhere, or unknown."""
-        base = instruction.base
-        if base is None or base[0] != SP or pointer is None or instruction.size != 4:
-            return None
-        try:
-            offset = pointer + int(base[1], 0)
-        except ValueError:
-            return None
-        return offset if offset < self.taken else None
 
 
 class _Analysis:
@@ -133,7 +83,7 @@ class _Analysis:
         self.innermost: dict[str, Loop] = {}
         for loop in self.loops:
             self.innermost.update(dict.fromkeys(loop.body, loop))
-        self.frame = _Frame(function)
+        self.frame = Frame(function)
         self.before: dict[str, State] = {}
         self.taints: dict[str, tuple[int, frozenset[int]]] = {}
         self.written = {name: self._written(name) for name in function.blocks}
@@ -169,7 +119,9 @@ class _Analysis:
         divergent = divergent | instruction.writes if differs else divergent & ~instruction.writes
         return State(divergent | 1 << SP & ~(1 << ZERO), slots)
 
-    def _stored(self, instruction: Instruction, divergent: int, slots: frozenset[int], pointer: int | None) -> frozenset[int]:
+    def _stored(
+        self, instruction: Instruction, divergent: int, slots: frozenset[int], pointer: int | None
+    ) -> frozenset[int]:
         slot = self.frame.word(instruction, pointer)
         if slot is None:
             # A part of a word, or one at an unknown place.
@@ -270,7 +222,8 @@ class _Analysis:
         """As Function.meetings, of the function's own level."""
         last = self.function.last
         lost = set(edges) - reach(reverse(edges), [last]) if last in edges else set(edges)
-        kept = {node: [one for one in targets if one not in lost] for node, targets in edges.items() if node not in lost}
+        kept = {node: [one for one in targets if one not in lost]
+                for node, targets in edges.items() if node not in lost}
         ends = {**{node: list(targets) for node, targets in edges.items()}, last: []}
         for node, targets in ends.items():
             blocks = node.body if isinstance(node, Loop) else {str(node)}
@@ -337,11 +290,13 @@ class _Analysis:
     def _conclude(self) -> None:
         for name in self.function.blocks:
             if name in self.before:
-                self._through(name, lambda instruction, state, name=name: (
-                    self.result.calls.append((name, instruction, state)) if instruction.kind == "call" else None
-                ))
+                self._through(name, self._note_call)
         last = self.before.get(self.function.last)
         self.result.results = 0 if last is None else ~last.divergent & mask("a0 a1 fa0 fa1")
+
+    def _note_call(self, instruction: Instruction, state: State) -> None:
+        if instruction.kind == "call":
+            self.result.calls.append((instruction, state))
 
 
 class _Endless(Exception):
@@ -349,7 +304,8 @@ class _Endless(Exception):
 
 
 def analyse(
-    function: Function, start: State, calls: Calls, everything: bool = False, refuse: Callable[[Block, str], SimtError] | None = None
+    function: Function, start: State, calls: Calls, everything: bool,
+    refuse: Callable[[Block, str], SimtError],
 ) -> Uniformity:
     """Analyse a function whose loops have one header each.
 
@@ -371,6 +327,5 @@ def analyse(
     try:
         return analysis.run()
     except _Endless as error:
-        assert refuse is not None
         block = function.blocks[str(error)]
         raise refuse(block, "an endless loop where lanes have parted: the others would wait for ever") from None

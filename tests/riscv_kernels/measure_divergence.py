@@ -1,8 +1,8 @@
 """Random programs in ordinary C on the golden model, against a host compiler with a sanitizer.
 
-``python -m tests.riscv_kernels.measure_divergence 1 3000`` takes the seeds 1 to 3000, on all cores: each program at -O1,
--O2 and -Os on TINY, BASE and MID. ``--everything`` takes every branch for divergent, ``--memory`` leaves the pass no
-register. A line for each that is wrong; the exit status is 1 if there is one.
+``python -m tests.riscv_kernels.measure_divergence 1 3000`` takes the seeds 1 to 3000, on all cores: each program at
+-O1, -O2 and -Os on TINY, BASE and MID. ``--everything`` takes every branch for divergent, ``--memory`` leaves the pass
+no register. A line for each that is wrong; the exit status is 1 if there is one.
 """
 
 from __future__ import annotations

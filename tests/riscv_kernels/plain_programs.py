@@ -1,7 +1,7 @@
 """Random C programs in ordinary control flow: if, loops, switch, goto into and out of loops, calls, recursion.
 
 The same text runs on a host compiler (``-DHOST``) and on the machine. Arithmetic is unsigned, shifts and indices are
-masked, loops and jumps back are counted, so nothing in it is undefined. Floats are compared by value, and a NaN counts as 0.
+masked, loops and jumps back are counted, floats are kept small, so nothing in it is undefined.
 """
 
 import random
@@ -177,7 +177,9 @@ class _Writer:
         body = _deeper(self.block(depth - 1))
         self.loops.pop()
         self.turns //= most
-        bound = rng.choice([f"{n} < {most}", f"{n} < ({self.value()} & {most})", f"({n} < {most} && {self.condition(1)})"])
+        bound = rng.choice([
+            f"{n} < {most}", f"{n} < ({self.value()} & {most})", f"({n} < {most} && {self.condition(1)})"
+        ])
         kind = rng.randrange(3)
         if kind == 0:
             return [f"for ({n} = 0; {bound}; {n}++) {{", *body, "}"]
@@ -228,7 +230,8 @@ class _Writer:
         body = "\n".join(f"    {line}" for line in text)
         return (
             f"uint32_t {self.name}(uint32_t a, uint32_t b, uint32_t *own, uint32_t *out, uint32_t left)\n{{\n"
-            f"    uint32_t c = a * 2654435761u, d = b >> 3 ^ a, u = b;\n    uint32_t m[8] = {{a, b, c, 1, 2, 3, 4, 5}};\n"
+            "    uint32_t c = a * 2654435761u, d = b >> 3 ^ a, u = b;\n"
+            "    uint32_t m[8] = {a, b, c, 1, 2, 3, 4, 5};\n"
             f"    float f = (float)(a & 255), g = 0.5f;\n{counters}"
             "    if (left == 0)\n        return a + b;\n"
             f"{body}\n"

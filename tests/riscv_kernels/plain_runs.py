@@ -14,10 +14,10 @@ import numpy as np
 from iss_runs import RESULTS, run_launch
 from plain_programs import WORDS, random_plain_program
 
-import metronome.sim.divergence.places as places
-import metronome.sim.toolchain as toolchain
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE, MID, TINY
+from metronome.sim import toolchain
+from metronome.sim.divergence import places
 from metronome.sim.elf import load_elf
 from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import Launch
