@@ -34,6 +34,15 @@ AT_A_LINE = {
     "argument of the Problem": ("buffers=buffers.placed", "bufers=buffers.placed", "TypeError"),
     "exit": ("DEFAULT_SIZE = 64", "raise SystemExit(3)", "SystemExit"),
     "attribute": ("np.random.default_rng", "np.random.default_generator", "AttributeError"),
+    "bare assertion": ("    rng = np.random", "    assert size <  2\n    rng = np.random",
+                       "AssertionError: assert size < 2"),
+    "make of another kind": ("def make(dtype: str, size: int, seed: int, config: SmConfig)", "def make(dtype, size)",
+                             "make must be make(dtype, size, seed, config), not make(dtype, size)"),
+    "parameters of make in another order": (
+        "def make(dtype: str, size: int, seed: int,", "def make(size: int, dtype: str, seed: int,",
+        "make must be make(dtype, size, seed, config), not make(size, dtype, seed, config)"),
+    "check without read": ('check=lambda read: compare(read,', 'check=lambda: compare(read,',
+                           "check of the Problem must be check(read), not check()"),
 }
 
 #: Name -> a text of the skeleton, what stands there instead, and the line that is expected after the file's name.
@@ -63,7 +72,17 @@ IN_THE_CHECK = {
     "error": ('compare(read, "out", target, expected)', 'compare(read, "out", target, expcted)', "NameError"),
     "nothing returned": ('compare(read, "out", target, expected)', "print('checked')", "check must return a list"),
     "True": ('compare(read, "out", target, expected)', "True", "empty if all is right, not True"),
-    "reads outside": ('compare(read, "out", target, expected)', "[str(read(1 << 33, 4))]", "Error"),
+    "reads outside": ('compare(read, "out", target, expected)', "[str(read(1 << 33, 4))]",
+                      "4 bytes from 0x200000000 are not all in memory, which is 0x40 to 0x"),
+    "reads before": ('compare(read, "out", target, expected)', "[str(read(0, 4))]", "4 bytes from 0x0 are not all in"),
+    "reads less than nothing": ('compare(read, "out", target, expected)', "[str(read(target, -4))]",
+                                "count of read must be at least 0, not -4"),
+    "reads at a name": ('compare(read, "out", target, expected)', "[str(read('out', 4))]",
+                        "address of read must be a whole number, not 'out'"),
+    "expects less": ('"out", target, expected)', '"out", target, expected[:-4])',
+                     "expected of 'out' has 60 elements (240 bytes), but buffer 'out' has 64 (256 bytes) from 0x"),
+    "expects more": ('"out", target, expected)', '"out", target, np.append(expected, expected[:1]))',
+                     "has 65 elements (260 bytes), but buffer 'out' has 64 (256 bytes) from 0x"),
 }
 
 
@@ -142,6 +161,17 @@ def test_a_check_may_assert(kernel, run):
     place = line_of(text, "check=lambda")
     assert err.startswith(f"metronome: check: mine/host.py:{place}: AssertionError: Arrays are not equal ")
     assert len(err.splitlines()) == 1
+
+
+@on("TINY")
+def test_a_check_may_assert_without_a_word(kernel, run):
+    text = kernel('compare(read, "out", target, expected)', "check(read)")
+    check = "    def check(read):\n        assert  read(target, 4) == b''\n\n"
+    text = text.replace("    return Problem(", f"{check}    return Problem(")
+    Path("mine/host.py").write_text(text)
+    status, _, err = run()
+    place = f"mine/host.py:{line_of(text, 'assert  read')}"
+    assert (status, err) == (1, f"metronome: check: {place}: AssertionError: assert read(target, 4) == b''\n")
 
 
 @on("TINY")
