@@ -120,7 +120,7 @@ def run(
     launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
     launch = program.with_loads(launch, loads)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
-    dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
+    dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]
     from metronome.sim.runner_types import RunRequest
 
     request = RunRequest(

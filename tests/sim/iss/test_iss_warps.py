@@ -151,6 +151,12 @@ def test_a_barrier_that_is_never_full_is_a_deadlock(mode):
         iss.step(2)
 
 
+def test_a_barrier_beyond_the_last_is_named_as_it_was_asked_for(mode):
+    _, end = execute(barrier_program(7, 5), mode)
+    text = "barrier 7, which is 1 here (modulo 2 barriers of this machine): until 5 warps have arrived"
+    assert sorted(end.waits) == [0, 1, 2, 3] and all(each.endswith(text) for each in end.waits.values()), end.waits
+
+
 @pytest.mark.parametrize("count", [0, 3])
 def test_the_count_of_the_last_arrival_must_be_met_exactly(mode, count):
     """Warp 3 arrives as the fourth with a count that the arrivals have passed: it waits too."""
