@@ -22,7 +22,7 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make.")],
 ) -> int:
     """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check."""
-    from metronome.sim.kernel import KERNELS
+    from metronome.sim.kernel_folders import KERNELS
 
     folder = Path(name).expanduser()
     if name in KERNELS:

@@ -136,6 +136,8 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
             raise UsageError(f"--bin {binary}: a .vxbin file is no raw image: metronome run {binary}")
         return Program("bin", binary, {"--bin": input_file("--bin", binary)})
     assert kernel is not None, "one of the three was given"
+    if not kernel.strip():
+        raise UsageError("KERNEL is empty: name a kernel (metronome kernels lists them), a folder or a file")
     path = Path(kernel).expanduser()
     if path.name == "kernel.c" and (path.parent / "host.py").is_file():
         kernel, path = str(path.parent), path.parent
@@ -144,11 +146,22 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
     sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}
     # A name without a folder is one of our kernels, if there is one of that name.
     if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):
+        _require_host(path, kernel)
         return Program("source", kernel, sides)
     return Program("kernel", kernel, {} if _is_ours(kernel) else sides)
 
 
+def _require_host(folder: Path, name: str) -> None:
+    """Raise UsageError if the folder has what may be meant for a host.py."""
+    from metronome.sim.kernel_folders import KernelError, require_host
+
+    try:
+        require_host(folder, name)
+    except KernelError as error:
+        raise UsageError(str(error)) from error
+
+
 def _is_ours(name: str) -> bool:
-    from metronome.sim.kernel import KERNELS
+    from metronome.sim.kernel_folders import KERNELS
 
     return name in KERNELS

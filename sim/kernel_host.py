@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from metronome.riscv_kernels.host import KernelError, Problem, Reader, ReadMemor
 
 from .host_modules import own_modules
 
-__all__ = ["C_TYPES", "Host", "HostError", "is_kernel_folder", "load_host", "shown"]
+__all__ = ["C_TYPES", "Host", "HostError", "load_host", "shown"]
 
 #: Element type -> its name in C.
 C_TYPES = {"int32": "int32_t", "float32": "float"}
@@ -238,8 +237,3 @@ def _checked(
         return [_one_line(line) for line in found]
 
     return Problem(arguments=bytes(made.arguments), buffers=buffers, check=check)
-
-
-def is_kernel_folder(folder: Path) -> bool:
-    """Whether it holds both sides of a kernel."""
-    return all(os.path.isfile(folder / name) for name in ("kernel.c", _SOURCE))

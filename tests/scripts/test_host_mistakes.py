@@ -187,11 +187,61 @@ def test_a_size_that_is_too_large(kernel, run):
     assert run("--size", "101") == (2, "", "metronome: size of mine must be between 1 and 100, not 101\n")
 
 
-def test_a_folder_without_a_kernel(tmp_path, monkeypatch, capsys):
+#: What is in a folder (a folder, if there is a / behind it), and the line about it.
+FOLDERS = [
+    ("", "the folder has no kernel.c (metronome new writes a kernel to begin with)"),
+    ("host.py", "the folder has no kernel.c (metronome new writes a kernel to begin with)"),
+    ("kernel.c/ host.py", "its kernel.c is a folder: it must be a C file"),
+    ("Kernel.C host.py", "the folder has no kernel.c, but Kernel.C: rename it to kernel.c"),
+    ("kernel.cpp host.py", "the folder has no kernel.c, but kernel.cpp: rename it to kernel.c"),
+    ("kernels.c other.c", ("the folder has no kernel.c, but kernels.c: rename it to kernel.c, or run it alone: "
+                          "metronome run mine/kernels.c")),
+    ("sort.c host.py", ("the folder has no kernel.c, but sort.c: rename it to kernel.c, or run it alone: "
+                       "metronome run mine/sort.c")),
+    ("a.c b.c host.py", "the folder has no kernel.c, but a.c, b.c: rename the one that is the kernel"),
+    ("kernel.c Host.py", ("the folder has no host.py, but Host.py: rename it to host.py, or run kernel.c alone: "
+                         "metronome run mine/kernel.c")),
+    ("kernel.c hosts.py", ("the folder has no host.py, but hosts.py: rename it to host.py, or run kernel.c alone: "
+                          "metronome run mine/kernel.c")),
+    ("kernel.c host.py/", "its host.py is a folder: it must be a Python file"),
+]
+
+
+@pytest.mark.parametrize(("inside", "line"), FOLDERS, ids=[inside for inside, _ in FOLDERS])
+def test_a_folder_that_is_no_kernel(tmp_path, monkeypatch, capsys, inside, line):
     monkeypatch.chdir(tmp_path)
     os.mkdir("mine")
-    assert main(["run", "mine"]) == 2
-    assert capsys.readouterr().err.startswith("metronome: mine: the folder has no kernel.c")
+    for name in inside.split():
+        path = Path("mine", name)
+        if name.endswith("/"):
+            path.mkdir()
+        else:
+            path.write_text("int main(void) { return 0; }" if path.suffix == ".c" else HOST)
+    for command in (["run", "mine"], ["sweep", "mine"], ["build", "mine"]):
+        assert main(command) == 2
+        assert capsys.readouterr() == ("", f"metronome: mine: {line}\n")
+
+
+def test_a_source_that_is_a_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine/kernel.c").mkdir(parents=True)
+    assert main(["run", "mine/kernel.c"]) == 2
+    assert capsys.readouterr().err == "metronome: mine/kernel.c: it is a folder: kernel.c must be a C file\n"
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "build"])
+def test_a_name_that_is_empty(capsys, command):
+    assert main([command, ""]) == 2
+    line = "KERNEL is empty: name a kernel (metronome kernels lists them), a folder or a file"
+    assert capsys.readouterr().err == f"metronome: {line}\n"
+
+
+def test_a_helper_is_no_mistyped_host(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("mine")
+    Path("mine/kernel.c").write_text("int main(void) { return 0; }")
+    Path("mine/plots.py").touch()
+    assert main(["build", "mine", "-o", "mine.elf"]) == 0
 
 
 def test_a_broken_folder_breaks_nothing_else(kernel, capsys):
