@@ -190,6 +190,12 @@ class Outcome:
         }
 
 
+def _exit_code(word: int, place: str) -> str:
+    """The exit code as ``main`` in C returns it: with a sign."""
+    negative = word >> 31
+    return f"exit code {word - (1 << 32)} ({word:#010x}, {place})" if negative else f"exit code {word} ({place})"
+
+
 def _complaints(outcome: Outcome) -> list[str]:
     """Why the run has not passed, a line each; nothing if it has."""
     result = outcome.result
@@ -213,7 +219,7 @@ def _complaints(outcome: Outcome) -> list[str]:
     if len(findings) > MOST_FINDINGS:
         lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
     if result.exit_code:
-        lines.append(f"exit code {result.exit_code} (the word at {outcome.config.memory_map.exit_code:#x})")
+        lines.append(_exit_code(result.exit_code, f"the word at {outcome.config.memory_map.exit_code:#x}"))
     return lines
 
 

@@ -34,9 +34,15 @@ _MEANINGS = (
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
 )
-#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is behind it.
+#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is in the line below.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
-_BEHIND = re.compile(r">>> referenced by (.+?:\d+)(?: |$)")
+#: kernel.c:20 (./mine/kernel.c:20): the name alone, then with its folder, unless that is the same.
+_PLACE = re.compile(r"^>>> (?:referenced by|defined at) (?P<name>.+?:\d+)(?: \((?:\./)?(?P<path>.+:\d+)\)| |$)", re.MULTILINE)
+
+
+def _linked(place: re.Match[str]) -> str:
+    """The place as the compiler writes it."""
+    return place["path"] or place["name"]
 
 
 def _unsupported(message: str) -> list[str]:
@@ -48,8 +54,9 @@ def _unsupported(message: str) -> list[str]:
         error = _BEFORE.match(line) or error
         for pattern, meaning in _MEANINGS:
             if pattern.search(line):
-                place = _BEHIND.match(following) or error
-                places.setdefault(meaning, f"{place[1]}: " if place else "")
+                behind = _PLACE.match(following)
+                place = _linked(behind) if behind else error and error[1]
+                places.setdefault(meaning, f"{place}: " if place else "")
     return [place + meaning for meaning, place in places.items()]
 
 
@@ -57,8 +64,6 @@ def _unsupported(message: str) -> list[str]:
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
 #: Without a place: a flag that clang does not know, or what the linker says.
 _PLAIN = re.compile(r"^(?:[\w.-]+: )?(?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
-#: The linker names the place of its error below it.
-_PLACE = re.compile(r"^>>> (?:referenced by|defined at) (?P<place>.+?:\d+)(?: |$)", re.MULTILINE)
 
 
 def _count(number: int, who: str) -> str:
@@ -94,5 +99,5 @@ def link_failure(name: str, said: str) -> str:
     end = found[1].start() if len(found) > 1 else len(said)
     place = _PLACE.search(said, found[0].end(), end)
     if place:
-        return f"{place['place']}: {what} {many}\n{said}"
+        return f"{_linked(place)}: {what} {many}\n{said}"
     return f"{name} cannot be linked: {what} {many}\n{said}"

@@ -76,6 +76,7 @@ int main(void)
 #: Name -> the lines after the first, options, the exit status, and what is said.
 ENDED = {
     "exit code": ("int main(void) { return 3; }", (), 1, "exit code 3"),
+    "negative": ("int main(void) { return -1; }", (), 1, "exit code -1 (0xffffffff, the word at 0x88)"),
     "exit": ("int main(void)\n{\n    exit(9);\n}", (), 1, "exit code 9"),
     "divergence": (DIVERGENT, (), 3, "divergent branch, warp 0"),
     "null": ("int main(void)\n{\n    *(volatile int *)0 = 1;\n    return 0;\n}", (), 3, "store access, warp 0"),
@@ -149,6 +150,27 @@ def test_a_source_that_does_not_link(capsys, write, fresh_cache, name):
     assert (status, out) == (2, "")
     assert first.startswith("metronome: ") and "own.elf" in first and word in first
     assert os.listdir() == [file]
+
+
+#: The linker's refusals that a line is to blame for.
+UNLINKED_LINES = {
+    "not in the library": REFUSED["not in the library"],
+    "double": ("int main(void)\n{\n    volatile double a = 2;\n    return a * a > 3;\n}", 5, "not supported: arithmetic"),
+    "twice": ("int main(void) { return 0; }\nint number;", 3, "duplicate symbol: number"),
+}
+
+
+@pytest.mark.parametrize("name", UNLINKED_LINES)
+def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, fresh_cache, name):
+    text, line, word = UNLINKED_LINES[name]
+    (Path("k") / "my folder").mkdir(parents=True)
+    file = write(text, "k/my folder/kernel.c")
+    other = write("int number;", "k/other.c")
+    status, _, err = call(capsys, "build", file, other, "-o", "out.elf")
+    first = err.splitlines()[0]
+    assert (status, first.partition(": ")[2].partition(": ")[0]) == (2, f"{file}:{line}")
+    assert word in first
+    assert call(capsys, "build", file)[2].startswith(f"metronome: {file}:{line}: ") or name == "twice"
 
 
 @pytest.mark.parametrize("arguments", [
