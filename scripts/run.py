@@ -15,7 +15,7 @@ from .errors import UsageError
 from .loads import parse_loads
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target
-from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
+from .outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
 from .program import CflagsOption, compiler_flags, find_program
 from .progress import show_progress
 from .result import Outcome, print_outcome
@@ -44,7 +44,7 @@ def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[s
     """Refuse an output that is an input or another output; the table or the JSON is on standard output in any case."""
     outputs = [] if target is None else [("--json", target)]
     outputs += [(f"--dump {request.text}", request.file) for request in dumps]
-    refuse_shared(outputs, [STANDARD_OUTPUT, *inputs.items()])
+    refuse_shared([*outputs, *waves()], [STANDARD_OUTPUT, *inputs.items()])
 
 
 def run(

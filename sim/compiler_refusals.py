@@ -34,10 +34,12 @@ _MEANINGS = (
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
 )
-#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is in the line below.
+#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is below it.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
 #: kernel.c:20 (./mine/kernel.c:20): the name alone, then with its folder, unless that is the same.
-_PLACE = re.compile(r"^>>> (?:referenced by|defined at) (?P<name>.+?:\d+)(?: \((?:\./)?(?P<path>.+:\d+)\)| |$)", re.MULTILINE)
+_PLACE = re.compile(
+    r"^>>> (?:referenced by|defined at) (?P<name>.+?:\d+)(?: \((?:\./)?(?P<path>.+:\d+)\)| |$)", re.MULTILINE
+)
 
 
 def _linked(place: re.Match[str]) -> str:

@@ -155,7 +155,7 @@ def test_a_source_that_does_not_link(capsys, write, fresh_cache, name):
 #: The linker's refusals that a line is to blame for.
 UNLINKED_LINES = {
     "not in the library": REFUSED["not in the library"],
-    "double": ("int main(void)\n{\n    volatile double a = 2;\n    return a * a > 3;\n}", 5, "not supported: arithmetic"),
+    "double": ("int main(void)\n{\n    volatile double a = 2;\n    return a * a > 3;\n}", 5, "not supported: arith"),
     "twice": ("int main(void) { return 0; }\nint number;", 3, "duplicate symbol: number"),
 }
 
