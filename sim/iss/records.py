@@ -95,4 +95,5 @@ class Wait:
         if self.asked is None or self.asked == self.barrier:
             return f"barrier {self.barrier}: {until}"
         there = f"{self.barriers} barrier{'s' * (self.barriers > 1)}"
-        return f"barrier {self.asked}, which is {self.barrier} here (modulo {there} of this machine): {until}"
+        asked = f"{self.asked:#x}" if self.asked >> 16 else str(self.asked)
+        return f"barrier {asked}, which is {self.barrier} here (modulo {there} of this machine): {until}"
