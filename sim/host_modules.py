@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,13 +23,13 @@ def _is_own(module: ModuleType, folder: Path, usual: Sequence[str]) -> bool:
     file = _file(module)
     if file is None or module.__name__.partition(".")[0] == "metronome":
         return False
-    return file.is_relative_to(folder) or not any(file.is_relative_to(place) for place in usual if place)
+    return file.is_relative_to(folder) or not any(file.is_relative_to(place) for place in usual)
 
 
 @contextlib.contextmanager
 def own_modules(folder: Path, own: dict[str, ModuleType]) -> Iterator[None]:
     """Put the modules ``own`` where ``import`` finds them; at the end take them away again, with those that came."""
-    before, usual = dict(sys.modules), list(sys.path)
+    before, usual = dict(sys.modules), [os.path.abspath(place) for place in sys.path if place]
     sys.modules.update(own)
     try:
         yield

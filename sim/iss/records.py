@@ -96,4 +96,4 @@ class Wait:
             return f"barrier {self.barrier}: {until}"
         there = f"{self.barriers} barrier{'s' * (self.barriers > 1)}"
         asked = f"{self.asked:#x}" if self.asked >> 16 else str(self.asked)
-        return f"barrier {asked}, which is {self.barrier} here (modulo {there} of this machine): {until}"
+        return f"barrier {asked}, which is barrier {self.barrier} here (modulo the machine's {there}): {until}"

@@ -154,7 +154,7 @@ def test_a_barrier_that_is_never_full_is_a_deadlock(mode):
 @pytest.mark.parametrize(("barrier", "name"), [(7, "7"), (0x8000_0001, "0x80000001")])
 def test_a_barrier_beyond_the_last_is_named_as_it_was_asked_for(mode, barrier, name):
     _, end = execute(barrier_program(barrier, 5), mode)
-    text = f"barrier {name}, which is 1 here (modulo 2 barriers of this machine): until 5 warps have arrived"
+    text = f"barrier {name}, which is barrier 1 here (modulo the machine's 2 barriers): until 5 warps have arrived"
     assert sorted(end.waits) == [0, 1, 2, 3] and all(each.endswith(text) for each in end.waits.values()), end.waits
 
 
