@@ -21,11 +21,18 @@ from .options import input_file
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
 
-__all__ = ["CflagsOption", "Program", "compiler_flags", "find_program", "print_warnings"]
+__all__ = ["CflagsOption", "Program", "RegionOption", "compiler_flags", "find_program", "print_warnings"]
 
 CflagsOption = Annotated[
     str | None,
     typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
+]
+RegionOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="What to measure of a program that is no kernel: whole, main or another function.",
+    ),
 ]
 #: What a file is, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
@@ -89,7 +96,6 @@ class Program:
         }[self.kind]
         return prepare(path, block, config)
 
-
     def with_loads(self, launch: Launch, loads: Sequence[Load]) -> Launch:
         """``launch`` with the files of --load in memory.
 
@@ -110,6 +116,26 @@ class Program:
             names = [f"--load {load.text}" + " (again)" * loads[:place].count(load) for place, load in enumerate(loads)]
             places = [(load.address, load.read(launch.memory_map)) for load in loads]
             return with_loads(launch, dict(zip(names, places, strict=True)))
+        except ImageError as error:
+            raise UsageError(str(error)) from error
+
+    def with_region(self, launch: Launch, region: str | None, config: SmConfig) -> Launch:
+        """``launch``, complete, with the measured region that --region asks for.
+
+        Raises
+        ------
+        UsageError
+            For a kernel, and for a region that the program does not have, or that has no place.
+        """
+        from metronome.sim.elf import ImageError
+        from metronome.sim.region_stub import with_region
+
+        if region is None:
+            return launch
+        if self.kind == "kernel":
+            raise UsageError("--region is for programs without a host.py: a kernel calls region_begin and region_end")
+        try:
+            return with_region(launch, region, config)
         except ImageError as error:
             raise UsageError(str(error)) from error
 

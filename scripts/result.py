@@ -177,6 +177,7 @@ class Outcome:
             "memcheck": None if result.memcheck is None else
             [finding.as_json(self.source_of) for finding in result.memcheck],
             "hang": self.hang(),
+            "region": self.launch.region,
             **self.counted(),
             **self.rates(),
             "dcache_misses": self.dcache_misses,
@@ -249,6 +250,15 @@ def _add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
             table.add_row("thread-instructions per cycle", f"{counters[counter.name] / cycles:.3f}")
 
 
+def _not_measured(launch: Launch) -> str:
+    """Why there are no cycles of the measured region."""
+    if launch.region is not None:
+        return f"not measured: the program never called {launch.region} (--region)"
+    return "not measured: the program never opened the region (CSR 0x7C0)" + (
+        ": see --region" if launch.dtype is None else ""
+    )
+
+
 def _table(outcome: Outcome) -> Table:
     """The run in numbers."""
     request, config = outcome.request, outcome.config
@@ -268,7 +278,7 @@ def _table(outcome: Outcome) -> Table:
     table.add_row("total cycles", f"{outcome.result.total_cycles}")
     cycles = outcome.cycles
     if cycles is None:
-        table.add_row("cycles", "not measured: the program never opened the region (CSR 0x7C0)")
+        table.add_row("cycles", _not_measured(outcome.launch))
     else:
         _add_counters(table, outcome, cycles)
         if outcome.result.region is not None:

@@ -16,7 +16,7 @@ from .loads import parse_loads
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target
 from .outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
-from .program import CflagsOption, compiler_flags, find_program
+from .program import CflagsOption, RegionOption, compiler_flags, find_program
 from .progress import show_progress
 from .result import Outcome, print_outcome
 from .run_options import (
@@ -66,6 +66,7 @@ def run(
             metavar="ADDR=FILE", help="Place a file in memory, for a program that is no kernel. Repeatable.",
         ),
     ] = None,
+    region: RegionOption = None,
     cflags: CflagsOption = None,
     preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
@@ -118,7 +119,7 @@ def run(
 
     backend = backend_of(ctx)
     launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
-    launch = program.with_loads(launch, loads)
+    launch = program.with_region(program.with_loads(launch, loads), region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]
     from metronome.sim.runner_types import RunRequest

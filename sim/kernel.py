@@ -64,6 +64,8 @@ class Launch:
     dtype: str | None = None
     size: int | None = None
     seed: int | None = None
+    #: What --region has opened the measured region around, if it has.
+    region: str | None = None
 
     @property
     def entry(self) -> int:
