@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import struct
 from collections.abc import Callable
@@ -122,16 +123,30 @@ class Buffers:
         _require_words(f"buffer {name!r}", values)
         if name in self.placed:
             raise ValueError(f"buffer {name!r} is placed twice: give each a name of its own")
-        data = np.ascontiguousarray(values).tobytes()
-        address = self._next
-        self._next += -(-len(data) // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
-        if self._next > self.config.memory_map.start:
-            raise KernelError(f"buffer {name!r} does not fit below the program at {self.config.memory_map.start:#x}")
-        self.placed[name] = (address, data)
+        address, behind = self._next, self._behind(name, values.size)
+        self.placed[name] = (address, np.ascontiguousarray(values).tobytes())
+        self._next = behind
         return address
+
+    def _behind(self, name: str, words: int) -> int:
+        """Where the next buffer may begin."""
+        if words == 0:
+            raise ValueError(f"buffer {name!r} has no elements")
+        behind = self._next + -(-4 * words // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
+        start = self.config.memory_map.start
+        if behind > start:
+            raise KernelError(
+                f"buffer {name!r} of {4 * words} bytes does not fit below the program at {start:#x}: "
+                f"there is room for {max(start - self._next - _GUARD_BYTES, 0)}"
+            )
+        return behind
 
     def place_output(self, name: str, shape: int | tuple[int, ...]) -> int:
         """Room for 32-bit results, filled with a pattern that no result has by chance."""
+        sides = shape if isinstance(shape, tuple) else (shape,)
+        if any(side < 0 for side in sides):
+            raise ValueError(f"buffer {name!r}: {shape} is no number of elements")
+        self._behind(name, math.prod(sides))  # before the array is made: it may be of any size
         return self.place(name, np.full(shape, UNWRITTEN, np.uint32))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -45,5 +46,5 @@ def new(
     except OSError as error:
         raise UsageError(f"cannot make {name}: {error.strerror}") from None
     shown = name if len(folder.parts) > 1 or name != folder.name else f"./{name}"
-    print(f"{name}/kernel.c and {name}/host.py are there. Run them: metronome run {shown} --check")
+    print(f"{name}/kernel.c and {name}/host.py are there. Run them: metronome run {shlex.quote(shown)} --check")
     return Exit.PASSED

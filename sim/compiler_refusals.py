@@ -34,6 +34,21 @@ _MEANINGS = (
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
 )
+#: What a message of the compiler's most often comes from, in words that the user may not think of.
+_HINTS = (
+    (re.compile(r"unknown type name 'TYPE'|undeclared identifier 'TYPE'"),
+     "TYPE is defined where a host.py beside kernel.c has TYPES"),
+    (re.compile(r"unknown type name 'u?int\d+_t'"), '#include "metronome.h" at the top'),
+    (re.compile(r"call to undeclared (library )?function '(printf|vprintf|puts)'"), "#include <stdio.h>"),
+    (re.compile(r"call to undeclared (library )?function '(mem\w+|str\w+)'"), "#include <string.h>"),
+    (re.compile(r"call to undeclared (library )?function '\w+f'"), "#include <math.h> has what there is"),
+    (re.compile(r"'(stdlib|unistd|time|errno|assert|complex|pthread)\.h' file not found"),
+     "the machine has no operating system: there is string.h, stdio.h for printf, math.h and stdint.h"),
+    (re.compile(r"undeclared identifier 'SIMT_(IF|WHILE)'"), "its condition stands in parentheses: SIMT_IF(x < y) {"),
+    (re.compile(r"function definition is not allowed here"),
+     "is there a SIMT_ENDIF or SIMT_ENDWHILE for each block before?"),
+    (re.compile(r"extraneous closing brace"), "is there a SIMT_ENDIF or SIMT_ENDWHILE too many?"),
+)
 #: The compiler's place is before the message, or before the error that a note belongs to; the linker's is below it.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
 #: kernel.c:20 (./mine/kernel.c:20): the name alone, then with its folder, unless that is the same.
@@ -82,7 +97,8 @@ def compile_failure(source: str, said: str) -> str:
         return "\n".join([*meanings, said])
     if found:
         first = found[0]
-        return f"{first['file']}:{first['line']}: {first['what']} {_count(len(found), 'compiler')}\n{said}"
+        hint = next((f" ({hint})" for pattern, hint in _HINTS if pattern.search(first["what"])), "")
+        return f"{first['file']}:{first['line']}: {first['what']}{hint} {_count(len(found), 'compiler')}\n{said}"
     plain = _PLAIN.search(said)
     what = plain["what"] if plain else "the compiler failed"
     return f"{source} cannot be compiled: {what} (flags of your own: --cflags)\n{said}"

@@ -285,7 +285,12 @@ def from_toml(text: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(_twice(text, str(error)) or f"no TOML: {error}") from None
+        suffix = re.search(r"=\s*(\d+)([KMG])\b", text)
+        hint = ""
+        if suffix:
+            whole = int(suffix[1]) * _FACTORS[suffix[2]]
+            hint = f" (write {whole} for {suffix[1]}{suffix[2]}, which only --set takes)"
+        raise ConfigError(_twice(text, str(error)) or f"no TOML: {error}{hint}") from None
     values: dict[str, Any] = {}
     for name, value in document.items():
         if name == _MAP and isinstance(value, dict):

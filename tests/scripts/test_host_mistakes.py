@@ -30,6 +30,8 @@ AT_A_LINE = {
     "pack a float": ('size, value_word(factor[0], dtype)', 'size, 0.5', "struct.error"),
     "arguments of place": ('buffers.place("in", values)', 'buffers.place(values)', "TypeError"),
     "shape": ("return factor * values + numbers", "return factor * values + numbers[1:]", "ValueError"),
+    "no elements": ('place_output("out", size)', 'place_output("out", 0)', "buffer 'out' has no elements"),
+    "fewer than none": ('place_output("out", size)', 'place_output("out", (2, -size))', "is no number of elements"),
     "dtype of a buffer": ('place_output("out", size)', 'place_output("out", "size")', "Error"),
     "argument of the Problem": ("buffers=buffers.placed", "bufers=buffers.placed", "TypeError"),
     "exit": ("DEFAULT_SIZE = 64", "raise SystemExit(3)", "SystemExit"),

@@ -139,7 +139,9 @@ def test_a_configuration_that_cannot_be(values, message):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("warps = ", r"no TOML: .*"), ("wraps = 4", r"there is no field 'wraps' \(did you mean warps\?\).*"),
+    ("warps = ", r"no TOML: .*"),
+    ("dcache_bytes = 16K", r"no TOML: .* \(write 16384 for 16K, which only --set takes\)"),
+    ("wraps = 4", r"there is no field 'wraps' \(did you mean warps\?\).*"),
     ("[memory_map]\nuser_ = 4", r"there is no field 'memory_map\.user_' \(did you mean memory_map\.user\?\).*"),
     ("[cache]\nways = 4", r"there is no table \[cache\]: the only one is \[memory_map\]"),
     ("memory_map = 4", "memory_map is set by its parts.*"),
