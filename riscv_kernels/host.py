@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import MemoryMap, SmConfig
 
-__all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", "compare", "fma32", "random_values",
-           "require_size", "value_word"]
+__all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", "Reader", "compare", "fma32",
+           "random_values", "require_size", "value_word"]
 
 #: ``read(address, count) -> bytes``
 ReadMemory = Callable[[int, int], bytes]
@@ -55,6 +57,46 @@ def _require_words(what: str, values: object) -> None:
         raise TypeError(f"{what} must have elements of one of {names}, not {values.dtype}: use astype")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """``read`` of a check: it refuses what is not in memory, and knows the buffers."""
+
+    read: ReadMemory
+    memory_map: MemoryMap
+    #: As in a :class:`Problem`.
+    buffers: dict[str, tuple[int, bytes]]
+
+    def __call__(self, address: int, count: int) -> bytes:
+        """``count`` bytes from ``address``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For what is no whole number, a negative count, and bytes outside memory.
+        """
+        for what, value in (("address", address), ("count", count)):
+            if not hasattr(value, "__index__"):
+                raise TypeError(f"{what} of read must be a whole number, not {value!r}")
+        first, size = operator.index(address), operator.index(count)
+        if size < 0:
+            raise ValueError(f"count of read must be at least 0, not {size}")
+        low, end = self.memory_map.first, self.memory_map.end
+        if not low <= first <= first + size <= end:
+            memory = f"memory, which is {low:#x} to {end - 1:#010x}"
+            raise ValueError(f"{size} bytes from {first:#x} are not all in {memory}")
+        return self.read(first, size)
+
+    def require_whole(self, name: str, address: int, size: int) -> None:
+        """ValueError if ``address`` is in a buffer that does not end ``size`` bytes later."""
+        for buffer, (first, data) in self.buffers.items():
+            rest = first + len(data) - address
+            if first <= address < first + len(data) and size != rest:
+                raise ValueError(
+                    f"what is expected of {name!r} has {size // 4} elements ({size} bytes), but buffer {buffer!r} has "
+                    f"{rest // 4} ({rest} bytes) from {address:#x}: both must be of one length"
+                )
+
+
 @dataclass
 class Buffers:
     """Places a kernel's buffers one after the other behind the argument block."""
@@ -81,16 +123,30 @@ class Buffers:
         _require_words(f"buffer {name!r}", values)
         if name in self.placed:
             raise ValueError(f"buffer {name!r} is placed twice: give each a name of its own")
-        data = np.ascontiguousarray(values).tobytes()
-        address = self._next
-        self._next += -(-len(data) // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
-        if self._next > self.config.memory_map.start:
-            raise KernelError(f"buffer {name!r} does not fit below the program at {self.config.memory_map.start:#x}")
-        self.placed[name] = (address, data)
+        address, behind = self._next, self._behind(name, values.size)
+        self.placed[name] = (address, np.ascontiguousarray(values).tobytes())
+        self._next = behind
         return address
+
+    def _behind(self, name: str, words: int) -> int:
+        """Where the next buffer may begin."""
+        if words == 0:
+            raise ValueError(f"buffer {name!r} has no elements")
+        behind = self._next + -(-4 * words // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
+        start = self.config.memory_map.start
+        if behind > start:
+            raise KernelError(
+                f"buffer {name!r} of {4 * words} bytes does not fit below the program at {start:#x}: "
+                f"there is room for {max(start - self._next - _GUARD_BYTES, 0)}"
+            )
+        return behind
 
     def place_output(self, name: str, shape: int | tuple[int, ...]) -> int:
         """Room for 32-bit results, filled with a pattern that no result has by chance."""
+        sides = shape if isinstance(shape, tuple) else (shape,)
+        if any(side < 0 for side in sides):
+            raise ValueError(f"buffer {name!r}: {shape} is no number of elements")
+        self._behind(name, math.prod(sides))  # before the array is made: it may be of any size
         return self.place(name, np.full(shape, UNWRITTEN, np.uint32))
 
 
@@ -123,9 +179,11 @@ def compare(read: ReadMemory, name: str, address: int, expected: np.ndarray) -> 
     """Compare a buffer with ``expected`` bit by bit, and the guard line behind it with zero.
 
     Returns at most eight lines that name the element (and a ninth with the number of further ones). Raises TypeError
-    unless ``expected`` is an array of int32, uint32 or float32.
+    unless ``expected`` is an array of int32, uint32 or float32, and ValueError if the buffer has another length.
     """
     _require_words(f"what is expected of {name!r}", expected)
+    if isinstance(read, Reader):
+        read.require_whole(name, address, expected.nbytes)
     words = np.frombuffer(read(address, expected.nbytes), np.uint32)
     wanted = np.ascontiguousarray(expected).reshape(-1).view(np.uint32)
     wrong = np.flatnonzero(words != wanted)

@@ -17,7 +17,7 @@ from .backend import Backend, backend_of
 from .errors import Exit
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
 from .options import JsonOption, choose, json_target, listed, positive
-from .outputs import refuse_inputs, write_json
+from .outputs import refuse_inputs, waves, write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
 from .run_options import DRAMS, MEMORIES, LatencyOption, MemoryOption, memory_latency
@@ -122,7 +122,7 @@ def bench(
     names = [name for text in preset or [DEFAULT_PRESET] for name in listed("--preset", text)]
     asked = {its.preset: its for its in (machine(name, settings=settings, file=config_file) for name in names)}
     target = json_target(json_file)
-    refuse_inputs(target, {"--config": config_file})
+    refuse_inputs(target, {"--config": config_file}, waves())
     backend = backend_of(ctx)
     figures: dict[str, dict[str, Any]] = {}
     with _cache(cold), show_progress() as progress:

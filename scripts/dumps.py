@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from metronome.hdl.config import MemoryMap
+from metronome.sim.settings import near
 
 from .errors import UsageError
 from .outputs import require_writable, write_file
@@ -48,16 +49,28 @@ def _number(text: str) -> int | None:
         return None
 
 
+def _unknown(name: str, symbols: Collection[str], buffers: Collection[str]) -> str:
+    """What to say of a name that is none of the symbols."""
+    if not buffers:
+        return f"the program has no symbol {name!r}{near(name, symbols)}"
+    hint = near(name, buffers) or near(name, symbols)
+    return f"there is no buffer or symbol {name!r}{hint}: the buffers are {', '.join(buffers)}"
+
+
 @dataclass(frozen=True)
 class DumpRequest:
     """A dump as it was asked for: its symbol is looked up when the program is known."""
 
     text: str
     place: str
+    #: BYTES as it was given, and the number.
+    count: str | None
     size: int | None
     file: Path
 
-    def resolve(self, symbols: Mapping[str, tuple[int, int]], memory_map: MemoryMap) -> Dump:
+    def resolve(
+        self, symbols: Mapping[str, tuple[int, int]], memory_map: MemoryMap, buffers: Collection[str] = ()
+    ) -> Dump:
         """The addresses of the dump.
 
         Parameters
@@ -66,20 +79,27 @@ class DumpRequest:
             Name -> (address, size in bytes); a size of 0 is unknown.
         memory_map
             The range that memory answers for.
+        buffers
+            Those of the symbols that are buffers of a kernel.
 
         Raises
         ------
         UsageError
-            For an unknown symbol, an unknown size, or bytes outside memory.
+            For an unknown symbol, an unknown size, more bytes than the symbol has, or bytes outside memory.
         """
         address, size = _number(self.place), self.size
         if address is None:
             if self.place not in symbols:
-                raise UsageError(f"--dump {self.text}: the program has no symbol {self.place!r}")
+                raise UsageError(f"--dump {self.text}: {_unknown(self.place, symbols, buffers)}")
             address, symbol_size = symbols[self.place]
             size = size if size is not None else symbol_size
             if size == 0:
                 raise UsageError(f"--dump {self.text}: the size of {self.place} is unknown: add :BYTES")
+            if 0 < symbol_size < size:
+                raise UsageError(
+                    f"--dump {self.text}: {self.place} has only {symbol_size} bytes: leave out :{self.count}, or write "
+                    f"{address:#x}:{self.count} for what is behind it too"
+                )
         assert size is not None, "parse_dumps has asked for the size of an address"
         if size > MAX_BYTES:
             raise UsageError(f"--dump {self.text}: {size} bytes are too many: at most {MAX_BYTES} in one dump")
@@ -102,7 +122,7 @@ def _parse(text: str) -> DumpRequest:
         raise UsageError(f"--dump {text}: ADDR must be at least 0, not {place}")
     if (count is not None or address is not None) and (size is None or size < 1):
         raise UsageError(f"--dump {text}: BYTES must be a number of at least 1: write {_SYNTAX}")
-    return DumpRequest(text, place, size, require_writable(file, f"--dump {text}"))
+    return DumpRequest(text, place, count, size, require_writable(file, f"--dump {text}"))
 
 
 def parse_dumps(texts: list[str]) -> list[DumpRequest]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -22,7 +23,7 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make.")],
 ) -> int:
     """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check."""
-    from metronome.sim.kernel import KERNELS
+    from metronome.sim.kernel_folders import KERNELS
 
     folder = Path(name).expanduser()
     if name in KERNELS:
@@ -45,5 +46,5 @@ def new(
     except OSError as error:
         raise UsageError(f"cannot make {name}: {error.strerror}") from None
     shown = name if len(folder.parts) > 1 or name != folder.name else f"./{name}"
-    print(f"{name}/kernel.c and {name}/host.py are there. Run them: metronome run {shown} --check")
+    print(f"{name}/kernel.c and {name}/host.py are there. Run them: metronome run {shlex.quote(shown)} --check")
     return Exit.PASSED

@@ -11,8 +11,8 @@ from typing import Any
 
 from .errors import UsageError
 
-__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_inputs", "refuse_shared", "require_writable", "write_file",
-           "write_json"]
+__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_inputs", "refuse_shared", "require_writable", "waves",
+           "write_file", "write_json"]
 
 #: As the file of --json: standard output.
 STDOUT = "-"
@@ -89,10 +89,21 @@ def refuse_shared(outputs: Iterable[tuple[str, Path]], others: Iterable[tuple[st
         taken.append((name, path))
 
 
-def refuse_inputs(target: Path | None, inputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse a --json that would overwrite one of the inputs: what each is in words, and its file if there is one."""
+def waves() -> list[tuple[str, Path]]:
+    """The file that METRONOME_WAVES asks for, an output of whatever simulates: as for :func:`refuse_shared`."""
+    name = os.environ.get("METRONOME_WAVES")
+    return [("METRONOME_WAVES", Path(name).absolute())] if name else []
+
+
+def refuse_inputs(
+    target: Path | None, inputs: Mapping[str, str | Path | None], others: Iterable[tuple[str, Path]] = ()
+) -> None:
+    """Refuse an output that would overwrite one of the inputs: what each is in words, and its file if there is one.
+
+    The outputs are --json and ``others``.
+    """
     files = [(name, Path(file).expanduser()) for name, file in inputs.items() if file]
-    refuse_shared([] if target is None else [("--json", target)], [*files, STANDARD_OUTPUT])
+    refuse_shared([*([] if target is None else [("--json", target)]), *others], [*files, STANDARD_OUTPUT])
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -21,11 +21,18 @@ from .options import input_file
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
 
-__all__ = ["CflagsOption", "Program", "compiler_flags", "find_program", "print_warnings"]
+__all__ = ["CflagsOption", "Program", "RegionOption", "compiler_flags", "find_program", "print_warnings"]
 
 CflagsOption = Annotated[
     str | None,
     typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
+]
+RegionOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="What to measure of a program that is no kernel: whole, main or another function.",
+    ),
 ]
 #: What a file is, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
@@ -89,7 +96,6 @@ class Program:
         }[self.kind]
         return prepare(path, block, config)
 
-
     def with_loads(self, launch: Launch, loads: Sequence[Load]) -> Launch:
         """``launch`` with the files of --load in memory.
 
@@ -110,6 +116,26 @@ class Program:
             names = [f"--load {load.text}" + " (again)" * loads[:place].count(load) for place, load in enumerate(loads)]
             places = [(load.address, load.read(launch.memory_map)) for load in loads]
             return with_loads(launch, dict(zip(names, places, strict=True)))
+        except ImageError as error:
+            raise UsageError(str(error)) from error
+
+    def with_region(self, launch: Launch, region: str | None, config: SmConfig) -> Launch:
+        """``launch``, complete, with the measured region that --region asks for.
+
+        Raises
+        ------
+        UsageError
+            For a kernel, and for a region that the program does not have, or that has no place.
+        """
+        from metronome.sim.elf import ImageError
+        from metronome.sim.region_stub import with_region
+
+        if region is None:
+            return launch
+        if self.kind == "kernel":
+            raise UsageError("--region is for programs without a host.py: a kernel calls region_begin and region_end")
+        try:
+            return with_region(launch, region, config)
         except ImageError as error:
             raise UsageError(str(error)) from error
 
@@ -136,6 +162,8 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
             raise UsageError(f"--bin {binary}: a .vxbin file is no raw image: metronome run {binary}")
         return Program("bin", binary, {"--bin": input_file("--bin", binary)})
     assert kernel is not None, "one of the three was given"
+    if not kernel.strip():
+        raise UsageError("KERNEL is empty: name a kernel (metronome kernels lists them), a folder or a file")
     path = Path(kernel).expanduser()
     if path.name == "kernel.c" and (path.parent / "host.py").is_file():
         kernel, path = str(path.parent), path.parent
@@ -144,11 +172,22 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
     sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}
     # A name without a folder is one of our kernels, if there is one of that name.
     if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):
+        _require_host(path, kernel)
         return Program("source", kernel, sides)
     return Program("kernel", kernel, {} if _is_ours(kernel) else sides)
 
 
+def _require_host(folder: Path, name: str) -> None:
+    """Raise UsageError if the folder has what may be meant for a host.py."""
+    from metronome.sim.kernel_folders import KernelError, require_host
+
+    try:
+        require_host(folder, name)
+    except KernelError as error:
+        raise UsageError(str(error)) from error
+
+
 def _is_ours(name: str) -> bool:
-    from metronome.sim.kernel import KERNELS
+    from metronome.sim.kernel_folders import KERNELS
 
     return name in KERNELS

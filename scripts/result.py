@@ -177,6 +177,7 @@ class Outcome:
             "memcheck": None if result.memcheck is None else
             [finding.as_json(self.source_of) for finding in result.memcheck],
             "hang": self.hang(),
+            "region": self.launch.region,
             **self.counted(),
             **self.rates(),
             "dcache_misses": self.dcache_misses,
@@ -188,6 +189,13 @@ class Outcome:
             "elaborate_seconds": result.elaborate_seconds,
             "build_seconds": result.build_seconds,
         }
+
+
+def _exit_code(word: int, place: str) -> str:
+    """The exit code as ``main`` in C returns it: with a sign."""
+    negative = word >> 31
+    hint = ": spawn_threads returns it if a block has more threads than the machine" if word == 0xFFFF_FFFF else ""
+    return f"exit code {word - (1 << 32)} ({word:#010x}, {place}){hint}" if negative else f"exit code {word} ({place})"
 
 
 def _complaints(outcome: Outcome) -> list[str]:
@@ -204,16 +212,18 @@ def _complaints(outcome: Outcome) -> list[str]:
     elif result.status == "deadlock":
         lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever go on")
     lines += outcome.hang() or []
+    if any("in __groups_worker" in line for line in lines):
+        lines.append("(__groups_worker is the end of a block: its warps have not come to as many barriers each)")
     # A defect of the machine can be what led to the fault or the hang.
     lines += [f"assertion: {text}" for text in result.assertions]
     lines += [f"differs from the golden model: {text}" for text in result.mismatches]
+    if result.exit_code:
+        lines.append(_exit_code(result.exit_code, f"the word at {outcome.config.memory_map.exit_code:#x}"))
     lines += [f"check: {problem}" for problem in outcome.problems]
     findings = result.memcheck or []
     lines += [f"memcheck: {finding.describe(outcome.source_of)}" for finding in findings[:MOST_FINDINGS]]
     if len(findings) > MOST_FINDINGS:
         lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
-    if result.exit_code:
-        lines.append(f"exit code {result.exit_code} (the word at {outcome.config.memory_map.exit_code:#x})")
     return lines
 
 
@@ -243,13 +253,23 @@ def _add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
             table.add_row("thread-instructions per cycle", f"{counters[counter.name] / cycles:.3f}")
 
 
+def _not_measured(launch: Launch) -> str:
+    """Why there are no cycles of the measured region."""
+    if launch.region is not None:
+        return f"not measured: the program never called {launch.region} (--region)"
+    return "not measured: the program never opened the region (CSR 0x7C0)" + (
+        ": see --region" if launch.dtype is None else ""
+    )
+
+
 def _table(outcome: Outcome) -> Table:
     """The run in numbers."""
     request, config = outcome.request, outcome.config
     title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
     table = new_table("", ">", title=escape(title))
     size = "" if outcome.launch.size is None else f"{outcome.launch.dtype}, size {outcome.launch.size}"
-    checked = "lock step with the golden model" if request.check else "result only"
+    checked = "lock step with the golden model" if request.check or request.memcheck else "result only"
+    checked += ", memory accesses" if request.memcheck else ""
     passed = outcome.exit_status == Exit.PASSED
     failed = "deadlock" if outcome.result.status == "deadlock" else outcome.exit_status.name.lower()
     table.add_row("result", "[green]passed[/]" if passed else f"[red]{failed}[/]")
@@ -257,12 +277,14 @@ def _table(outcome: Outcome) -> Table:
     fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
     table.add_row("policy", f"{fetch}{request.policy}, prediction {config.prediction}")
     table.add_row("memory", memory_of(request))
-    table.add_row("checked", checked if outcome.launch.size is not None or request.check else "exit code only")
+    if outcome.launch.size is None and not (request.check or request.memcheck):
+        checked = "exit code only"
+    table.add_row("checked", checked)
     table.add_section()
     table.add_row("total cycles", f"{outcome.result.total_cycles}")
     cycles = outcome.cycles
     if cycles is None:
-        table.add_row("cycles", "not measured: the program never opened the region (CSR 0x7C0)")
+        table.add_row("cycles", _not_measured(outcome.launch))
     else:
         _add_counters(table, outcome, cycles)
         if outcome.result.region is not None:

@@ -15,8 +15,8 @@ from .errors import UsageError
 from .loads import parse_loads
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target
-from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
-from .program import CflagsOption, compiler_flags, find_program
+from .outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
+from .program import CflagsOption, RegionOption, compiler_flags, find_program
 from .progress import show_progress
 from .result import Outcome, print_outcome
 from .run_options import (
@@ -44,7 +44,7 @@ def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[s
     """Refuse an output that is an input or another output; the table or the JSON is on standard output in any case."""
     outputs = [] if target is None else [("--json", target)]
     outputs += [(f"--dump {request.text}", request.file) for request in dumps]
-    refuse_shared(outputs, [STANDARD_OUTPUT, *inputs.items()])
+    refuse_shared([*outputs, *waves()], [STANDARD_OUTPUT, *inputs.items()])
 
 
 def run(
@@ -66,6 +66,7 @@ def run(
             metavar="ADDR=FILE", help="Place a file in memory, for a program that is no kernel. Repeatable.",
         ),
     ] = None,
+    region: RegionOption = None,
     cflags: CflagsOption = None,
     preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
@@ -118,9 +119,9 @@ def run(
 
     backend = backend_of(ctx)
     launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
-    launch = program.with_loads(launch, loads)
+    launch = program.with_region(program.with_loads(launch, loads), region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
-    dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]
+    dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]
     from metronome.sim.runner_types import RunRequest
 
     request = RunRequest(

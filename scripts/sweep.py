@@ -24,7 +24,7 @@ from .machine import (
     machines,
 )
 from .options import JsonOption, json_target, listed
-from .outputs import STDOUT, refuse_inputs, write_json
+from .outputs import STDOUT, refuse_inputs, waves, write_json
 from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
 from .progress import Report, show_progress
 from .result import Outcome, memory_of, print_outcome
@@ -157,7 +157,7 @@ def sweep(
     flags = compiler_flags(cflags)
     program = find_program(kernel)
     target = json_target(json_file)
-    refuse_inputs(target, {"--config": config_file, **program.files})
+    refuse_inputs(target, {"--config": config_file, **program.files}, waves())
     from metronome.sim.runner_types import RunRequest
 
     backend = backend_of(ctx)

@@ -34,9 +34,32 @@ _MEANINGS = (
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
 )
-#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is behind it.
+#: What a message of the compiler's most often comes from, in words that the user may not think of.
+_HINTS = (
+    (re.compile(r"unknown type name 'TYPE'|undeclared identifier 'TYPE'"),
+     "TYPE is defined where a host.py beside kernel.c has TYPES"),
+    (re.compile(r"unknown type name 'u?int\d+_t'"), '#include "metronome.h" at the top'),
+    (re.compile(r"call to undeclared (library )?function '(printf|vprintf|puts)'"), "#include <stdio.h>"),
+    (re.compile(r"call to undeclared (library )?function '(mem\w+|str\w+)'"), "#include <string.h>"),
+    (re.compile(r"call to undeclared (library )?function '\w+f'"), "#include <math.h> has what there is"),
+    (re.compile(r"'(stdlib|unistd|time|errno|assert|complex|pthread)\.h' file not found"),
+     "the machine has no operating system: there is string.h, stdio.h for printf, math.h and stdint.h"),
+    (re.compile(r"undeclared identifier 'SIMT_(IF|WHILE)'"), "its condition stands in parentheses: SIMT_IF(x < y) {"),
+    (re.compile(r"function definition is not allowed here"),
+     "is there a SIMT_ENDIF or SIMT_ENDWHILE for each block before?"),
+    (re.compile(r"extraneous closing brace"), "is there a SIMT_ENDIF or SIMT_ENDWHILE too many?"),
+)
+#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is below it.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
-_BEHIND = re.compile(r">>> referenced by (.+?:\d+)(?: |$)")
+#: kernel.c:20 (./mine/kernel.c:20): the name alone, then with its folder, unless that is the same.
+_PLACE = re.compile(
+    r"^>>> (?:referenced by|defined at) (?P<name>.+?:\d+)(?: \((?:\./)?(?P<path>.+:\d+)\)| |$)", re.MULTILINE
+)
+
+
+def _linked(place: re.Match[str]) -> str:
+    """The place as the compiler writes it."""
+    return place["path"] or place["name"]
 
 
 def _unsupported(message: str) -> list[str]:
@@ -48,8 +71,9 @@ def _unsupported(message: str) -> list[str]:
         error = _BEFORE.match(line) or error
         for pattern, meaning in _MEANINGS:
             if pattern.search(line):
-                place = _BEHIND.match(following) or error
-                places.setdefault(meaning, f"{place[1]}: " if place else "")
+                behind = _PLACE.match(following)
+                place = _linked(behind) if behind else error and error[1]
+                places.setdefault(meaning, f"{place}: " if place else "")
     return [place + meaning for meaning, place in places.items()]
 
 
@@ -57,8 +81,6 @@ def _unsupported(message: str) -> list[str]:
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
 #: Without a place: a flag that clang does not know, or what the linker says.
 _PLAIN = re.compile(r"^(?:[\w.-]+: )?(?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
-#: The linker names the place of its error below it.
-_PLACE = re.compile(r"^>>> (?:referenced by|defined at) (?P<place>.+?:\d+)(?: |$)", re.MULTILINE)
 
 
 def _count(number: int, who: str) -> str:
@@ -75,7 +97,8 @@ def compile_failure(source: str, said: str) -> str:
         return "\n".join([*meanings, said])
     if found:
         first = found[0]
-        return f"{first['file']}:{first['line']}: {first['what']} {_count(len(found), 'compiler')}\n{said}"
+        hint = next((f" ({hint})" for pattern, hint in _HINTS if pattern.search(first["what"])), "")
+        return f"{first['file']}:{first['line']}: {first['what']}{hint} {_count(len(found), 'compiler')}\n{said}"
     plain = _PLAIN.search(said)
     what = plain["what"] if plain else "the compiler failed"
     return f"{source} cannot be compiled: {what} (flags of your own: --cflags)\n{said}"
@@ -94,5 +117,5 @@ def link_failure(name: str, said: str) -> str:
     end = found[1].start() if len(found) > 1 else len(said)
     place = _PLACE.search(said, found[0].end(), end)
     if place:
-        return f"{place['place']}: {what} {many}\n{said}"
+        return f"{_linked(place)}: {what} {many}\n{said}"
     return f"{name} cannot be linked: {what} {many}\n{said}"

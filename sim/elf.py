@@ -1,25 +1,22 @@
 """Program images: a small reader of RISC-V ELF32 executables, raw binaries and Vortex's images.
 
-The header and segment checks are ours, so that every refusal says what is wrong in one line; the line table is read
-by pyelftools, and only when a source line is asked for.
+The header and segment checks are ours, so that every refusal says what is wrong in one line.
 """
 
 from __future__ import annotations
 
 import bisect
 import functools
-import io
 import itertools
 import struct
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from metronome.hdl.config import MemoryMap
 
-from .inlines import call_sites
 from .names import readable
+from .source_lines import SourceLines
 
 __all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf", "load_vxbin"]
 
@@ -37,8 +34,6 @@ _FUNCTION = 2
 _FLAG_RVC = 0x1
 #: Set for the double and the quad float ABI alike.
 _FLAG_WIDE_FLOAT_ABI = 0x4
-#: Ours, and Vortex's.
-_INTERFACES = ("metronome.h", "vx_intrinsics.h")
 _TYPES = {0: "no type", 1: "an object file, not linked", 3: "a shared object or position-independent", 4: "a core dump"}
 
 
@@ -71,11 +66,14 @@ class ElfImage:
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
     #: (address, end, name) of every function, ascending.
     functions: tuple[tuple[int, int, str], ...] = ()
+    #: (address, end, pc) of code that is not in the file: reports name the instruction at ``pc`` for it.
+    stand_ins: tuple[tuple[int, int, int], ...] = ()
     #: The whole file where it is an ELF, for the line table.
     content: bytes = field(default=b"", repr=False)
 
     def function_at(self, pc: int) -> str | None:
         """The function that ``pc`` lies in, with the name that it has in its source, or None."""
+        pc = self._loaded(pc)
         position = bisect.bisect_right(self.functions, pc, key=lambda entry: entry[0]) - 1
         if position < 0 or pc >= self.functions[position][1]:
             return None
@@ -86,79 +84,15 @@ class ElfImage:
 
         Of what a header of the machine's interface has inlined it is the line that calls it.
         """
-        rows = self._lines
-        position = bisect.bisect_right(rows, pc, key=lambda row: row[0]) - 1
-        if position < 0 or pc >= rows[position][1]:
-            return None
-        line = rows[position][2]
-        if _is_interface(line):
-            calls = sorted((row for row in self._calls if row[0] <= pc < row[1]), key=lambda row: -row[2])
-            line = next((row[3] for row in calls if not _is_interface(row[3])), line)
-        return line
+        return self._lines.at(self._loaded(pc))
+
+    def _loaded(self, pc: int) -> int:
+        """The pc in the file for which the instruction at ``pc`` stands."""
+        return next((place for first, end, place in self.stand_ins if first <= pc < end), pc)
 
     @functools.cached_property
-    def _lines(self) -> tuple[tuple[int, int, str], ...]:
-        """(address, end, file:line), ascending; empty without a line table."""
-        if not self.content:
-            return ()
-        try:
-            return tuple(sorted(_line_rows(self.content)))
-        except Exception:
-            # The debug information is a courtesy: whatever a third-party parser makes of a broken table
-            # (it raises nearly anything), the program itself runs without.
-            return ()
-
-    @functools.cached_property
-    def _calls(self) -> tuple[tuple[int, int, int, str], ...]:
-        """(address, end, depth of inlining, file:line of the call)."""
-        try:
-            return tuple(
-                (first, end, depth, f"{_file_names(header).get(file, '?')}:{line}")
-                for header, (first, end, depth, file, line) in call_sites(self.content)
-            )
-        except Exception:
-            return ()  # as above
-
-
-def _is_interface(line: str) -> bool:
-    """Whether ``file:line`` is in a header that stands for the machine's own instructions."""
-    return line.rpartition(":")[0].rpartition("/")[2] in _INTERFACES
-
-
-def _line_rows(content: bytes) -> Iterator[tuple[int, int, str]]:
-    from elftools.elf.elffile import ELFFile  # here, since few runs ask for a line
-
-    elf = ELFFile(io.BytesIO(content))
-    if not elf.has_dwarf_info():
-        return
-    dwarf = elf.get_dwarf_info()
-    for unit in dwarf.iter_CUs():
-        program = dwarf.line_program_for_CU(unit)
-        if program is None:
-            continue
-        names = _file_names(program.header)
-        state = None
-        for entry in program.get_entries():
-            if entry.state is None:
-                continue
-            if state is not None and entry.state.address > state.address and state.line:
-                yield state.address, entry.state.address, f"{names.get(state.file, '?')}:{state.line}"
-            state = None if entry.state.end_sequence else entry.state
-
-
-def _file_names(header: Mapping[str, Any]) -> dict[int, str]:
-    """File number -> path, of a line program of DWARF 2 to 5."""
-    first = 0 if header["version"] >= 5 else 1
-    folders = header["include_directory"]
-    names = {}
-    for number, entry in enumerate(header["file_entry"], first):
-        folder = entry.dir_index - first
-        path = entry.name.decode(errors="replace")
-        if 0 <= folder < len(folders) and not path.startswith("/"):
-            prefix = folders[folder].decode(errors="replace")
-            path = path if prefix in ("", ".") else f"{prefix}/{path}"
-        names[number] = path.removeprefix("./")
-    return names
+    def _lines(self) -> SourceLines:
+        return SourceLines(self.content)
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,14 @@ from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import KernelError, require_size
 from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
-from metronome.sim.kernel_host import C_TYPES, Host, HostError, is_kernel_folder, load_host, shown
+from metronome.sim.kernel_folders import KERNELS, is_kernel_folder, kernel_folder
+from metronome.sim.kernel_host import C_TYPES, Host, HostError, load_host, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
-from metronome.sim.settings import near
-from metronome.sim.toolchain import REPOSITORY, build_elf
+from metronome.sim.toolchain import build_elf
 
-__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernel_folder", "kernels",
-           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
-           "with_loads"]
+__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernels", "listing",
+           "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin", "with_loads"]
 
-#: The names, in the order of a listing.
-KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
 #: Called with the compiler's warnings.
 Warn = Callable[[str], None]
 
@@ -67,6 +64,8 @@ class Launch:
     dtype: str | None = None
     size: int | None = None
     seed: int | None = None
+    #: What --region has opened the measured region around, if it has.
+    region: str | None = None
 
     @property
     def entry(self) -> int:
@@ -86,30 +85,6 @@ class Launch:
         places += [(segment.address, segment.end) for segment in self.image.segments]
         places += [(address, address + len(data)) for address, data in (self.buffers | self.loads).values()]
         return all(low >= high or high <= first or first + LINE_BYTES <= low for low, high in places)
-
-
-def kernel_folder(name: str) -> Path:
-    """The folder of the kernel of this name or path.
-
-    Raises
-    ------
-    KernelError
-        If there is none.
-    """
-    if name in KERNELS:
-        return REPOSITORY / "riscv_kernels" / name
-    path = Path(name).expanduser()
-    if path.is_dir():
-        if (path / "kernel.c").is_file():
-            return path
-        raise KernelError(f"{name}: the folder has no kernel.c (metronome new writes a kernel to begin with)")
-    if path.exists():
-        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S, .elf or .vxbin file")
-    if len(path.parts) > 1 or path.suffix:
-        raise KernelError(f"{name}: no such file or folder")
-    raise KernelError(
-        f"there is no kernel {name!r}{near(name, KERNELS)}: use {', '.join(KERNELS)}, or the path of your own"
-    )
 
 
 def _host(name: str) -> Host:

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
+import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.riscv_kernels.host import KernelError, Problem, ReadMemory
+from metronome.riscv_kernels.host import KernelError, Problem, Reader, ReadMemory
 
-__all__ = ["C_TYPES", "Host", "HostError", "is_kernel_folder", "load_host", "shown"]
+from .host_modules import own_modules
+
+__all__ = ["C_TYPES", "Host", "HostError", "load_host", "shown"]
 
 #: Element type -> its name in C.
 C_TYPES = {"int32": "int32_t", "float32": "float"}
 _SOURCE = "host.py"
+#: The parameters of ``make``.
+_MAKE = ("dtype", "size", "seed", "config")
 
 
 class HostError(KernelError):
@@ -70,10 +74,23 @@ def _place(error: BaseException, folder: Path) -> str:
     return f"{shown(Path(frames[-1].filename))}:{frames[-1].lineno}" if frames else shown(folder / _SOURCE)
 
 
+def _said(error: BaseException, folder: Path) -> str:
+    """What the error says. If that is nothing, as after ``assert a == b``, the author's line says what it is about."""
+    text = _one_line(error.msg if isinstance(error, SyntaxError) else str(error))
+    if text:
+        return text
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).is_relative_to(folder)]
+    return _one_line(frames[-1].line or "") if frames else ""
+
+
 @contextlib.contextmanager
-def _guarded(folder: Path) -> Iterator[None]:
-    """Run the author's code: the folder is importable, output goes to standard error, mistakes are HostErrors."""
+def _guarded(folder: Path, modules: dict[str, ModuleType]) -> Iterator[None]:
+    """Run the author's code: the folder is importable, output goes to standard error, mistakes are HostErrors.
+
+    ``modules`` are those that this host side has imported so far.
+    """
     with contextlib.ExitStack() as stack:
+        stack.enter_context(own_modules(folder, modules))
         stack.callback(setattr, sys, "path", list(sys.path))
         stack.callback(setattr, sys, "dont_write_bytecode", sys.dont_write_bytecode)
         sys.path.insert(0, str(folder))
@@ -84,12 +101,11 @@ def _guarded(folder: Path) -> Iterator[None]:
         except KernelError:
             raise  # what he wants to say, or what has been said here
         except (Exception, SystemExit) as error:
-            what = error.msg if isinstance(error, SyntaxError) else str(error)
-            said = f": {_one_line(what)}" if what else ""
-            raise HostError(f"{_place(error, folder)}: {_kind(error)}{said}") from error
+            said = ": ".join(filter(None, [_place(error, folder), _kind(error), _said(error, folder)]))
+            raise HostError(said) from error
 
 
-def _execute(folder: Path) -> ModuleType:
+def _execute(folder: Path, modules: dict[str, ModuleType]) -> ModuleType:
     """The module of ``folder/host.py``, run under a name of its own."""
     path = folder / _SOURCE
     module = ModuleType(f"metronome_host_{abs(hash(str(path))):x}")
@@ -98,9 +114,9 @@ def _execute(folder: Path) -> ModuleType:
         source = path.read_bytes()
     except OSError as error:
         raise HostError(f"{shown(path)}: cannot be read: {error.strerror}") from None
-    with _guarded(folder):
+    with _guarded(folder, modules):
         # A dataclass looks for its module there.
-        sys.modules[module.__name__] = module
+        modules[module.__name__] = sys.modules[module.__name__] = module
         exec(compile(source, str(path), "exec"), module.__dict__)
     return module
 
@@ -119,8 +135,27 @@ _PARTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("TYPES", _are_types, f"a tuple of {' and '.join(map(repr, C_TYPES))}, the default one first"),
     ("DEFAULT_SIZE", _is_size, "a whole number of at least 1"),
     ("MAX_SIZE", _is_size, "a whole number of at least 1"),
-    ("make", callable, "a function make(dtype, size, seed, config) that returns a Problem"),
+    ("make", callable, f"a function make({', '.join(_MAKE)}) that returns a Problem"),
 )
+
+
+def _require_takes(function: Callable[..., Any], name: str, parameters: Sequence[str], file: str, what: str) -> None:
+    """HostError with the line of the function unless it can be called with the parameters, each in its place."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # one that is not written in Python
+        return
+    places = list(signature.parameters)
+    moved = any(each in places and places.index(each) != index for index, each in enumerate(parameters))
+    try:
+        signature.bind(*parameters)
+    except TypeError:
+        moved = True
+    if moved:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        line = f":{code.co_firstlineno}" if code is not None and shown(Path(code.co_filename)) == file else ""
+        wanted = f"{name}({', '.join(parameters)})"
+        raise HostError(f"{file}{line}: {what} must be {wanted}, not {name}({', '.join(places)})")
 
 
 def load_host(folder: Path, module: str | None = None) -> Host:
@@ -133,10 +168,11 @@ def load_host(folder: Path, module: str | None = None) -> Host:
     """
     folder = folder.resolve()
     file = shown(folder / _SOURCE)
+    modules: dict[str, ModuleType] = {}
     if module is None:
-        host = _execute(folder)
+        host = _execute(folder, modules)
     else:
-        with _guarded(folder):
+        with _guarded(folder, modules):
             host = importlib.import_module(module)
     for name, is_right, what in _PARTS:
         if not hasattr(host, name):
@@ -146,10 +182,12 @@ def load_host(folder: Path, module: str | None = None) -> Host:
     if host.MAX_SIZE < host.DEFAULT_SIZE:
         raise HostError(f"{file}: MAX_SIZE must be at least DEFAULT_SIZE ({host.DEFAULT_SIZE}), not {host.MAX_SIZE}")
 
+    _require_takes(host.make, "make", _MAKE, file, "make")
+
     def problem(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
-        with _guarded(folder):
+        with _guarded(folder, modules):
             made = host.make(dtype, size, seed, config)
-        return _checked(made, folder, file)
+        return _checked(made, folder, file, modules, config)
 
     return Host(
         file=file, about=_one_line(host.ABOUT), types=tuple(host.TYPES), default_size=host.DEFAULT_SIZE,
@@ -167,7 +205,9 @@ def _buffers(made: Problem, file: str) -> dict[str, tuple[int, bytes]]:
     return buffers
 
 
-def _checked(made: Any, folder: Path, file: str) -> Problem:
+def _checked(
+    made: Any, folder: Path, file: str, modules: dict[str, ModuleType], config: SmConfig
+) -> Problem:
     """What ``make`` has returned, with a check that is guarded too."""
     if not isinstance(made, Problem):
         raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
@@ -179,12 +219,13 @@ def _checked(made: Any, folder: Path, file: str) -> Problem:
         if not is_right:
             value = _one_line(repr(getattr(made, name)))[:80]
             raise HostError(f"{file}: {name} of the Problem must be {what}, not {value}")
+    _require_takes(made.check, "check", ("read",), file, "check of the Problem")
     buffers = _buffers(made, file)
 
     def check(read: ReadMemory) -> list[str]:
         try:
-            with _guarded(folder):
-                found = made.check(read)
+            with _guarded(folder, modules):
+                found = made.check(Reader(read=read, memory_map=config.memory_map, buffers=buffers))
         except HostError as error:
             # `assert` and numpy.testing are how many people write a check: that one has failed, and is no mistake.
             if not isinstance(error.__cause__, AssertionError):
@@ -196,8 +237,3 @@ def _checked(made: Any, folder: Path, file: str) -> Problem:
         return [_one_line(line) for line in found]
 
     return Problem(arguments=bytes(made.arguments), buffers=buffers, check=check)
-
-
-def is_kernel_folder(folder: Path) -> bool:
-    """Whether it holds both sides of a kernel."""
-    return all(os.path.isfile(folder / name) for name in ("kernel.c", _SOURCE))

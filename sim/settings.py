@@ -15,7 +15,7 @@ import inspect
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from metronome.hdl.config import Coordination, MemoryMap, SmConfig
@@ -31,7 +31,11 @@ Value = int | bool | str | tuple[str, ...]
 #: The fetch policy of a front end where none is given; swas has none of its own (docs/policies.md).
 DEFAULT_FETCH = {Coordination.BASELINE: "lrr", Coordination.VORTEX: "fixed"}
 _MAP = "memory_map"
+#: The head of a table, or the key of a value; good enough for the names of fields.
+_TOML_LINE = re.compile(r"\s*(?:\[\s*(?P<table>[\w.-]+)\s*\]|(?P<key>[\w.-]+)\s*=)")
 _SWITCH = {"true": True, "false": False}
+#: No field takes a power of two that is larger.
+_POWERS = 33
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -186,10 +190,36 @@ def replaced(config: SmConfig, values: Mapping[str, Any]) -> SmConfig:
         new["fetch_policies"] = () if usual is None else policies if usual in policies else (usual,)
     parts = {name.partition(".")[2]: value for name, value in new.items() if name.startswith(f"{_MAP}.")}
     whole = {name: value for name, value in new.items() if "." not in name}
+
+    def made(**others: Any) -> SmConfig:
+        memory_map = dataclasses.replace(config.memory_map, **parts)
+        return dataclasses.replace(config, **{"memory_map": memory_map, **whole, **others})
+
     try:
-        return dataclasses.replace(config, memory_map=dataclasses.replace(config.memory_map, **parts), **whole)
+        return made()
     except ValueError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(f"{error}{_nearest(str(error), made)}") from None
+
+
+def _nearest(refusal: str, made: Callable[..., SmConfig]) -> str:
+    """`` (the nearest are 512 and 1024)`` behind the refusal of a number that must be a power of two, else nothing."""
+    match = re.fullmatch(r"(\w+) must be (.*\bpower of two\b.*), not (-?\d+)", refusal)
+    if match is None:
+        return ""
+    name, value = match[1], int(match[3])
+
+    def fits(number: int) -> bool:
+        try:
+            made(**{name: number})
+        except ValueError as error:
+            return not str(error).startswith(f"{name} ")  # another field's mistake is the next one to be told
+        return True
+
+    powers = [0, *(1 << bit for bit in range(_POWERS))]
+    found = [next(filter(fits, (each for each in reversed(powers) if each < value)), None),
+             next(filter(fits, (each for each in powers if each > value)), None)]
+    numbers = [str(number) for number in found if number is not None]
+    return f" (the nearest {'are' if len(numbers) > 1 else 'is'} {' and '.join(numbers)})" if numbers else ""
 
 
 def values_of(config: SmConfig) -> dict[str, Any]:
@@ -223,6 +253,27 @@ def to_toml(config: SmConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _twice(text: str, refusal: str) -> str | None:
+    """The line and the name of what a TOML file has twice, if that is why the parser has refused it, else None."""
+    if not refusal.startswith("Cannot "):
+        return None
+    seen: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _TOML_LINE.match(line)
+        if match is None:
+            continue
+        if match["table"]:
+            table = match["table"]
+            name = f"[{table}]"
+        else:
+            name = ".".join(filter(None, [table, match["key"]]))
+        if name in seen:
+            return f"line {number}: {name} is {'there' if match['table'] else 'set'} twice, in line {seen[name]} too"
+        seen[name] = number
+    return None
+
+
 def from_toml(text: str) -> dict[str, Any]:
     """Field -> value of a TOML file, for :func:`replaced`.
 
@@ -234,11 +285,18 @@ def from_toml(text: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"no TOML: {error}") from None
+        suffix = re.search(r"=\s*(\d+)([KMG])\b", text)
+        hint = ""
+        if suffix:
+            whole = int(suffix[1]) * _FACTORS[suffix[2]]
+            hint = f" (write {whole} for {suffix[1]}{suffix[2]}, which only --set takes)"
+        raise ConfigError(_twice(text, str(error)) or f"no TOML: {error}{hint}") from None
     values: dict[str, Any] = {}
     for name, value in document.items():
         if name == _MAP and isinstance(value, dict):
             values |= {f"{_MAP}.{part}": place for part, place in value.items()}
+        elif isinstance(value, dict) and name not in FIELDS:
+            raise ConfigError(f"there is no table [{name}]{near(name, [_MAP])}: the only one is [{_MAP}]")
         else:
             values[name] = value
     for name in values:

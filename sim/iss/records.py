@@ -82,10 +82,18 @@ class Wait:
     """What a warp waits for: ``count`` arrivals at a barrier, or to be the only active warp (``spawn`` set)."""
 
     barrier: int | None = None
+    #: The id that the program gave for it, and how many barriers there are.
+    asked: int | None = None
+    barriers: int = 0
     count: int = 0
     spawn: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         if self.spawn is not None:
             return f"wspawn({self.spawn[0]}, {self.spawn[1]:#010x}): until it is the only active warp"
-        return f"barrier {self.barrier}: until {self.count} warps have arrived"
+        until = f"until {self.count} warps have arrived"
+        if self.asked is None or self.asked == self.barrier:
+            return f"barrier {self.barrier}: {until}"
+        there = f"{self.barriers} barrier{'s' * (self.barriers > 1)}"
+        asked = f"{self.asked:#x}" if self.asked >> 16 else str(self.asked)
+        return f"barrier {asked}, which is barrier {self.barrier} here (modulo the machine's {there}): {until}"

@@ -124,13 +124,14 @@ def bar(rs1: int, rs2: int) -> Callable[[State, View, int], Next]:
 
     def execute(state: State, view: View, pc: int) -> Next:
         warp, after = view.warps[0], pc + 4 & 0xFFFF_FFFF
-        barrier, count = _leader_value(state, view, rs1) % state.config.barriers, _leader_value(state, view, rs2)
+        asked, count = _leader_value(state, view, rs1), _leader_value(state, view, rs2)
+        barrier = asked % state.config.barriers
         if count == 1:
             return after
         arrived = state.arrived[barrier]
         if len(arrived) + 1 != count:
             arrived.append(warp)
-            state.wait(warp, after, Wait(barrier=barrier, count=count))
+            state.wait(warp, after, Wait(barrier=barrier, asked=asked, barriers=state.config.barriers, count=count))
             return {}
         if state.watch is not None:
             state.watch.barrier([*arrived, warp])

@@ -318,8 +318,10 @@ def test_a_region_that_was_never_opened_is_said_to_be_so(metronome, backend, tmp
     assert (value["cycles"], value["ipc"], value["total_cycles"]) == (None, None, 700)
     done = metronome("run", "--bin", "a.bin")
     assert (done.status, done.err) == (0, "")
-    assert "never opened the region" in done.out
+    assert "never opened the region (CSR 0x7C0): see --region" in done.out
     assert "700" in done.out.split()
+    # A kernel's author has to open it.
+    assert "never opened the region (CSR 0x7C0)\n" in metronome("run", "psort").out
 
 
 @pytest.mark.parametrize("faulting", [False, True])

@@ -30,10 +30,21 @@ AT_A_LINE = {
     "pack a float": ('size, value_word(factor[0], dtype)', 'size, 0.5', "struct.error"),
     "arguments of place": ('buffers.place("in", values)', 'buffers.place(values)', "TypeError"),
     "shape": ("return factor * values + numbers", "return factor * values + numbers[1:]", "ValueError"),
+    "no elements": ('place_output("out", size)', 'place_output("out", 0)', "buffer 'out' has no elements"),
+    "fewer than none": ('place_output("out", size)', 'place_output("out", (2, -size))', "is no number of elements"),
     "dtype of a buffer": ('place_output("out", size)', 'place_output("out", "size")', "Error"),
     "argument of the Problem": ("buffers=buffers.placed", "bufers=buffers.placed", "TypeError"),
     "exit": ("DEFAULT_SIZE = 64", "raise SystemExit(3)", "SystemExit"),
     "attribute": ("np.random.default_rng", "np.random.default_generator", "AttributeError"),
+    "bare assertion": ("    rng = np.random", "    assert size <  2\n    rng = np.random",
+                       "AssertionError: assert size < 2"),
+    "make of another kind": ("def make(dtype: str, size: int, seed: int, config: SmConfig)", "def make(dtype, size)",
+                             "make must be make(dtype, size, seed, config), not make(dtype, size)"),
+    "parameters of make in another order": (
+        "def make(dtype: str, size: int, seed: int,", "def make(size: int, dtype: str, seed: int,",
+        "make must be make(dtype, size, seed, config), not make(size, dtype, seed, config)"),
+    "check without read": ('check=lambda read: compare(read,', 'check=lambda: compare(read,',
+                           "check of the Problem must be check(read), not check()"),
 }
 
 #: Name -> a text of the skeleton, what stands there instead, and the line that is expected after the file's name.
@@ -63,7 +74,17 @@ IN_THE_CHECK = {
     "error": ('compare(read, "out", target, expected)', 'compare(read, "out", target, expcted)', "NameError"),
     "nothing returned": ('compare(read, "out", target, expected)', "print('checked')", "check must return a list"),
     "True": ('compare(read, "out", target, expected)', "True", "empty if all is right, not True"),
-    "reads outside": ('compare(read, "out", target, expected)', "[str(read(1 << 33, 4))]", "Error"),
+    "reads outside": ('compare(read, "out", target, expected)', "[str(read(1 << 33, 4))]",
+                      "4 bytes from 0x200000000 are not all in memory, which is 0x40 to 0x"),
+    "reads before": ('compare(read, "out", target, expected)', "[str(read(0, 4))]", "4 bytes from 0x0 are not all in"),
+    "reads less than nothing": ('compare(read, "out", target, expected)', "[str(read(target, -4))]",
+                                "count of read must be at least 0, not -4"),
+    "reads at a name": ('compare(read, "out", target, expected)', "[str(read('out', 4))]",
+                        "address of read must be a whole number, not 'out'"),
+    "expects less": ('"out", target, expected)', '"out", target, expected[:-4])',
+                     "expected of 'out' has 60 elements (240 bytes), but buffer 'out' has 64 (256 bytes) from 0x"),
+    "expects more": ('"out", target, expected)', '"out", target, np.append(expected, expected[:1]))',
+                     "has 65 elements (260 bytes), but buffer 'out' has 64 (256 bytes) from 0x"),
 }
 
 
@@ -145,6 +166,17 @@ def test_a_check_may_assert(kernel, run):
 
 
 @on("TINY")
+def test_a_check_may_assert_without_a_word(kernel, run):
+    text = kernel('compare(read, "out", target, expected)', "check(read)")
+    check = "    def check(read):\n        assert  read(target, 4) == b''\n\n"
+    text = text.replace("    return Problem(", f"{check}    return Problem(")
+    Path("mine/host.py").write_text(text)
+    status, _, err = run()
+    place = f"mine/host.py:{line_of(text, 'assert  read')}"
+    assert (status, err) == (1, f"metronome: check: {place}: AssertionError: assert read(target, 4) == b''\n")
+
+
+@on("TINY")
 def test_what_is_printed_stays_out_of_the_json(kernel, run):
     kernel("    rng = np.random", '    print("seed", seed)\n    rng = np.random')
     status, out, err = run("--json", "-", "--seed", "7")
@@ -157,11 +189,61 @@ def test_a_size_that_is_too_large(kernel, run):
     assert run("--size", "101") == (2, "", "metronome: size of mine must be between 1 and 100, not 101\n")
 
 
-def test_a_folder_without_a_kernel(tmp_path, monkeypatch, capsys):
+#: What is in a folder (a folder, if there is a / behind it), and the line about it.
+FOLDERS = [
+    ("", "the folder has no kernel.c (metronome new writes a kernel to begin with)"),
+    ("host.py", "the folder has no kernel.c (metronome new writes a kernel to begin with)"),
+    ("kernel.c/ host.py", "its kernel.c is a folder: it must be a C file"),
+    ("Kernel.C host.py", "the folder has no kernel.c, but Kernel.C: rename it to kernel.c"),
+    ("kernel.cpp host.py", "the folder has no kernel.c, but kernel.cpp: rename it to kernel.c"),
+    ("kernels.c other.c", ("the folder has no kernel.c, but kernels.c: rename it to kernel.c, or run it alone: "
+                          "metronome run mine/kernels.c")),
+    ("sort.c host.py", ("the folder has no kernel.c, but sort.c: rename it to kernel.c, or run it alone: "
+                       "metronome run mine/sort.c")),
+    ("a.c b.c host.py", "the folder has no kernel.c, but a.c, b.c: rename the one that is the kernel"),
+    ("kernel.c Host.py", ("the folder has no host.py, but Host.py: rename it to host.py, or run kernel.c alone: "
+                         "metronome run mine/kernel.c")),
+    ("kernel.c hosts.py", ("the folder has no host.py, but hosts.py: rename it to host.py, or run kernel.c alone: "
+                          "metronome run mine/kernel.c")),
+    ("kernel.c host.py/", "its host.py is a folder: it must be a Python file"),
+]
+
+
+@pytest.mark.parametrize(("inside", "line"), FOLDERS, ids=[inside for inside, _ in FOLDERS])
+def test_a_folder_that_is_no_kernel(tmp_path, monkeypatch, capsys, inside, line):
     monkeypatch.chdir(tmp_path)
     os.mkdir("mine")
-    assert main(["run", "mine"]) == 2
-    assert capsys.readouterr().err.startswith("metronome: mine: the folder has no kernel.c")
+    for name in inside.split():
+        path = Path("mine", name)
+        if name.endswith("/"):
+            path.mkdir()
+        else:
+            path.write_text("int main(void) { return 0; }" if path.suffix == ".c" else HOST)
+    for command in (["run", "mine"], ["sweep", "mine"], ["build", "mine"]):
+        assert main(command) == 2
+        assert capsys.readouterr() == ("", f"metronome: mine: {line}\n")
+
+
+def test_a_source_that_is_a_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine/kernel.c").mkdir(parents=True)
+    assert main(["run", "mine/kernel.c"]) == 2
+    assert capsys.readouterr().err == "metronome: mine/kernel.c: it is a folder: kernel.c must be a C file\n"
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "build"])
+def test_a_name_that_is_empty(capsys, command):
+    assert main([command, ""]) == 2
+    line = "KERNEL is empty: name a kernel (metronome kernels lists them), a folder or a file"
+    assert capsys.readouterr().err == f"metronome: {line}\n"
+
+
+def test_a_helper_is_no_mistyped_host(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("mine")
+    Path("mine/kernel.c").write_text("int main(void) { return 0; }")
+    Path("mine/plots.py").touch()
+    assert main(["build", "mine", "-o", "mine.elf"]) == 0
 
 
 def test_a_broken_folder_breaks_nothing_else(kernel, capsys):

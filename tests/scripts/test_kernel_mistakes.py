@@ -37,6 +37,17 @@ REFUSED = {
     "open string": ('int main(void)\n{\n    console_puts("a);\n    return 0;\n}', 4, ""),
     "open condition": ("#if 1\nint main(void) { return 0; }", 2, "unterminated"),
     "unknown instruction": ('int main(void)\n{\n    __asm__ volatile("warp 3");\n    return 0;\n}', 4, "instruction"),
+    "SIMT_ENDIF too many": ("int main(void)\n{\n    SIMT_IF(1) {\n    } SIMT_ENDIF SIMT_ENDIF\n    return 0;\n}", 5,
+                            "SIMT_ENDIF or SIMT_ENDWHILE too many?"),
+    "SIMT_IF without parentheses": (
+        "int main(void)\n{\n    SIMT_IF 1 {\n    } SIMT_ENDIF\n    return 0;\n}", 4, "stands in parentheses"),
+    "no ENDIF before a function": (
+        "void f(void)\n{\n    SIMT_IF(1) {\n}\nint main(void)\n{\n    return 0;\n}", 7, "SIMT_ENDWHILE for each block"),
+    "printf without its header": (
+        'int main(void)\n{\n    printf("a");\n    return 0;\n}', 4, "#include <stdio.h>"),
+    "expf without its header": ("int main(void)\n{\n    return (int)expf(1.0f);\n}", 4, "#include <math.h>"),
+    "TYPE without a host.py": ("int main(void)\n{\n    TYPE a = 0;\n    return a;\n}", 4, "host.py"),
+    "a header of a system": ("#include <stdlib.h>\nint main(void) { return 0; }", 2, "no operating system"),
     "SIMT_IF left open": ("int main(void)\n{\n    SIMT_IF(1) {\n    }\n    return 0;\n}", 7, ""),
     "label": ("int main(void)\n{\n    goto end;\n}", 4, "end"),
     "negative size": ("int a[-1];\nint main(void) { return a[0]; }", 2, "negative"),
@@ -76,6 +87,7 @@ int main(void)
 #: Name -> the lines after the first, options, the exit status, and what is said.
 ENDED = {
     "exit code": ("int main(void) { return 3; }", (), 1, "exit code 3"),
+    "negative": ("int main(void) { return -1; }", (), 1, "exit code -1 (0xffffffff, the word at 0x88): spawn"),
     "exit": ("int main(void)\n{\n    exit(9);\n}", (), 1, "exit code 9"),
     "divergence": (DIVERGENT, (), 3, "divergent branch, warp 0"),
     "null": ("int main(void)\n{\n    *(volatile int *)0 = 1;\n    return 0;\n}", (), 3, "store access, warp 0"),
@@ -149,6 +161,27 @@ def test_a_source_that_does_not_link(capsys, write, fresh_cache, name):
     assert (status, out) == (2, "")
     assert first.startswith("metronome: ") and "own.elf" in first and word in first
     assert os.listdir() == [file]
+
+
+#: The linker's refusals that a line is to blame for.
+UNLINKED_LINES = {
+    "not in the library": REFUSED["not in the library"],
+    "double": ("int main(void)\n{\n    volatile double a = 2;\n    return a * a > 3;\n}", 5, "not supported: arith"),
+    "twice": ("int main(void) { return 0; }\nint number;", 3, "duplicate symbol: number"),
+}
+
+
+@pytest.mark.parametrize("name", UNLINKED_LINES)
+def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, fresh_cache, name):
+    text, line, word = UNLINKED_LINES[name]
+    (Path("k") / "my folder").mkdir(parents=True)
+    file = write(text, "k/my folder/kernel.c")
+    other = write("int number;", "k/other.c")
+    status, _, err = call(capsys, "build", file, other, "-o", "out.elf")
+    first = err.splitlines()[0]
+    assert (status, first.partition(": ")[2].partition(": ")[0]) == (2, f"{file}:{line}")
+    assert word in first
+    assert call(capsys, "build", file)[2].startswith(f"metronome: {file}:{line}: ") or name == "twice"
 
 
 @pytest.mark.parametrize("arguments", [

@@ -189,7 +189,7 @@ MISTAKES = [
     (("--set", "icache_bytes=big"), "icache_bytes must be a whole number, not 'big'"),
     (("--set", "icache_bytes=1000"), "--set icache_bytes=1000: icache_bytes must be 0 or a power of two"),
     (("--set", "warps=65"), "--set warps=65: warps must be between 1 and 64, not 65"),
-    (("--set", "threads=3"), "threads must be a power of two between 1 and 32, not 3"),
+    (("--set", "threads=3"), "threads must be a power of two between 1 and 32, not 3 (the nearest are 2 and 4)"),
     (("--set", "warps=2,4"), "only metronome sweep takes several values"),
     (("--set", "warps=2", "--set", "warps=4"), "a field is set twice"),
     (("--set", "latency_alu=2"), "latency_alu must be 1, not 2"),
@@ -210,7 +210,13 @@ MISTAKES = [
     (("--config", "missing.toml"), "--config: cannot read 'missing.toml': No such file"),
     (("--config", "."), "--config: cannot read '.': it is a folder"),
     (("--config", "{warps 4}"), "--config my.toml: no TOML: "),
-    (("--config", "{warps = 4\nwarps = 5}"), "--config my.toml: no TOML: "),
+    (("--config", "{warps = 4\nwarps = 5}"), "--config my.toml: line 2: warps is set twice, in line 1 too"),
+    (("--config", "{# warps = 1\n[memory_map]\nuser=1\n\n user = 2\nlocal = 3\n}"),
+     "--config my.toml: line 5: memory_map.user is set twice, in line 3 too"),
+    (("--config", "{policies = [\n'lrr',\n]\npolicies = [\n'gto'\n]\n}"), "line 4: policies is set twice, in line 1"),
+    (("--config", "{[memory_map]\nuser=1\n[ memory_map ]\nlocal=2}"), "line 3: [memory_map] is there twice, in line 1"),
+    (("--config", "{warps = 4\nthreads 4\nwarps = 5}"), "--config my.toml: no TOML: "),
+    (("--config", "{memory_map.user = 4\nmemory_map = 5}"), "--config my.toml: no TOML: "),
     (("--config", "{wraps = 4}"), "--config my.toml: there is no field 'wraps' (did you mean warps?)"),
     (("--config", '{warps = "4"}'), "--config my.toml: warps must be a whole number, not '4'"),
     (("--config", "{warps = 4.0}"), "--config my.toml: warps must be a whole number, not 4.0"),
@@ -218,7 +224,16 @@ MISTAKES = [
     (("--config", '{policies = "lrr"}'), "--config my.toml: policies must be a tuple of names, not 'lrr'"),
     (("--config", '{policies = ["lrr", "rr"]}'), "policies must be one of fixed, lrr, "),
     (("--config", "{[memory_map]\nusr = 4}"), "'memory_map.usr' (did you mean memory_map.user?)"),
-    (("--config", "{[memory]\nuser = 4}"), "there is no field 'memory'"),
+    (("--config", "{[memory]\nuser = 4}"), "no table [memory] (did you mean memory_map?): the only one is [memory_map"),
+    (("--config", "{[memory_mpa]\nuser = 4}"), "my.toml: there is no table [memory_mpa] (did you mean memory_map"),
+    (("--config", "{[cache]\nsize = 4}"), "--config my.toml: there is no table [cache]: the only one is [memory_map]"),
+    (("--config", "{[warps]\nsize = 4}"), "--config my.toml: warps must be a whole number, not {"),
+    (("--set", "dcache_bytes=1000"), "not 1000 (the nearest are 512 and 1024)"),
+    (("--set", "icache_bytes=100"), "not 100 (the nearest are 0 and 512)"),
+    (("--config", "{dcache_bytes = 3000}"), "not 3000 (the nearest are 2048 and 4096)"),
+    (("--set", "dcache_bytes=3G"), "(the nearest is 16777216)"),
+    (("--set", "threads=33"), "between 1 and 32, not 33 (the nearest is 32)"),
+    (("--set", "load_parts=-5"), "not -5 (the nearest is 2)"),
     (("--config", "{probe = 1}"), "--config my.toml: probe must be True or False, not 1"),
     (("--preset", "TYNI"), "--preset: unknown name 'TYNI' (did you mean TINY?): use TINY, BASE, MID, PAPER"),
 ]
@@ -253,6 +268,21 @@ def test_the_file_is_no_output(metronome, tmp_path):
         done = metronome(*words, "--config", "my.toml")
         assert done.status == 2 and "is already the file of --config" in done.err
     assert (tmp_path / "my.toml").read_text() == "warps = 2\n"
+
+
+@pytest.mark.parametrize("words", [
+    ("run", "psort", "--json", "out"), ("run", "psort", "--dump", "target=out"), ("run", "--elf", "out"),
+    ("run", "psort", "--config", "out"), ("sweep", "psort", "--json", "out"), ("bench", "--json", "out"),
+    ("sweep", "psort", "--config", "out"),
+])
+def test_the_waves_are_no_other_file(metronome, backend, monkeypatch, tmp_path, words):
+    monkeypatch.setenv("METRONOME_WAVES", "./out")
+    (tmp_path / "out").write_text("warps = 2\n")
+    done = metronome(*words)
+    assert (done.status, done.out, backend.runs) == (2, "", [])
+    assert only_line(done.err).startswith("metronome: METRONOME_WAVES: out is already the file of --")
+    assert (tmp_path / "out").read_text() == "warps = 2\n"
+    assert metronome("run", "psort", "--json", "other").status == 0
 
 
 def test_paper_is_what_a_file_need_not_say(metronome, backend):

@@ -10,7 +10,8 @@ from metronome.scripts.dumps import Dump, parse_dumps
 from metronome.scripts.errors import UsageError
 from metronome.sim.memory.store import SparseMemory
 
-SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0), "huge": (0x1000, 2**32 - 1)}
+SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0), "huge": (0x1000, 2**32 - 1),
+           "in": (0x1_1000, 8)}
 
 
 @pytest.fixture
@@ -99,7 +100,11 @@ def test_a_dump_writes_those_bytes(tmp_path, memory, place, expected):
         ("result:-4=file", "BYTES must be a number"),
         ("result:many=file", "BYTES must be a number"),
         ("result=missing/file", "cannot write 'missing/file'"),
-        ("nothing=file", "no symbol 'nothing'"),
+        ("nothing=file", "no buffer or symbol 'nothing': the buffers are in, result"),
+        ("resullt=file", "no buffer or symbol 'resullt' (did you mean result?): the buffers are in, result"),
+        ("lable=file", "no buffer or symbol 'lable' (did you mean label?): the buffers are in, result"),
+        ("result:65=file", "result has only 64 bytes: leave out :65, or write 0x80001000:65 for what is behind it too"),
+        ("in:99999999=file", "in has only 8 bytes: leave out :99999999, or write 0x11000:99999999 for"),
         ("label=file", "size of label is unknown"),
         ("0:4=file", "not all in memory"),
         ("0xfffffffe:4=file", "not all in memory"),
@@ -112,10 +117,16 @@ def test_a_dump_writes_those_bytes(tmp_path, memory, place, expected):
 def test_a_bad_dump_is_one_line(tmp_path, monkeypatch, memory, text, complaint):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
-        parse_dumps([text])[0].resolve(SYMBOLS, memory.memory_map)
+        parse_dumps([text])[0].resolve(SYMBOLS, memory.memory_map, ["in", "result"])
     assert str(caught.value).startswith(f"--dump {text}: ")
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_symbol_of_a_program_without_buffers(tmp_path, monkeypatch, memory):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"the program has no symbol 'rseult' \(did you mean result\?\)$"):
+        parse_dumps(["rseult=file"])[0].resolve(SYMBOLS, memory.memory_map)
 
 
 @pytest.fixture

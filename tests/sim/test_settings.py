@@ -123,7 +123,8 @@ def test_what_is_refused(name, text, message):
 
 @pytest.mark.parametrize(("values", "message"), [
     ({"policies": ("gtrr",)}, r"policies must be one of fixed, .*, not 'gtrr' \(did you mean gtlrr\?\)"),
-    ({"icache_ways": 256}, "icache_bytes must be 0 or a power of two of at least two sets and .*, not 16384"),
+    ({"icache_ways": 256},
+     r"icache_bytes must be 0 or a power of two of at least two sets .*, not 16384 \(the nearest are 0 and 32768\)"),
     ({"memory_map.user": 65537}, r"memory_map\.user must be a multiple of line_bytes, not 65537"),
     ({"memory_map.user": -64}, r"memory_map\.user must be between 0 and 0x100000000, not -64"),
     ({"memory_map.start": "x"}, r"memory_map\.start must be a whole number, not 'x'"),
@@ -138,9 +139,12 @@ def test_a_configuration_that_cannot_be(values, message):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("warps = ", r"no TOML: .*"), ("wraps = 4", r"there is no field 'wraps' \(did you mean warps\?\).*"),
+    ("warps = ", r"no TOML: .*"),
+    ("dcache_bytes = 16K", r"no TOML: .* \(write 16384 for 16K, which only --set takes\)"),
+    ("wraps = 4", r"there is no field 'wraps' \(did you mean warps\?\).*"),
     ("[memory_map]\nuser_ = 4", r"there is no field 'memory_map\.user_' \(did you mean memory_map\.user\?\).*"),
-    ("[cache]\nways = 4", "there is no field 'cache'.*"), ("memory_map = 4", "memory_map is set by its parts.*"),
+    ("[cache]\nways = 4", r"there is no table \[cache\]: the only one is \[memory_map\]"),
+    ("memory_map = 4", "memory_map is set by its parts.*"),
 ])
 def test_a_file_that_is_none(text, message):
     with pytest.raises(ConfigError, match=rf"^{message}$"):

@@ -151,6 +151,13 @@ def test_a_barrier_that_is_never_full_is_a_deadlock(mode):
         iss.step(2)
 
 
+@pytest.mark.parametrize(("barrier", "name"), [(7, "7"), (0x8000_0001, "0x80000001")])
+def test_a_barrier_beyond_the_last_is_named_as_it_was_asked_for(mode, barrier, name):
+    _, end = execute(barrier_program(barrier, 5), mode)
+    text = f"barrier {name}, which is barrier 1 here (modulo the machine's 2 barriers): until 5 warps have arrived"
+    assert sorted(end.waits) == [0, 1, 2, 3] and all(each.endswith(text) for each in end.waits.values()), end.waits
+
+
 @pytest.mark.parametrize("count", [0, 3])
 def test_the_count_of_the_last_arrival_must_be_met_exactly(mode, count):
     """Warp 3 arrives as the fourth with a count that the arrivals have passed: it waits too."""
