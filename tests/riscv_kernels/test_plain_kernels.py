@@ -1,29 +1,15 @@
 """Programs of the usual kinds in ordinary C, on the golden model: every preset and level, against Python."""
 
-import struct
-from pathlib import Path
-
 import numpy as np
 import pytest
-from iss_runs import RESULTS, run_launch
 
 from metronome.hdl.presets import BASE, MID, PAPER, TINY
-from metronome.sim.elf import load_elf
 from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import Launch
-from metronome.sim.toolchain import build_elf
+from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+from tests.riscv_kernels.plain.launches import FOLDER, plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
 
-FOLDER = Path(__file__).parent / "plain"
 THREADS = 48
-
-
-def plain_launch(name, config, level, threads=THREADS):
-    elf = build_elf([FOLDER / f"{name}.c"], name=name, flags=(level, "-Werror"))
-    return Launch(
-        name=name, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
-        arguments=struct.pack("<2I", RESULTS, threads),
-    )
 
 
 def cases():
@@ -41,7 +27,7 @@ def test_each_program_has_its_reference():
 @pytest.mark.parametrize(("config", "level"), list(cases()))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_plain_program(name, config, level):
-    launch = plain_launch(name, config, level)
+    launch = plain_launch(name, config, level, THREADS)
     run = run_launch(launch, config)
     if run.end.fault is not None:
         raise AssertionError(f"fault at {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}")

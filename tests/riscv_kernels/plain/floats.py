@@ -58,11 +58,10 @@ def newton(index):
         following = F(0.5) * (x + wanted / x)
         change, x = following - x, following
         if abs(change) <= F(1e-6) * x:
-            break
+            return bits(x), turn
         if x < F(1e-6):
-            x = F(0)
-            break
-    return bits(x), turn
+            return bits(0), turn
+    return bits(x), 59
 
 
 def monte_carlo(index):

@@ -8,7 +8,8 @@ from .drawing import Random
 __all__ = ["REFERENCES"]
 
 _TEXTS = [
-    "1+2*3", "(1+2)*3", "((7))", "8/(4-4)", "2*(3+(4-1)*5)-6", "(1", "12*12*12-1", "", "3+", "5-7", "100/7/2*(9+9)", "1)",
+    "1+2*3", "(1+2)*3", "((7))", "8/(4-4)", "2*(3+(4-1)*5)-6", "(1",
+    "12*12*12-1", "", "3+", "5-7", "100/7/2*(9+9)", "1)",
 ]
 
 
@@ -97,58 +98,46 @@ def utf8(index):
     return good, bad, word, 0
 
 
-def expression(index):
-    text, at = _TEXTS[index % 12], 0
+class _Expression:
+    """A parser of sums: ``ValueError`` with the number of the error."""
 
-    class Bad(Exception):
-        pass
+    def __init__(self, text):
+        self.tokens = [*re.findall(r"[0-9]+|.", text), ""]
 
-    def peek():
-        return text[at: at + 1]
-
-    def factor():
-        nonlocal at
-        if peek() == "(":
-            at += 1
-            value = total()
-            if peek() != ")":
-                raise Bad(1)
-            at += 1
+    def factor(self):
+        token = self.tokens.pop(0)
+        if token == "(":
+            value = self.sum()
+            if self.tokens.pop(0) != ")":
+                raise ValueError(1)
             return value
-        found = re.match(r"[0-9]+", text[at:])
-        if not found:
-            raise Bad(2)
-        at += found.end()
-        return int(found[0])
+        if not token.isdigit():
+            raise ValueError(2)
+        return int(token)
 
-    def product():
-        nonlocal at
-        value = factor()
-        while peek() in ("*", "/"):
-            operation = peek()
-            at += 1
-            right = factor()
-            if operation == "/" and not right:
-                raise Bad(3)
-            value = value * right if operation == "*" else value // right
+    def product(self):
+        value = self.factor()
+        while self.tokens[0] in ("*", "/"):
+            multiplied, right = self.tokens.pop(0) == "*", self.factor()
+            if not multiplied and not right:
+                raise ValueError(3)
+            value = value * right if multiplied else value // right
         return value
 
-    def total():
-        nonlocal at
-        value = product()
-        while peek() in ("+", "-"):
-            sign = 1 if peek() == "+" else -1
-            at += 1
-            value += sign * product()
+    def sum(self):
+        value = self.product()
+        while self.tokens[0] in ("+", "-"):
+            value += self.product() if self.tokens.pop(0) == "+" else -self.product()
         return value
 
+
+def expression(index):
+    parser = _Expression(_TEXTS[index % 12])
     try:
-        value = total()
-        if at < len(text):
-            raise Bad(4)
-    except Bad as error:
+        value = parser.sum()
+    except ValueError as error:
         return 0, error.args[0]
-    return value + index, 0
+    return (0, 4) if parser.tokens[0] else (value + index, 0)
 
 
 def brackets(index):

@@ -98,15 +98,15 @@ def knapsack(index):
 def life(index):
     draw = Random(index)
     alive = {(y, x) for y in range(8) for row in [draw() & draw()] for x in range(8) if row >> x & 1}
-    for turn in range(3):
+    turn, before = -1, None
+    while turn < 2 and alive and alive != before:
+        turn += 1
         count = {
             (y, x): sum(
                 ((y + dy) % 8, (x + dx) % 8) in alive for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0)
             ) for y in range(8) for x in range(8)
         }
         before, alive = alive, {cell for cell, n in count.items() if n == 3 or (n == 2 and cell in alive)}
-        if not alive or alive == before:
-            break
     mixed = 0
     for y in range(8):
         mixed = mixed * 257 + sum(1 << x for x in range(8) if (y, x) in alive)
