@@ -24,6 +24,10 @@ _JUMP = (
     "not supported: return, break, continue or goto out of SIMT_IF or SIMT_WHILE, since the other lanes go on. End the "
     "block first, or put what decides into the condition (metronome.h)"
 )
+_FRAME = (
+    "not supported: an array whose length is no constant, alloca, a variable aligned to more than 16 bytes, or the "
+    "frame's address, since there is no frame pointer. Take an array of fixed size"
+)
 
 #: Patterns of messages, and what they mean. compiler-rt names double "df", float "sf", 64-bit integers "di".
 _MEANINGS = (
@@ -33,10 +37,23 @@ _MEANINGS = (
     (re.compile(r"undefined symbol: __(atomic|sync)_\w+|large atomic operation|misaligned atomic operation"), _ATOMIC),
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
+    (re.compile(r"Frame pointer required, but has been reserved"), _FRAME),
 )
 #: The compiler's place is before the message, or before the error that a note belongs to; the linker's is behind it.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
 _BEHIND = re.compile(r">>> referenced by (.+?:\d+)(?: |$)")
+#: An error about a whole function has the column of its name in the source's line, which follows.
+_NAME = re.compile(r"^[^:\n]+:\d+:(\d+): error: Frame pointer")
+_SHOWN = re.compile(r"^ *\d+ \| ")
+
+
+def _function(line: str, following: str) -> str:
+    """``in function: `` of an error that is a whole function's."""
+    column, shown = _NAME.match(line), _SHOWN.match(following)
+    if column is None or shown is None:
+        return ""
+    name = re.match(r"\w+", following[shown.end() + int(column[1]) - 1 :])
+    return f"in {name[0]}: " if name else ""
 
 
 def _unsupported(message: str) -> list[str]:
@@ -49,7 +66,7 @@ def _unsupported(message: str) -> list[str]:
         for pattern, meaning in _MEANINGS:
             if pattern.search(line):
                 place = _BEHIND.match(following) or error
-                places.setdefault(meaning, f"{place[1]}: " if place else "")
+                places.setdefault(meaning, (f"{place[1]}: " if place else "") + _function(line, following))
     return [place + meaning for meaning, place in places.items()]
 
 
