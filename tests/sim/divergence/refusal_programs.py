@@ -58,6 +58,9 @@ NOT_SEEN = pytest.mark.xfail(strict=True, reason="an indirect jump is never amon
 CRASH = pytest.mark.xfail(strict=True, raises=KeyError, reason="split_branches: a divergent branch that meets nowhere")
 TOO_STRICT = pytest.mark.xfail(strict=True, raises=ToolchainError, reason="refused where nothing diverges too")
 
+RELOADED = pytest.mark.xfail(
+    strict=True, raises=ToolchainError, reason="what a branch spills and reloads around a call counts as changed"
+)
 ONE_HEADER = pytest.mark.xfail(
     strict=True, raises=ToolchainError, reason="clang lets both loops begin at one block: they are taken for one"
 )
@@ -193,6 +196,24 @@ for (uint32_t i = blockIdx.x; i < n; i += gridDim.x) {
     out[x + 4] = out[x ^ 1];
     __syncthreads();
 }"""),
+    "barriers of a tree of sums": program("""
+for (uint32_t step = n / 2; step > 0; step /= 2) {
+    if (x < step)
+        out[x] += out[x + step];
+    __syncthreads();
+}
+if (x == 0)
+    out[blockIdx.x + 64] = out[0];"""),
+    "barriers until nothing changes": program("""
+do {
+    __syncthreads();
+    if (x == 0)
+        out[64] = 0;
+    __syncthreads();
+    if (out[x] > out[x ^ 1])
+        out[64] = 1;
+    __syncthreads();
+} while (out[64]);"""),
     "barrier behind a branch": program("""
 if (out[x] == 3)
     out[x] = 1;
@@ -251,6 +272,22 @@ if (x & 1) {
 out[x] = y;"""),
 }
 ALLOWED_BUT = {
+    "barrier in a loop with a call in a branch": (RELOADED, program("""
+for (uint32_t i = 0; i < n; i++) {
+    if (x & 1)
+        out[x] = f(out[x]);
+    __syncthreads();
+}""", TABLE)),
+    "barrier in a loop in which one prints": (RELOADED, program("""
+for (uint32_t i = 0; i < n; i++) {
+    if (x == 0)
+        printf("round %u\\n", i);
+    __syncthreads();
+}""", '#include "stdio.h"')),
+    "uniform pointer in a loop with a call in a branch": (RELOADED, program("""
+for (uint32_t i = 0; i < n; i++)
+    if (out[x] & 1)
+        out[x] += table[i & 1](x);""", TABLE)),
     "barrier behind a loop that has its loop's header": (ONE_HEADER, program("""
 for (uint32_t i = blockIdx.x; i < n; i += gridDim.x) {
     while (out[x] > i)
