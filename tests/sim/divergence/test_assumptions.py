@@ -75,6 +75,19 @@ PROGRAMS = {
         "void own_thread(const void *block);\nvoid work(const arguments *args, uint32_t x)\n{\n"
         f"    volatile uint32_t *const out = args->out;\n{WORK}}}\n" + MAIN % ("0", "own_thread"), ASSEMBLY,
     ),
+    "static functions of one name in two files": (
+        "functions are told apart by their names: the first file's is left as it is",
+        f"static __attribute__((noinline)) void work(volatile uint32_t *out, uint32_t x)\n{{{WORK}}}\n"
+        f"{THREAD}    work(out, blockIdx.x);\n}}\n" + MAIN % ("0", "thread"),
+        HEAD + "static __attribute__((noinline)) uint32_t work(uint32_t x)\n{\n    return x & 1 ? x : x / 3;\n}\n"
+        "uint32_t other(uint32_t x)\n{\n    return work(x) + 1;\n}\n",
+    ),
+    "a function that is called by another name": (
+        "nobody calls it by its own: its arguments count as the same in all lanes",
+        f"__attribute__((noinline)) void work(volatile uint32_t *out, uint32_t x)\n{{{WORK}}}\n"
+        'void alias(volatile uint32_t *out, uint32_t x) __attribute__((weak, alias("work")));\n'
+        f"{THREAD}    alias(out, blockIdx.x);\n}}\n" + MAIN % ("0", "thread"), "",
+    ),
     "an inlined function with SIMT_ONE_BY_ONE": (
         "a function that it is inlined into counts as written by hand",
         "static volatile uint32_t total;\nstatic inline void add(uint32_t x)\n{\n"
@@ -84,10 +97,11 @@ PROGRAMS = {
 }
 
 
-def results(folder, c, assembly, config):
+def results(folder, c, other, config):
     (folder / "own.c").write_text(HEAD + c)
-    (folder / "other.S").write_text(assembly)
-    elf = build_elf([folder / "own.c", folder / "other.S"], name="own", flags=("-w",))
+    second = folder / ("other.c" if "#include" in other else "other.S")
+    second.write_text(other)
+    elf = build_elf([folder / "own.c", second], name="own", flags=("-w",))
     launch = Launch(
         name="own", image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
         arguments=struct.pack("<2I", RESULTS, COUNT),
@@ -98,12 +112,12 @@ def results(folder, c, assembly, config):
     return run.words(RESULTS, 4 * COUNT).reshape(-1, 4).tolist()
 
 
-@pytest.mark.parametrize(("reason", "c", "assembly"), PROGRAMS.values(), ids=PROGRAMS)
-def test_lanes_go_their_own_ways(tmp_path, request, reason, c, assembly):
+@pytest.mark.parametrize(("reason", "c", "other"), PROGRAMS.values(), ids=PROGRAMS)
+def test_lanes_go_their_own_ways(tmp_path, request, reason, c, other):
     expected = [[x * (x - 1) // 2, 7 * (x & 1), x * (x & 1), 0] for x in range(COUNT)]
-    assert results(tmp_path, c, assembly, ALONE) == expected
+    assert results(tmp_path, c, other, ALONE) == expected
     request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
-    assert results(tmp_path, c, assembly, BASE) == expected
+    assert results(tmp_path, c, other, BASE) == expected
 
 
 @pytest.mark.xfail(strict=True, reason="a pointer chosen at run time: the arguments count as different in each lane")
