@@ -81,6 +81,14 @@ def test_attack_with_all_branches_divergent(source, tmp_path, monkeypatch):
         assert (results(source, MID, level) == expected).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-Os", marks=pytest.mark.xfail(
+    strict=True, reason="each value in memory has a word of its own: 68 bytes a call, and the two stacks meet",
+))])
+def test_values_in_memory_in_a_deep_recursion(level):
+    check(FOLDER / "special" / "deep_recursion.c", [(TINY, level), (MID, level)])
+
+
 def large_function(path, lines):
     """Branches over more than 4 KiB: the assembler turns them into jumps."""
     body = "".join(
