@@ -24,6 +24,10 @@ _JUMP = (
     "not supported: return, break, continue or goto out of SIMT_IF or SIMT_WHILE, since the other lanes go on. End the "
     "block first, or put what decides into the condition (metronome.h)"
 )
+_FRAME = (
+    "not supported: an array whose length is no constant, alloca, a variable aligned to more than 16 bytes, or the "
+    "frame's address, since there is no frame pointer. Take an array of fixed size"
+)
 
 #: Patterns of messages, and what they mean. compiler-rt names double "df", float "sf", 64-bit integers "di".
 _MEANINGS = (
@@ -33,6 +37,7 @@ _MEANINGS = (
     (re.compile(r"undefined symbol: __(atomic|sync)_\w+|large atomic operation|misaligned atomic operation"), _ATOMIC),
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"defer statement"), _JUMP),
+    (re.compile(r"Frame pointer required, but has been reserved"), _FRAME),
 )
 #: What a message of the compiler's most often comes from, in words that the user may not think of.
 _HINTS = (
@@ -56,10 +61,23 @@ _PLACE = re.compile(
     r"^>>> (?:referenced by|defined at) (?P<name>.+?:\d+)(?: \((?:\./)?(?P<path>.+:\d+)\)| |$)", re.MULTILINE
 )
 
+#: An error about a whole function has the column of its name in the source's line, which follows.
+_NAME = re.compile(r"^[^:\n]+:\d+:(\d+): error: Frame pointer")
+_SHOWN = re.compile(r"^ *\d+ \| ")
+
 
 def _linked(place: re.Match[str]) -> str:
     """The place as the compiler writes it."""
     return place["path"] or place["name"]
+
+
+def _function(line: str, following: str) -> str:
+    """``in function: `` of an error that is a whole function's."""
+    column, shown = _NAME.match(line), _SHOWN.match(following)
+    if column is None or shown is None:
+        return ""
+    name = re.match(r"\w+", following[shown.end() + int(column[1]) - 1 :])
+    return f"in {name[0]}: " if name else ""
 
 
 def _unsupported(message: str) -> list[str]:
@@ -73,7 +91,7 @@ def _unsupported(message: str) -> list[str]:
             if pattern.search(line):
                 behind = _PLACE.match(following)
                 place = _linked(behind) if behind else error and error[1]
-                places.setdefault(meaning, f"{place}: " if place else "")
+                places.setdefault(meaning, (f"{place}: " if place else "") + _function(line, following))
     return [place + meaning for meaning, place in places.items()]
 
 

@@ -94,7 +94,8 @@ class Function:
 
     def lost(self, edges: Mapping[str, Sequence[str]]) -> set[str]:
         """Blocks that the return is not reached from: they end the program, or run for ever."""
-        return set(self.blocks) - reach(reverse(edges), [self.last])
+        before: dict[str, list[str]] = reverse(edges)
+        return set(self.blocks) - reach(before, [self.last])
 
     def meetings(self, edges: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """Where lanes that part behind a block meet again: its immediate post-dominator.

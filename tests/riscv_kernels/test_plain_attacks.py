@@ -1,0 +1,143 @@
+"""Programs that go for the weak places of sim.divergence: all must do what one lane does without it."""
+
+import functools
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metronome.hdl.presets import BASE, MID, PAPER, TINY
+from metronome.sim import toolchain
+from metronome.sim.divergence import insert_divergence
+from metronome.sim.elf import load_elf
+from metronome.sim.iss import EndStatus
+from metronome.sim.kernel import Launch
+from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+
+FOLDER = Path(__file__).parent / "plain_attacks"
+ALONE = replace(TINY, warps=1, threads=1)
+THREADS = 48
+#: Where the pass is wrong so far.
+WRONG = {
+    "downwards": "an array that is only reached from behind: its words count as untouched by pointers",
+    "pointers": "refused: a loop's pointer to a function that is spilled around a call in a branch",
+    "many_values": "more than 511 values in memory: their offsets do not fit into the instructions",
+}
+
+
+def sources():
+    for path in sorted(FOLDER.glob("*.c")):
+        marks = [pytest.mark.xfail(strict=True, reason=WRONG[path.stem])] if path.stem in WRONG else []
+        yield pytest.param(path, id=path.stem, marks=marks)
+
+
+def results(source, config, level, **how):
+    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w"), **how)
+    launch = Launch(
+        name=source.stem, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
+        arguments=struct.pack("<2I", RESULTS, THREADS),
+    )
+    run = run_launch(launch, config)
+    if run.end.fault is not None:
+        raise AssertionError(f"fault at {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}")
+    assert run.end.status is EndStatus.ENDED, run.end
+    assert run.exit_code == 0
+    assert not run.iss.stack.pointer.any(), "a split was left without its join"
+    return run.words(RESULTS, 4 * THREADS).reshape(-1, 4)
+
+
+def check(source, machines, **how):
+    expected = results(source, ALONE, "-O0", simt=False)
+    assert len(np.unique(expected, axis=0)) > 5, "its threads all do the same"
+    for config, level in machines:
+        got = results(source, config, level, **how)
+        wrong = np.flatnonzero((got != expected).any(axis=1))
+        assert not len(wrong), f"{level} {config.threads} lanes: {wrong[:9]}: {got[wrong[0]]} for {expected[wrong[0]]}"
+
+
+@pytest.mark.parametrize("source", list(sources()))
+def test_attack(source):
+    check(source, [(BASE, "-O2")])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3", "-Os"])
+@pytest.mark.parametrize("source", list(sources()))
+def test_attack_on_every_machine(source, level):
+    check(source, [(TINY, level), (MID, level), (PAPER, level)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", list(sources()))
+def test_attack_with_all_branches_divergent(source, tmp_path, monkeypatch):
+    if source.stem == "downwards":
+        pytest.skip("it is right then")
+    expected = results(source, ALONE, "-O0", simt=False)
+    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(toolchain, "insert_divergence", functools.partial(insert_divergence, everything=True))
+    for level in ("-O2", "-Os"):
+        assert (results(source, MID, level) == expected).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-Os", marks=pytest.mark.xfail(
+    strict=True, reason="each value in memory has a word of its own: 68 bytes a call, and the two stacks meet",
+))])
+def test_values_in_memory_in_a_deep_recursion(level):
+    check(FOLDER / "special" / "deep_recursion.c", [(TINY, level), (MID, level)])
+
+
+def large_function(path, lines):
+    """Branches over more than 4 KiB: the assembler turns them into jumps."""
+    body = "".join(
+        f"            x = x * {3 + 2 * line}u + (x >> {1 + line % 30}); o[{line % 3}] ^= x;\n" for line in range(lines)
+    )
+    path.write_text(f"""#include "{FOLDER.parent}/plain/plain.h"
+static void plain(uint32_t index, uint32_t *out)
+{{
+    volatile uint32_t *const o = out;
+    uint32_t s = index, x = index;
+    for (uint32_t i = 0; i < 3 + index % 4; i++) {{
+        if (draw(&s) & 1) {{
+{body}            if (x & 64)
+                break;
+        }} else if (x & 2) {{
+{body}            if (x & 128)
+                continue;
+        }} else {{
+            x ^= o[1];
+        }}
+        o[3]++;
+    }}
+}}
+""")
+
+
+@pytest.mark.slow
+def test_branches_over_much_code(tmp_path):
+    large_function(tmp_path / "large.c", 400)
+    check(tmp_path / "large.c", [(TINY, "-O2"), (MID, "-Os")])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calls", [
+    60, pytest.param(540, marks=pytest.mark.xfail(strict=True, reason=WRONG["many_values"])),
+])
+def test_many_calls_in_branches(calls, tmp_path):
+    text = "".join(f"    if (x >> {place % 7} & 1)\n        x = f(x + {place}, out);\n" for place in range(calls))
+    (tmp_path / "calls.c").write_text(f"""#include "{FOLDER.parent}/plain/plain.h"
+static __attribute__((noinline)) uint32_t f(uint32_t x, volatile uint32_t *out)
+{{
+    if (x & 3)
+        out[2]++;
+    return x * 3 + 1;
+}}
+static void plain(uint32_t index, uint32_t *out)
+{{
+    uint32_t x = index;
+{text}    out[0] = x;
+}}
+""")
+    check(tmp_path / "calls.c", [(MID, "-Os")])

@@ -1,0 +1,39 @@
+"""Programs of the usual kinds in ordinary C, on the golden model: every preset and level, against Python."""
+
+import numpy as np
+import pytest
+
+from metronome.hdl.presets import BASE, MID, PAPER, TINY
+from metronome.sim.iss import EndStatus
+from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+from tests.riscv_kernels.plain.launches import FOLDER, plain_launch
+from tests.riscv_kernels.plain.references import PROGRAMS, expected
+
+THREADS = 48
+
+
+def cases():
+    for config, name in ((TINY, "TINY"), (BASE, "BASE"), (MID, "MID"), (PAPER, "PAPER")):
+        for level in ("-O2", "-O1", "-Os"):
+            marks = [pytest.mark.long] if config is PAPER else []
+            marks += [pytest.mark.slow] if config is MID or level != "-O2" else []
+            yield pytest.param(config, level, id=f"{name}{level}", marks=marks)
+
+
+def test_each_program_has_its_reference():
+    assert sorted(PROGRAMS) == sorted(path.stem for path in FOLDER.glob("*.c"))
+
+
+@pytest.mark.parametrize(("config", "level"), list(cases()))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_plain_program(name, config, level):
+    launch = plain_launch(name, config, level, THREADS)
+    run = run_launch(launch, config)
+    if run.end.fault is not None:
+        raise AssertionError(f"fault at {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}")
+    assert run.end.status is EndStatus.ENDED, run.end
+    got, wanted = run.words(RESULTS, 4 * THREADS).reshape(-1, 4), expected(name, THREADS)
+    wrong = np.flatnonzero((got != wanted).any(axis=1))
+    assert not len(wrong), f"threads {wrong.tolist()[:9]}: {got[wrong[0]].tolist()} for {wanted[wrong[0]].tolist()}"
+    assert run.exit_code == 0
+    assert not run.iss.stack.pointer.any(), "a split was left without its join"

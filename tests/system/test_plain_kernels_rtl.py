@@ -1,0 +1,39 @@
+"""Ordinary C on the RTL in lock step: splits, joins and masks that the pass has inserted."""
+
+import numpy as np
+import pytest
+
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import TINY, named, on
+from tests.riscv_kernels.iss_runs import RESULTS
+from tests.riscv_kernels.plain.launches import plain_launch
+from tests.riscv_kernels.plain.references import PROGRAMS, expected
+from tests.system.rtl_programs import problems
+
+#: Exits in the middle of a loop; recursion through three functions; calls in branches; a switch in a loop.
+QUICK = ("mandelbrot", "expression", "calls", "interpreter")
+
+
+def check(names, config, threads):
+    requests = [
+        RunRequest(
+            launch=plain_launch(name, config, "-O2", threads), policy="lrr", memory="fixed", latency=20, check=True,
+        )
+        for name in names
+    ]
+    for name, result in zip(names, run_many(config, requests), strict=True):
+        assert not problems(result), f"{name}: {problems(result)}"
+        got = np.frombuffer(result.memory.read(RESULTS, 16 * threads), np.uint32).reshape(-1, 4)
+        assert (got == expected(name, threads)).all(), name
+
+
+@on("TINY")
+@pytest.mark.parametrize("name", QUICK)
+def test_a_plain_program(name):
+    check([name], TINY, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", named("TINY", "BASE"))
+def test_all_plain_programs(config):
+    check(list(PROGRAMS), config, 20)
