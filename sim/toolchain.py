@@ -52,6 +52,9 @@ _COMPILE_FLAGS = (
     # An instruction where nothing is reached, so that a function's text does not run on into the next one.
     "-mllvm",
     "-trap-unreachable",
+    # Copies of what stands behind a branch would let its lanes meet again later than need be.
+    "-mllvm",
+    "-tail-dup-placement=0",
     "-fomit-frame-pointer",
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
@@ -277,10 +280,13 @@ def _key(inputs: object, units: Iterable[_Unit]) -> str:
     return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
-def _assemble(work: Path, texts: Mapping[int, str]) -> None:
-    """Object files of the program's C, by number, with what divergent branches need."""
+def _assemble(work: Path, texts: Mapping[int, str], whole: bool) -> None:
+    """Object files of the program's C, by number, with what divergent branches need.
+
+    ``whole``: no assembly of the user's calls into it.
+    """
     try:
-        changed = insert_divergence(list(texts.values()))
+        changed = insert_divergence(list(texts.values()), whole=whole)
     except SimtError as error:
         raise ToolchainError(str(error)) from None
     for number, text in zip(texts, changed, strict=True):
@@ -308,7 +314,7 @@ def _build_into(
             texts[position] = (work / "unit.s").read_text(encoding="latin-1")
         else:
             said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
-    _assemble(work, texts)
+    _assemble(work, texts, whole=all(unit.source.suffix == ".c" for unit in units))
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
     elf = work / name

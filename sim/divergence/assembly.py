@@ -13,7 +13,10 @@ __all__ = ["Label", "Lines", "SimtError", "Source", "assembled", "split_source",
 
 _LABEL = re.compile(r"^([\w.$]+):\s*(?:#(.*))?$")
 _FUNCTION = re.compile(r"^\s*\.type\s+([\w.$]+),@function")
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+(?:"((?:[^"\\]|\\.)*)"\s+)?"((?:[^"\\]|\\.)*)"')
+_FILE = re.compile(r'^\s*\.file\s+"((?:[^"\\]|\\.)*)"')
+_VISIBLE = re.compile(r"^\s*\.(?:globl|weak)\s+([\w.$]+)")
+_ALIAS = re.compile(r"^\s*(?:\.set\s+)?([\w.$]+)\s*(?:,|=)\s*([\w.$]+)\s*(?:#.*)?$")
+_CHAIN = re.compile(r"(?P<file>[^\s@\[\]][^@\[\]]*?):(?P<line>\d+):\d+")
 _END = re.compile(r"^\.Lfunc_end\d+:")
 
 
@@ -30,10 +33,11 @@ class Lines:
     end: int
     #: Instructions, labels and other lines, in order.
     items: list[Instruction | Label | str] = field(default_factory=list)
-    #: Something that cannot be followed: the reason, and its place.
+    #: Something that cannot be followed: the reason, and its source line.
     problems: list[tuple[str, str]] = field(default_factory=list)
-    #: Where the function begins.
+    #: Where the function begins: a ``.loc`` and a source line.
     place: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,91 +46,114 @@ class Label:
 
     name: str
     taken: bool = False
-    inline: bool = False
 
 
 @dataclass
 class Source:
     """One assembly file."""
 
+    #: The C file that it was made of.
+    name: str
     lines: list[str]
     functions: list[Lines]
-    #: Name of each file of the line table, by its number.
-    files: dict[str, str]
-
-    def where(self, place: str) -> str:
-        """``file:line`` of a ``.loc``."""
-        words = place.split()
-        return f"{self.files.get(words[0], '?')}:{words[1]}" if len(words) > 1 else "?"
-
-
-def _without_comment(line: str) -> str:
-    return line.split("#", 1)[0].strip() if '"' not in line else line.strip()
+    #: Symbols that other files see, and what other names stand for.
+    visible: set[str]
+    aliases: dict[str, str]
 
 
 def split_source(text: str) -> Source:
     """Find the functions of an assembly file and read their instructions."""
     lines = text.split("\n")
-    files: dict[str, str] = {}
-    functions: list[Lines] = []
+    source = Source("", lines, [], set(), {})
     names: set[str] = set()
     number = 0
     while number < len(lines):
         line = lines[number]
-        if found := _FILE.match(line):
-            files[found[1]] = found[3]
-        elif found := _FUNCTION.match(line):
+        if found := _FUNCTION.match(line):
             names.add(found[1])
+        elif found := _VISIBLE.match(line):
+            source.visible.add(found[1])
+        elif found := _ALIAS.match(line):
+            source.aliases[found[1]] = found[2]
+        elif found := _FILE.match(line):
+            source.name = found[1]
         elif (found := _LABEL.match(line)) and found[1] in names:
             end = next((place for place in range(number, len(lines)) if _END.match(lines[place])), len(lines))
-            functions.append(_read(Lines(found[1], number + 1, end), lines))
+            source.functions.append(_Reader(Lines(found[1], number + 1, end)).read(lines))
             number = end
             continue
         number += 1
-    return Source(lines, functions, files)
+    return source
 
 
-def _read(function: Lines, lines: list[str]) -> Lines:
-    place, inline, statement = "", False, "1"
-    for line in lines[function.start : function.end]:
-        stripped = line.strip()
-        if stripped in ("#APP", "#NO_APP"):
-            inline = stripped == "#APP"
-        elif stripped.startswith(".loc"):
-            place, statement = _place(stripped, statement)
-            function.place = function.place or place
-        elif found := _LABEL.match(stripped):
-            if inline:
-                function.problems.append(("inline assembly with a label", place))
-            function.items.append(Label(found[1], "Block address taken" in (found[2] or ""), inline))
-        else:
-            for part in _without_comment(line).split(";") if inline else [_without_comment(line)]:
-                _read_statement(function, part.strip(), place, inline)
-    return function
+class _Reader:
+    """What holds at a line of a function."""
+
+    def __init__(self, function: Lines) -> None:
+        self.function = function
+        self.place, self.source, self.statement = "", "", "1"
+        self.inline = False
+
+    def read(self, lines: list[str]) -> Lines:
+        """All its lines."""
+        for line in lines[self.function.start : self.function.end]:
+            stripped = line.strip()
+            if stripped in ("#APP", "#NO_APP"):
+                self.inline = stripped == "#APP"
+            elif stripped.startswith(".loc"):
+                self._set_place(stripped)
+            elif found := _LABEL.match(stripped):
+                if self.inline:
+                    self._problem("inline assembly with a label")
+                self.function.items.append(Label(found[1], "Block address taken" in (found[2] or "")))
+            else:
+                text, comment = _parted(stripped)
+                for part in text.split(";") if self.inline else [text]:
+                    self._statement(part.strip(), "Folded Spill" in comment or "Folded Reload" in comment)
+        return self.function
+
+    def _problem(self, what: str) -> None:
+        self.function.problems.append((what, self.source))
+
+    def _set_place(self, line: str) -> None:
+        """``file line column is_stmt n`` of a ``.loc``; is_stmt holds until another comes."""
+        text, comment = _parted(line)
+        words = text.split()[1:]
+        if "is_stmt" in words:
+            self.statement = words[words.index("is_stmt") + 1]
+        flags = [word for word in words[3:] if word in ("prologue_end", "epilogue_begin")]
+        self.place = " ".join([*words[:3], *flags, "is_stmt", self.statement])
+        # a.h:3:1 @[ b.c:5:2 ]: inlined there. The lines of our own headers help nobody.
+        chain = [found for found in _CHAIN.finditer(comment) if found["line"] != "0"]
+        own = [found for found in chain if not found["file"].startswith("riscv_kernels/runtime/")] or chain
+        if own:
+            self.source = f"{own[0]['file']}:{own[0]['line']}"
+        self.function.place = self.function.place or self.place
+        self.function.source = self.function.source or self.source
+
+    def _statement(self, text: str, spill: bool) -> None:
+        if not text:
+            return
+        if text.startswith(".") and not text.startswith(".insn"):
+            self.function.items.append(text)
+            return
+        instruction = parse(text)
+        if instruction is None:
+            self._problem(f"an instruction that is not known: {text}")
+            return
+        if self.inline and instruction.kind in ("branch", "jump", "indirect", "return"):
+            self._problem("inline assembly that jumps")
+        self.function.items.append(replace(
+            instruction, place=self.place, source=self.source, inline=self.inline, spill=spill and not self.inline
+        ))
 
 
-def _place(line: str, statement: str) -> tuple[str, str]:
-    """``file line column is_stmt n`` of a ``.loc``; is_stmt holds until another comes."""
-    words = _without_comment(line).split()[1:]
-    if "is_stmt" in words:
-        statement = words[words.index("is_stmt") + 1]
-    flags = [word for word in words[3:] if word in ("prologue_end", "epilogue_begin")]
-    return " ".join([*words[:3], *flags, "is_stmt", statement]), statement
-
-
-def _read_statement(function: Lines, text: str, place: str, inline: bool) -> None:
-    if not text:
-        return
-    if text.startswith(".") and not text.startswith(".insn"):
-        function.items.append(text)
-        return
-    instruction = parse(text)
-    if instruction is None:
-        function.problems.append((f"an instruction that is not known: {text}", place))
-        return
-    if inline and instruction.kind in ("branch", "jump", "indirect", "return"):
-        function.problems.append(("inline assembly that jumps", place))
-    function.items.append(instruction.at(place, inline))
+def _parted(line: str) -> tuple[str, str]:
+    """A line and its comment."""
+    if '"' in line:
+        return line, ""
+    text, _, comment = line.partition("#")
+    return text.strip(), comment
 
 
 def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A function's stack frame: which word a load or store goes to, and which words nothing else can reach."""
+"""A function's stack frame: which word a register is saved in or loaded from."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from .instructions import SP, Instruction
 
 __all__ = ["Frame"]
 
-#: Below all offsets.
-_NOWHERE = -(1 << 40)
-
 
 class Frame:
-    """The stack pointer at each instruction, and which words of the frame no pointer leads to."""
+    """The stack pointer at each instruction, counted from the function's entry."""
 
     def __init__(self, function: Function) -> None:
         self.before: dict[str, int | None] = {function.entry: 0}
-        self.taken = 0
         work = [function.entry]
         while work:
             name = work.pop()
             pointer = self.before[name]
             for instruction in function.blocks[name].instructions:
-                self._look(instruction, pointer)
                 pointer = self.after(instruction, pointer)
             for target in function.blocks[name].targets:
                 if target not in self.before:
@@ -41,22 +36,17 @@ class Frame:
             return pointer + int(instruction.operands[2], 0)
         return None
 
-    def _look(self, instruction: Instruction, pointer: int | None) -> None:
-        if not instruction.reads & 1 << SP or instruction.writes & 1 << SP or instruction.kind in ("call", "return"):
-            return
-        if instruction.size and (instruction.kind == "load" or instruction.registers[:1] != (SP,)):
-            return
-        plain = instruction.op in ("addi", "mv") and pointer is not None
-        offset = int(instruction.operands[2], 0) if plain and instruction.op == "addi" else 0
-        self.taken = min(self.taken, (pointer or 0) + offset if plain else _NOWHERE)
+    @staticmethod
+    def word(instruction: Instruction, pointer: int | None) -> int | None:
+        """The word that an instruction saves a register in or loads it from.
 
-    def word(self, instruction: Instruction, pointer: int | None) -> int | None:
-        """The place of the word that a load or store goes to, if it is one of the frame's; None: elsewhere, unknown."""
+        None for other loads and stores, and where the stack pointer is not known.
+        """
         base = instruction.base
-        if base is None or base[0] != SP or pointer is None or instruction.size != 4:
+        if not instruction.spill or pointer is None or base is None or base[0] != SP or not _is_number(base[1]):
             return None
-        try:
-            offset = pointer + int(base[1], 0)
-        except ValueError:
-            return None
-        return offset if offset < self.taken else None
+        return pointer + int(base[1])
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").isdigit()

@@ -46,6 +46,8 @@ class Block:
     kind: str = "jump"
     #: Its last instruction where it is neither a branch nor a jump.
     end: Instruction | None = None
+    #: The pass has made it to give a loop one header.
+    made: bool = False
     #: Lanes may disagree about the branch.
     divergent: bool = False
     #: The ``.loc`` of what the pass adds.
@@ -95,19 +97,26 @@ class Function:
     def lost(self, edges: Mapping[str, Sequence[str]]) -> set[str]:
         """Blocks that the return is not reached from: they end the program, or run for ever."""
         before: dict[str, list[str]] = reverse(edges)
-        return set(self.blocks) - reach(before, [self.last])
+        found: set[str] = reach(before, [self.last])
+        return set(self.blocks) - found
 
     def meetings(self, edges: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """Where lanes that part behind a block meet again: its immediate post-dominator.
 
         Lanes that end the program need not be waited for, so their ways do not count, but for blocks from which all
-        ways end it. Blocks of endless loops are missing.
+        ways end it. In an endless loop lanes meet at its header at the latest.
         """
         lost = self.lost(edges)
         kept = {name: [target for target in targets if target not in lost]
                 for name, targets in edges.items() if name not in lost}
         ends = {name: [self.last] if self.blocks[name].kind == "stop" else list(targets)
                 for name, targets in edges.items()}
+        before: dict[str, list[str]] = reverse(ends)
+        ending: set[str] = reach(before, [self.last])
+        endless = set(self.blocks) - ending
+        for loop in loops(self) if endless else ():
+            if loop.header in endless:
+                ends[loop.header].append(self.last)
         return post_dominators(ends, self.last) | post_dominators(kept, self.last)
 
     def redirect(self, source: str, old: str, new: str) -> None:

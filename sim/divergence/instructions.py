@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 __all__ = [
-    "CALLER_SAVED", "CONDITIONS", "FREE", "INVERSE", "NAMES", "SP", "ZERO", "Instruction", "mask", "parse", "register",
+    "CALLER_SAVED", "CONDITIONS", "FREE", "INTEGER", "INVERSE", "NAMES", "SP", "ZERO", "Instruction", "mask", "parse",
+    "register",
 ]
 
 _X = (
@@ -25,6 +26,8 @@ _NUMBERS = {
     "fp": 8,
 }
 NAMES = [*_X, *_F]
+#: Numbers of the integer registers by name.
+INTEGER = {name: number for number, name in enumerate(_X)}
 ZERO, RA, SP = range(3)
 
 
@@ -106,8 +109,12 @@ class Instruction:
     lanes: bool = False
     #: It stands in inline assembly.
     inline: bool = False
+    #: It saves a register in the frame, or loads it again: no pointer leads to that word.
+    spill: bool = False
     #: Its ``.loc``, without the word.
     place: str = field(default="", compare=False)
+    #: ``file:line`` of the source that it was written in or inlined into.
+    source: str = field(default="", compare=False)
 
     @property
     def base(self) -> tuple[int, str] | None:
@@ -126,10 +133,6 @@ class Instruction:
         return self.op in _BOOLEAN or (self.op == "andi" and self.operands[-1] == "1") or (
             self.op == "li" and self.operands[-1] in ("0", "1")
         )
-
-    def at(self, place: str, inline: bool) -> Instruction:
-        """The same, of that source line."""
-        return replace(self, place=place, inline=inline)
 
 
 def _bits(operands: tuple[str, ...]) -> int:

@@ -27,7 +27,7 @@ def one_header(function: Function) -> list[Loop]:
 def _add_header(function: Function, entries: list[str]) -> None:
     """All edges to the entries go through a new block, with the entry's number in a register."""
     number = Virtual("entry")
-    header = Block(function.fresh("dispatch"), place=function.blocks[entries[0]].place)
+    header = Block(function.fresh("dispatch"), place=function.blocks[entries[0]].place, made=True)
     sources = list(function.blocks)
     for value, entry in enumerate(entries):
         for source in sources:

@@ -9,17 +9,26 @@ the function's, saved and loaded again: a lane that waits at one pred may go on 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from .graph import Block, Function, Made, Virtual
 from .instructions import FREE, Instruction
 
-__all__ = ["place_values"]
+__all__ = ["TooManyValues", "place_values"]
 
 #: s1 and gp.
 _SCRATCH = (9, 3)
 #: What is needed within one block.
 _SHORT = ("scratch", "condition", "difference")
+
+
+#: What the offset of a load or store reaches.
+_MOST_BYTES = 2044
+
+
+class TooManyValues(Exception):
+    """They do not fit into what one function may have of the pass's stack."""
 
 
 class _Live:
@@ -90,6 +99,14 @@ class _Live:
                 self._clash(result, names, live & added, live)
         return result
 
+    def together(self) -> dict[Virtual, set[Virtual]]:
+        """The added values that each may not share a place with."""
+        conflicts = self.conflicts()
+        return {
+            value: {other for other, place in self.values.items() if taken >> place & 1}
+            for value, taken in conflicts.items()
+        }
+
     @staticmethod
     def _clash(result: dict[Virtual, int], names: dict[int, Virtual], added: int, live: int) -> None:
         while added:
@@ -99,22 +116,33 @@ class _Live:
 
 
 def place_values(function: Function) -> dict[Virtual, int]:
-    """A register for each added value; those that get none are moved to memory first."""
-    words = 0
+    """A register for each added value; those that get none are moved to memory first.
+
+    Raises
+    ------
+    TooManyValues
+        If they need more memory than an instruction can address.
+    """
+    live = _Live(function)
+    together = live.together()
+    words: dict[Virtual, int] = {}
     while True:
-        chosen, homeless = _choose(_Live(function))
+        chosen, homeless = _choose(live)
         if not homeless:
             break
-        slots: dict[Virtual, int] = {}
         for value in homeless:
-            # Below the pointer, so that the offset does not depend on how many there will be.
             assert value.name != "scratch", "an instruction needs two registers at most"
-            words += 1
-            slots[value] = -4 * words
-        _spill(function, slots)
+            # Below the pointer, so that the place does not depend on how many there will be.
+            taken = {words[other] for other in together[value] if other in words}
+            words[value] = next(number for number in itertools.count(1) if number not in taken)
+        _spill(function, {value: -4 * words[value] for value in homeless})
+        live = _Live(function)
     if words:
-        function.blocks[function.entry].items.insert(0, Made(f"addi\ts0, s0, {4 * words}"))
-        function.blocks[function.last].items.append(Made(f"addi\ts0, s0, {-4 * words}"))
+        size = 4 * max(words.values())
+        if size > _MOST_BYTES:
+            raise TooManyValues
+        function.blocks[function.entry].items.insert(0, Made(f"addi\ts0, s0, {size}"))
+        function.blocks[function.last].items.append(Made(f"addi\ts0, s0, {-size}"))
     return chosen
 
 

@@ -19,8 +19,9 @@ from .assembly import SimtError
 from .frame import Frame
 from .graph import Block, Function, Loop, loops, post_dominators, reach, reverse
 from .instructions import CALLER_SAVED, SP, ZERO, Instruction, mask
+from .values import Values, Written
 
-__all__ = ["Calls", "State", "Uniformity", "analyse"]
+__all__ = ["State", "Uniformity", "analyse", "entry_state"]
 
 #: The same in all lanes at the entry: where it returns to, the global pointers, and what the runtime keeps (context.h).
 _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
@@ -40,16 +41,6 @@ class State:
     def meet(self, other: State) -> State:
         """What holds on both ways."""
         return State(self.divergent | other.divergent, self.slots & other.slots)
-
-
-@dataclass
-class Calls:
-    """What is known of other functions."""
-
-    #: Registers that have the same value in all lanes behind a call of this symbol.
-    results: Callable[[str], int] = lambda symbol: 0
-    #: Whether a call of it waits at a barrier.
-    barrier: Callable[[str], bool] = lambda symbol: False
 
 
 @dataclass
@@ -75,8 +66,10 @@ def entry_state(arguments: int, block_numbers: bool) -> State:
 
 
 class _Analysis:
-    def __init__(self, function: Function, start: State, calls: Calls, everything: bool) -> None:
-        self.function, self.start, self.calls, self.everything = function, start, calls, everything
+    def __init__(
+        self, function: Function, start: State, results: Callable[[str], int], everything: bool
+    ) -> None:
+        self.function, self.start, self.results, self.everything = function, start, results, everything
         self.edges = function.edges()
         self.lost = function.lost(self.edges)
         self.loops = loops(function)
@@ -84,14 +77,15 @@ class _Analysis:
         for loop in self.loops:
             self.innermost.update(dict.fromkeys(loop.body, loop))
         self.frame = Frame(function)
+        self.values = Values(function, self.frame)
         self.before: dict[str, State] = {}
-        self.taints: dict[str, tuple[int, frozenset[int]]] = {}
+        self.taints: dict[str, Written] = {}
         self.written = {name: self._written(name) for name in function.blocks}
         self.result = Uniformity()
 
     # ---- values ----
 
-    def _written(self, name: str) -> tuple[int, frozenset[int]]:
+    def _written(self, name: str) -> Written:
         registers, slots = 0, set()
         pointer = self.frame.before.get(name)
         for instruction in self.function.blocks[name].instructions:
@@ -105,34 +99,19 @@ class _Analysis:
         divergent, slots = state.divergent, state.slots
         differs = instruction.lanes or bool(instruction.reads & divergent)
         if instruction.kind == "call":
-            same = self.calls.results(instruction.target) | mask("ra")
+            same = self.results(instruction.target) | mask("ra")
             return State((divergent | CALLER_SAVED) & ~same, slots)
+        slot = self.frame.word(instruction, pointer)
         if instruction.kind == "store":
-            base = instruction.base
-            if base is not None and base[0] == SP:
-                slots = self._stored(instruction, divergent, slots, pointer)
+            if slot is not None:
+                slots = slots - {slot} if divergent >> instruction.registers[0] & 1 else slots | {slot}
             return State(divergent, slots)
-        if instruction.kind == "load" and instruction.base is not None and instruction.base[0] == SP:
-            differs = self.frame.word(instruction, pointer) not in slots
+        if slot is not None:
+            differs = slot not in slots
         elif instruction.kind == "simt":
             differs = True
         divergent = divergent | instruction.writes if differs else divergent & ~instruction.writes
         return State(divergent | 1 << SP & ~(1 << ZERO), slots)
-
-    def _stored(
-        self, instruction: Instruction, divergent: int, slots: frozenset[int], pointer: int | None
-    ) -> frozenset[int]:
-        slot = self.frame.word(instruction, pointer)
-        if slot is None:
-            # A part of a word, or one at an unknown place.
-            base = instruction.base
-            if pointer is None or base is None or not base[1].lstrip("-").isdigit():
-                return frozenset()
-            first = pointer + int(base[1])
-            return frozenset(one for one in slots if one + 4 <= first or first + instruction.size <= one)
-        value = instruction.registers[0]
-        overlapping = frozenset(one for one in slots if abs(one - slot) >= 4)
-        return overlapping if divergent >> value & 1 else overlapping | {slot}
 
     def _flow(self) -> None:
         """States at the blocks' beginnings from the taints as they are; the divergent branches among them."""
@@ -150,7 +129,7 @@ class _Analysis:
                     self.before[target] = new
                     work[target] = None
         for name, block in self.function.blocks.items():
-            if name in self.before and block.branch is not None and self._disagree(name, block):
+            if name in self.before and self._disagree(name, block):
                 self.result.divergent.add(name)
 
     def _tainted(self, name: str, state: State) -> State:
@@ -167,7 +146,9 @@ class _Analysis:
         return state
 
     def _disagree(self, name: str, block: Block) -> bool:
-        if block.targets[0] == block.targets[1]:
+        if block.kind == "indirect" and block.end is not None:
+            return bool(self._through(name).divergent & block.end.reads)
+        if block.branch is None or block.targets[0] == block.targets[1]:
             return False
         # What one_header adds is taken for divergent.
         if self.everything or not isinstance(block.branch, Instruction):
@@ -262,11 +243,19 @@ class _Analysis:
             result |= node.body if isinstance(node, Loop) else {str(node)}
         return result
 
-    def _taint(self, name: str, blocks: Iterable[str]) -> None:
+    def _taint(self, name: str, blocks: set[str]) -> None:
+        """Lanes that were apart in ``blocks`` meet in block ``name``."""
+        if name not in self.before:
+            return
         registers, slots = self.taints.get(name, (0, frozenset()))
         for block in blocks:
-            more = self.written[block]
-            registers, slots = registers | more[0], slots | more[1]
+            written, words = self.written[block]
+            number = 0
+            while written:
+                if written & 1 and self.values.made_in(name, blocks, number):
+                    registers |= 1 << number
+                written, number = written >> 1, number + 1
+            slots |= {word for word in words if self.values.made_in(name, blocks, ("word", word))}
         self.taints[name] = (registers, slots)
 
     def run(self) -> Uniformity:
@@ -304,7 +293,7 @@ class _Endless(Exception):
 
 
 def analyse(
-    function: Function, start: State, calls: Calls, everything: bool,
+    function: Function, start: State, results: Callable[[str], int], everything: bool,
     refuse: Callable[[Block, str], SimtError],
 ) -> Uniformity:
     """Analyse a function whose loops have one header each.
@@ -313,6 +302,8 @@ def analyse(
     ----------
     start
         The state at its entry (:func:`entry_state`).
+    results
+        The registers that are the same in all lanes behind a call of a symbol.
     everything
         Take all branches for divergent: a test of the pass.
     refuse
@@ -323,7 +314,7 @@ def analyse(
     SimtError
         For an endless loop that some lanes of a warp may be in while others are not.
     """
-    analysis = _Analysis(function, start, calls, everything)
+    analysis = _Analysis(function, start, results, everything)
     try:
         return analysis.run()
     except _Endless as error:

@@ -92,8 +92,12 @@ def check_program(
 @contextmanager
 def everything_divergent() -> Iterator[None]:
     """The pass takes every branch for divergent."""
-    with _replaced(toolchain, "insert_divergence", lambda original: lambda texts: original(texts, everything=True)):
+    with _replaced(toolchain, "insert_divergence", _with_everything):
         yield
+
+
+def _with_everything(original):
+    return lambda texts, **options: original(texts, everything=True, **options)
 
 
 @contextmanager

@@ -1,0 +1,267 @@
+"""The functions of a program: who calls whom with what, who runs on one lane, where a barrier may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from .assembly import Label, Lines, SimtError, Source
+from .blocks import blocks_of
+from .graph import Function
+from .instructions import INTEGER, Instruction, mask
+from .masks import one_header
+from .uniformity import Uniformity, analyse, entry_state
+
+__all__ = ["Member", "Program"]
+
+#: Functions of the runtime that wait at a barrier.
+_RUNTIME_BARRIERS = {"block_sum", "block_sum_float"}
+#: They start other functions on all lanes; the function is the fourth argument.
+_SPAWN = {"spawn_threads", "vx_spawn_threads"}
+_ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
+_RESULTS = mask("a0 a1 fa0 fa1")
+#: Custom instructions by number (isa.md): a function with one of these has been written for lanes by hand.
+_BY_HAND = {0, 1, 2, 3, 5}
+BARRIER = 4
+
+
+@dataclass(eq=False)
+class Member:
+    """A function of the program, and what is known of it so far."""
+
+    source: Source
+    lines: Lines
+    #: Symbols it calls, and registers that it calls through.
+    called: set[str]
+    by_hand: bool
+    barrier: bool
+    function: Function | None = None
+    #: One lane alone runs it.
+    single: bool = False
+    #: Its address is in other hands than the runtime's.
+    taken: bool = False
+    #: The runtime starts it on all lanes, with one argument for all.
+    kernel: bool = False
+    #: Argument registers that are the same in all lanes at every call.
+    arguments: int = 0
+    #: Registers that are the same in all lanes when it returns.
+    results: int = 0
+    found: Uniformity = field(default_factory=Uniformity)
+    #: The same if lanes of a warp belong to one block, as they do where a barrier means something.
+    in_blocks: Uniformity = field(default_factory=Uniformity)
+
+    def error(self, source: str, reason: str) -> SimtError:
+        """A refusal of something in this function."""
+        return SimtError(f"{source or self.lines.source or self.source.name}: in {self.lines.name}: {reason}")
+
+
+class Program:
+    """All functions, analysed.
+
+    Parameters
+    ----------
+    sources
+        The assembly files.
+    everything
+        Take every conditional branch for divergent.
+    whole
+        There is no other code that may call these functions.
+
+    Raises
+    ------
+    SimtError
+        For what the pass cannot follow.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, everything: bool, whole: bool) -> None:
+        self.everything, self.whole = everything, whole
+        self.members = [_member(source, lines) for source in sources for lines in source.functions]
+        self._local: dict[tuple[int, str], Member] = {}
+        self._visible: dict[str, list[Member]] = {}
+        for member in self.members:
+            self._local[id(member.source), member.lines.name] = member
+            if member.lines.name in member.source.visible:
+                self._visible.setdefault(member.lines.name, []).append(member)
+        self._note_addresses(sources)
+        self._find_barriers()
+        self._find_single()
+        for member in self.members:
+            if not member.by_hand and not member.single:
+                self._graph(member)
+        if any(member.barrier for member in self.members):
+            self._settle(in_blocks=True)
+            for member in self.members:
+                member.in_blocks = member.found
+        self._settle(in_blocks=False)
+
+    def resolve(self, source: Source, symbol: str) -> list[Member]:
+        """What a symbol may stand for in a file."""
+        symbol = source.aliases.get(symbol, symbol)
+        own = self._local.get((id(source), symbol))
+        if own is not None and symbol not in source.visible:
+            return [own]
+        return self._visible.get(symbol, [] if own is None else [own])
+
+    def waits(self, source: Source, symbol: str) -> bool:
+        """Whether a call of it may wait at a barrier."""
+        if symbol in INTEGER:
+            return any(member.barrier for member in self.members if member.taken)
+        return symbol in _RUNTIME_BARRIERS or any(member.barrier for member in self.resolve(source, symbol))
+
+    def _note_addresses(self, sources: Iterable[Source]) -> None:
+        uses: dict[int, int] = {}
+        for member in self.members:
+            for symbol, is_kernel in _addresses(member):
+                for one in self.resolve(member.source, symbol):
+                    uses[id(one)] = uses.get(id(one), 0) + (0 if is_kernel else 1)
+                    one.kernel |= is_kernel
+        for source in sources:
+            for symbol in [*_in_data(source), *source.aliases]:
+                for one in self.resolve(source, symbol):
+                    uses[id(one)] = uses.get(id(one), 0) + 1
+        for member in self.members:
+            member.taken = uses.get(id(member), 0) > 0
+            member.kernel &= not member.taken
+
+    def _find_barriers(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for member in self.members:
+                if not member.barrier and any(self.waits(member.source, symbol) for symbol in member.called):
+                    member.barrier = changed = True
+
+    def _callers(self) -> dict[int, list[Member]]:
+        callers: dict[int, list[Member]] = {id(member): [] for member in self.members}
+        for member in self.members:
+            for symbol in member.called:
+                for one in self.resolve(member.source, symbol):
+                    callers[id(one)].append(member)
+        return callers
+
+    def _find_single(self) -> None:
+        """``main`` runs on one lane, and so does what only it calls."""
+        callers = self._callers()
+        if self.everything:
+            return
+        for member in self.members:
+            is_main = member.lines.name == "main"
+            known = is_main or (self._is_known(member) and bool(callers[id(member)]))
+            member.single = known and not (member.taken or member.kernel or member.by_hand)
+        changed = True
+        while changed:
+            changed = False
+            for member in self.members:
+                if member.single and not all(caller.single for caller in callers[id(member)]):
+                    member.single, changed = False, True
+
+    def _is_known(self, member: Member) -> bool:
+        """Whether all its callers are."""
+        return not member.taken and (self.whole or member.lines.name not in member.source.visible)
+
+    def _graph(self, member: Member) -> None:
+        items = [item for item in member.lines.items if isinstance(item, Instruction)]
+        if not any(item.kind in ("branch", "indirect", "call") and not item.inline for item in items):
+            return
+        for problem, source in member.lines.problems:
+            raise member.error(source, problem)
+        try:
+            member.function = blocks_of(member.lines)
+        except KeyError as error:
+            raise member.error("", f"a jump into another function: {error.args[0]}") from None
+        one_header(member.function)
+
+    def _settle(self, in_blocks: bool) -> None:
+        """Analyse until no argument and no result is known to differ that was not before."""
+        callers = self._callers()
+        for member in self.members:
+            member.results = _RESULTS if member.function is not None else 0
+            if member.kernel:
+                member.arguments = mask("a0") if self._is_known(member) and not callers[id(member)] else 0
+            else:
+                member.arguments = _ARGUMENTS if self._is_known(member) and callers[id(member)] else 0
+        # What is not analysed may call with anything.
+        for member in self.members:
+            if member.function is None and not member.single:
+                for symbol in member.called:
+                    for one in self.resolve(member.source, symbol):
+                        one.arguments = 0
+        changed = True
+        while changed:
+            changed = False
+            for member in self.members:
+                if member.function is not None:
+                    changed |= self._analyse(member, in_blocks)
+
+    def _analyse(self, member: Member, in_blocks: bool) -> bool:
+        assert member.function is not None
+        member.found = analyse(
+            member.function, entry_state(member.arguments, in_blocks),
+            lambda symbol: self._results(member.source, symbol), self.everything,
+            lambda block, reason: member.error(next((one.source for one in block.instructions), ""), reason),
+        )
+        changed = member.results & ~member.found.results != 0
+        member.results &= member.found.results
+        for call, state in member.found.calls:
+            for callee in self.resolve(member.source, call.target):
+                if callee.arguments & state.divergent:
+                    callee.arguments &= ~state.divergent
+                    changed = True
+        return changed
+
+    def _results(self, source: Source, symbol: str) -> int:
+        """Registers that are the same in all lanes behind a call."""
+        found = self.resolve(source, symbol)
+        result = _RESULTS if found else 0
+        for member in found:
+            result &= member.results
+        return result
+
+
+def _member(source: Source, lines: Lines) -> Member:
+    instructions = [item for item in lines.items if isinstance(item, Instruction)]
+    custom = {item.simt for item in instructions if item.kind == "simt"}
+    calls = {item.target for item in instructions if item.kind == "call"}
+    return Member(source, lines, calls, bool(custom & _BY_HAND), BARRIER in custom)
+
+
+def _addresses(member: Member) -> Iterator[tuple[str, bool]]:
+    """The symbols whose address it takes, and whether the runtime's spawn functions alone get it."""
+    fourth: str | None = None
+    for item in member.lines.items:
+        if isinstance(item, Label):
+            fourth = None
+        if not isinstance(item, Instruction):
+            continue
+        if item.kind == "call":
+            if fourth is not None:
+                yield fourth, item.target in _SPAWN
+            fourth = None
+        elif item.writes == mask("a3") and fourth is not None:
+            yield fourth, False
+            fourth = None
+        for symbol in _symbols(item):
+            if item.writes == mask("a3") and item.op == "addi":
+                fourth = symbol
+            else:
+                yield symbol, False
+    if fourth is not None:
+        yield fourth, False
+
+
+def _symbols(item: Instruction) -> list[str]:
+    """Symbols whose address an instruction makes; ``lui`` makes half of one that ``addi`` completes."""
+    if item.op in ("la", "lla"):
+        return [item.operands[1].split("+")[0]]
+    for part in ("%lo(", "%pcrel_hi(", "%got_pcrel_hi("):
+        if part in item.text:
+            return [item.text.split(part, 1)[1].split(")", 1)[0].split("+")[0]]
+    return []
+
+
+def _in_data(source: Source) -> Iterator[str]:
+    """Symbols whose address stands in a table."""
+    for line in source.lines:
+        words = line.split()
+        if len(words) > 1 and words[0] in (".word", ".4byte", ".long") and not words[1][0].isdigit():
+            yield words[1].split("+")[0]
