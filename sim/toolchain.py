@@ -55,6 +55,10 @@ _COMPILE_FLAGS = (
     # Copies of what stands behind a branch would let its lanes meet again later than need be.
     "-mllvm",
     "-tail-dup-placement=0",
+    "-mllvm",
+    "-disable-early-taildup",
+    "-mllvm",
+    "-disable-tail-duplicate",
     "-fomit-frame-pointer",
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
@@ -130,6 +134,11 @@ class _Unit:
         """The source as the compiler is told it."""
         return _below(self.source, self.directory)
 
+    @property
+    def machine_flags(self) -> tuple[str, ...]:
+        """Those of its flags that say what machine it is for."""
+        return tuple(flag for flag in self.flags if flag.startswith(("-march=", "-mabi=", "-mcpu=", "-mattr=")))
+
     def compile(self, *arguments: str) -> str:
         """Run the compiler on it and return its warnings."""
         command = ["clang", *_COMPILE_FLAGS, *self.flags, *_system_headers(), *arguments, "--", self.name]
@@ -198,6 +207,8 @@ def build_elf(
     """
     places, start = _places(memory_map or MemoryMap())
     own = [*places, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
+    if simt:
+        own.insert(0, "-DMETRONOME_DIVERGENCE")
     paths = [_readable(Path(source)) for source in sources]
     if ours:
         folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
@@ -280,10 +291,10 @@ def _key(inputs: object, units: Iterable[_Unit]) -> str:
     return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
-def _assemble(work: Path, texts: Mapping[int, str], whole: bool) -> None:
+def _assemble(work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequence[str]], whole: bool) -> None:
     """Object files of the program's C, by number, with what divergent branches need.
 
-    ``whole``: no assembly of the user's calls into it.
+    ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
     """
     try:
         changed = insert_divergence(list(texts.values()), whole=whole)
@@ -292,7 +303,7 @@ def _assemble(work: Path, texts: Mapping[int, str], whole: bool) -> None:
     for number, text in zip(texts, changed, strict=True):
         assembly = work / "unit.s"
         assembly.write_text(text, encoding="latin-1")
-        command = ["clang", *_MACHINE_FLAGS, "-c", str(assembly), "-o", str(work / f"{number}.o")]
+        command = ["clang", *_MACHINE_FLAGS, *machine[number], "-c", str(assembly), "-o", str(work / f"{number}.o")]
         _run(command, work, lambda said: f"the pass for divergent branches wrote what cannot be assembled:\n{said}")
     (work / "unit.s").unlink(missing_ok=True)
 
@@ -308,13 +319,15 @@ def _build_into(
     """
     said = []
     texts: dict[int, str] = {}
-    for position, unit in [*enumerate(units, len(before)), *enumerate(before)]:
+    numbered = [*enumerate(units, len(before)), *enumerate(before)]
+    for position, unit in numbered:
         if simt and unit.source.suffix == ".c":
             said.append(unit.compile("-S", "-o", str(work / "unit.s")))
             texts[position] = (work / "unit.s").read_text(encoding="latin-1")
         else:
             said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
-    _assemble(work, texts, whole=all(unit.source.suffix == ".c" for unit in units))
+    machine = {number: unit.machine_flags for number, unit in numbered}
+    _assemble(work, texts, machine, whole=all(unit.source.suffix == ".c" for unit in units))
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
     elf = work / name

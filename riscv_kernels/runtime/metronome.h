@@ -102,12 +102,24 @@ SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
  *     SIMT_ONE_BY_ONE { *total += own; } SIMT_ENDONE
  *
  * With one lane active, any branch is right. Other warps run on: what they share needs a cell for each warp. */
+#ifdef METRONOME_DIVERGENCE
+/* The branch is like any other (docs/divergence.md). The compiler may not see that each lane has one turn. */
+#define SIMT_ONE_BY_ONE                                                            \
+    for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
+        uint32_t simt_this = simt_turn;                                            \
+        __asm__ volatile("" : "+r"(simt_this));                                    \
+        if (simt_thread_id() == simt_this) { SIMT_NO_JUMPS {
+#define SIMT_ENDONE \
+        } }         \
+    }
+#else
 #define SIMT_ONE_BY_ONE                                                            \
     for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
         SIMT_IF(simt_thread_id() == simt_turn)
 #define SIMT_ENDONE \
         SIMT_ENDIF  \
     }
+#endif
 
 /* ---- CSRs ---- */
 

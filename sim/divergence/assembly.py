@@ -33,6 +33,8 @@ class Lines:
     end: int
     #: Instructions, labels and other lines, in order.
     items: list[Instruction | Label | str] = field(default_factory=list)
+    #: Files of the line table that are named inside it: they have to be known before the first line.
+    files: list[str] = field(default_factory=list)
     #: Something that cannot be followed: the reason, and its source line.
     problems: list[tuple[str, str]] = field(default_factory=list)
     #: Where the function begins: a ``.loc`` and a source line.
@@ -134,6 +136,9 @@ class _Reader:
     def _statement(self, text: str, spill: bool) -> None:
         if not text:
             return
+        if text.startswith(".file"):
+            self.function.files.append(text)
+            return
         if text.startswith(".") and not text.startswith(".insn"):
             self.function.items.append(text)
             return
@@ -226,5 +231,5 @@ def assembled(source: Source, bodies: Iterable[tuple[Lines, list[str]]]) -> str:
     """The source with other bodies in place of these functions'."""
     lines = list(source.lines)
     for function, body in sorted(bodies, key=lambda pair: -pair[0].start):
-        lines[function.start : function.end] = body
+        lines[function.start : function.end] = [*(f"\t{line}" for line in function.files), *body]
     return "\n".join(lines)

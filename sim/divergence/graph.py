@@ -104,7 +104,7 @@ class Function:
         """Where lanes that part behind a block meet again: its immediate post-dominator.
 
         Lanes that end the program need not be waited for, so their ways do not count, but for blocks from which all
-        ways end it. In an endless loop lanes meet at its header at the latest.
+        ways end it. In an endless loop lanes meet at the end of its body at the latest (masks.one_header gives it one).
         """
         lost = self.lost(edges)
         kept = {name: [target for target in targets if target not in lost]
@@ -116,7 +116,8 @@ class Function:
         endless = set(self.blocks) - ending
         for loop in loops(self) if endless else ():
             if loop.header in endless:
-                ends[loop.header].append(self.last)
+                (latch,) = [name for name in loop.body if loop.header in edges[name]]
+                ends[latch].append(self.last)
         return post_dominators(ends, self.last) | post_dominators(kept, self.last)
 
     def redirect(self, source: str, old: str, new: str) -> None:

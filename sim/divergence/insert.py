@@ -76,6 +76,10 @@ def _check(program: Program, member: Member) -> None:
     """Refuse what goes wrong where lanes have parted."""
     function, found = member.function, member.found
     assert function is not None
+    if member.barrier:
+        # Lanes of a warp are taken to be of one block, else a barrier means nothing. Where they are not, a jump that
+        # they disagree about is a fault of the machine.
+        found = member.in_blocks
     differ = {id(call): state.divergent for call, state in found.calls}
     for name, block in function.blocks.items():
         apart = name in member.in_blocks.apart

@@ -20,8 +20,17 @@ _STAYS = 1
 
 
 def one_header(function: Function) -> list[Loop]:
-    """Give each loop with several entries a new header that they are reached through; all loops."""
-    return loops(function, lambda body, entries: _add_header(function, entries))
+    """Give each loop with several entries a new header that they are reached through, and each endless one an end."""
+    found = loops(function, lambda body, entries: _add_header(function, entries))
+    for loop in found:
+        edges = function.edges()
+        if all(target in loop.body for name in loop.body for target in edges[name]):
+            back = [name for name in function.blocks if name in loop.body and loop.header in edges[name]]
+            again = Block(function.fresh("again"), targets=[loop.header], place=function.blocks[back[-1]].place)
+            for name in back:
+                function.redirect(name, loop.header, again.name)
+            function.add(again, back[-1])
+    return loops(function)
 
 
 def _add_header(function: Function, entries: list[str]) -> None:

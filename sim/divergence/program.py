@@ -198,7 +198,7 @@ class Program:
         member.found = analyse(
             member.function, entry_state(member.arguments, in_blocks),
             lambda symbol: self._results(member.source, symbol), self.everything,
-            lambda block, reason: member.error(next((one.source for one in block.instructions), ""), reason),
+            lambda block, reason: member.error(next(iter([one.source for one in block.instructions][-1:]), ""), reason),
         )
         changed = member.results & ~member.found.results != 0
         member.results &= member.found.results

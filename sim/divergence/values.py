@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping
 
 from .frame import Frame
-from .graph import Function
+from .graph import Function, reverse
 from .instructions import Instruction
 
 __all__ = ["Values", "Written"]
@@ -18,6 +19,9 @@ Value = tuple[str, int, Place]
 Written = tuple[int, frozenset[int]]
 
 _COPIES = {"mv", "fmv.s"}
+_CONSTANTS = {"li", "lui"}
+#: More than enough for most functions.
+_FREE_TURNS = 30
 
 
 class Values:
@@ -27,14 +31,21 @@ class Values:
         self.function, self.frame = function, frame
         self.before: dict[str, dict[Place, Value]] = {function.entry: {}}
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
-        work = {function.entry: None}
-        while work:
-            name = next(iter(work))
-            del work[name]
-            behind = self._through(name)
-            for target in dict.fromkeys(function.blocks[name].targets):
-                if self._meet(target, behind):
-                    work[target] = None
+        self._sources = reverse(function.edges())
+        behind: dict[str, dict[Place, Value]] = {}
+        for turn in itertools.count():
+            changed = False
+            for name in function.blocks:
+                known = [behind[source] for source in self._sources[name] if source in behind]
+                if name != function.entry:
+                    if not known:
+                        continue
+                    self.before[name] = self._meet(name, known, keep=turn > _FREE_TURNS)
+                new = self._through(name)
+                if behind.get(name) != new:
+                    behind[name], changed = new, True
+            if not changed:
+                break
 
     def _through(self, name: str) -> dict[Place, Value]:
         state, pointer = dict(self.before[name]), self.frame.before.get(name)
@@ -58,24 +69,32 @@ class Values:
         if instruction.kind == "load" and slot is not None:
             state[instruction.registers[0]] = of(state, ("word", slot))
             return
+        if instruction.op in _CONSTANTS:
+            # The same wherever it is made again, which compilers do to save a register.
+            state[instruction.registers[0]] = ("", 0, (instruction.op, *instruction.operands[1:]))
+            return
         written, register = instruction.writes, 0
         while written:
             if written & 1:
                 state[register] = (name, number, register)
             written, register = written >> 1, register + 1
 
-    def _meet(self, name: str, behind: Mapping[Place, Value]) -> bool:
-        """Bring what is known behind a way to the block that it leads to; whether that knows something new."""
-        if name not in self.before:
-            self.before[name] = dict(behind)
-            return True
-        state, changed = self.before[name], False
-        for place in {*state, *behind} - self._met[name]:
-            if of(state, place) != of(behind, place):
-                state[place] = (name, -1, place)
+    def _meet(self, name: str, known: list[dict[Place, Value]], keep: bool) -> dict[Place, Value]:
+        """What is at the beginning of a block that these ways lead to.
+
+        Where they bring different values there is a new one. ``keep``: what has once been such a one stays it, so that
+        the search ends.
+        """
+        state: dict[Place, Value] = {}
+        for place in {place for way in known for place in way}:
+            own = (name, -1, place)
+            values = {of(way, place) for way in known} - {own}
+            if len(values) > 1 or (keep and place in self._met[name]):
                 self._met[name].add(place)
-                changed = True
-        return changed
+                state[place] = own
+            else:
+                state[place] = values.pop() if values else own
+        return state
 
     def made_in(self, name: str, blocks: set[str], place: Place) -> bool:
         """Whether the value at the beginning of a block was made in these blocks, or other values meet there."""

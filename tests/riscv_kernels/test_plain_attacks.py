@@ -19,18 +19,11 @@ from tests.riscv_kernels.iss_runs import RESULTS, run_launch
 FOLDER = Path(__file__).parent / "plain_attacks"
 ALONE = replace(TINY, warps=1, threads=1)
 THREADS = 48
-#: Where the pass is wrong so far.
-WRONG = {
-    "downwards": "an array that is only reached from behind: its words count as untouched by pointers",
-    "pointers": "refused: a loop's pointer to a function that is spilled around a call in a branch",
-    "many_values": "more than 511 values in memory: their offsets do not fit into the instructions",
-}
 
 
 def sources():
     for path in sorted(FOLDER.glob("*.c")):
-        marks = [pytest.mark.xfail(strict=True, reason=WRONG[path.stem])] if path.stem in WRONG else []
-        yield pytest.param(path, id=path.stem, marks=marks)
+        yield pytest.param(path, id=path.stem)
 
 
 def results(source, config, level, **how):
@@ -82,9 +75,7 @@ def test_attack_with_all_branches_divergent(source, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["-O2", pytest.param("-Os", marks=pytest.mark.xfail(
-    strict=True, reason="each value in memory has a word of its own: 68 bytes a call, and the two stacks meet",
-))])
+@pytest.mark.parametrize("level", ["-O2", "-Os"])
 def test_values_in_memory_in_a_deep_recursion(level):
     check(FOLDER / "special" / "deep_recursion.c", [(TINY, level), (MID, level)])
 
@@ -122,9 +113,7 @@ def test_branches_over_much_code(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("calls", [
-    60, pytest.param(540, marks=pytest.mark.xfail(strict=True, reason=WRONG["many_values"])),
-])
+@pytest.mark.parametrize("calls", [60, 540])
 def test_many_calls_in_branches(calls, tmp_path):
     text = "".join(f"    if (x >> {place % 7} & 1)\n        x = f(x + {place}, out);\n" for place in range(calls))
     (tmp_path / "calls.c").write_text(f"""#include "{FOLDER.parent}/plain/plain.h"

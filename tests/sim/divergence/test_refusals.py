@@ -26,7 +26,8 @@ def test_what_is_refused(tmp_path, reason, text, level):
     said = refusal(tmp_path, text, level)
     found = re.fullmatch(rf"{tmp_path}/own\.c:(\d+): in (\w+): {re.escape(reason)}.*", said)
     assert found, said
-    assert int(found[1]) in marked_lines(text), said
+    # Of a computed goto clang does not tell the line.
+    assert "a jump" in reason or int(found[1]) in marked_lines(text), said
     assert found[2] == "thread"
 
 
