@@ -67,8 +67,10 @@ init_lanes:
     mul    t0, t0, t2
 #endif
     sub    sp, sp, t0
+#ifdef METRONOME_DIVERGENCE
     li     s0, -MEMORY_STACK_BYTES_PER_HART
     add    s0, s0, sp            /* the lowest address of the stack (sim/divergence/places.py) */
+#endif
     .option push
     .option norelax
     la     gp, __global_pointer$

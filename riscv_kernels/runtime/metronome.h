@@ -103,7 +103,7 @@ SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
  *
  * With one lane active, any branch is right. Other warps run on: what they share needs a cell for each warp. */
 #ifdef METRONOME_DIVERGENCE
-/* The branch is like any other (docs/divergence.md). The compiler may not see that each lane has one turn. */
+/* The branch is like any other (sim/divergence). The compiler may not see that each lane has one turn. */
 #define SIMT_ONE_BY_ONE                                                            \
     for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
         uint32_t simt_this = simt_turn;                                            \

@@ -1,4 +1,4 @@
-"""Ordinary C on a warp: splits, joins and masks for branches that lanes disagree about (docs/divergence.md)."""
+"""Ordinary C on a warp: splits, joins and masks for branches that lanes disagree about (`build_elf(simt=True)`)."""
 
 from .assembly import SimtError
 from .insert import insert_divergence

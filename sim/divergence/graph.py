@@ -166,7 +166,7 @@ def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node, seen: set[Node]
 
 
 def dominators(edges: Mapping[Node, Sequence[Node]], root: Node) -> dict[Node, Node]:
-    """The immediate dominator of each node that ``root`` reaches (Cooper, Harvey and Kennedy 2001)."""
+    """The immediate dominator of each node that ``root`` reaches (Cooper 2001)."""
     order = _postorder(edges, root, set())
     number = {node: place for place, node in enumerate(order)}
     before = reverse(edges)

@@ -53,7 +53,7 @@ def host_results(source: Path, u: int, threads: int = THREADS) -> np.ndarray:
 
 def launch_of(source: Path, level: str, u: int, config: SmConfig) -> Launch:
     """The program built for the machine, with its arguments."""
-    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w", "-ffp-contract=off"))
+    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w", "-ffp-contract=off"), simt=True)
     return Launch(
         name=source.stem, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
         arguments=struct.pack("<3I", RESULTS, THREADS, u),

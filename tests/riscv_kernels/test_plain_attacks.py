@@ -15,6 +15,7 @@ from metronome.sim.elf import load_elf
 from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+from tests.tiers import some_long
 
 FOLDER = Path(__file__).parent / "plain_attacks"
 ALONE = replace(TINY, warps=1, threads=1)
@@ -27,7 +28,7 @@ def sources():
 
 
 def results(source, config, level, **how):
-    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w"), **how)
+    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w"), **{"simt": True} | how)
     launch = Launch(
         name=source.stem, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
         arguments=struct.pack("<2I", RESULTS, THREADS),
@@ -55,18 +56,21 @@ def test_attack(source):
     check(source, [(BASE, "-O2")])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3", "-Os"])
+@pytest.mark.parametrize("level", some_long(["-O3", "-O0", "-O1", "-O2", "-Os"], 1))
 @pytest.mark.parametrize("source", list(sources()))
-def test_attack_on_every_machine(source, level):
+@pytest.mark.slow
+def test_attack_on_every_machine(source, level, request):
+    if source.stem == "pointers" and level in ("-O0", "-O1"):
+        request.applymarker(pytest.mark.xfail(
+            strict=True, raises=toolchain.ToolchainError,
+            reason="refused: a pointer that is in the frame (-O0), or counted up where lanes are apart (-O1)",
+        ))
     check(source, [(TINY, level), (MID, level), (PAPER, level)])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("source", list(sources()))
 def test_attack_with_all_branches_divergent(source, tmp_path, monkeypatch):
-    if source.stem == "downwards":
-        pytest.skip("it is right then")
     expected = results(source, ALONE, "-O0", simt=False)
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(toolchain, "insert_divergence", functools.partial(insert_divergence, everything=True))
@@ -74,7 +78,7 @@ def test_attack_with_all_branches_divergent(source, tmp_path, monkeypatch):
         assert (results(source, MID, level) == expected).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("level", ["-O2", "-Os"])
 def test_values_in_memory_in_a_deep_recursion(level):
     check(FOLDER / "special" / "deep_recursion.c", [(TINY, level), (MID, level)])

@@ -33,7 +33,7 @@ def test_a_plain_program(name):
     check([name], TINY, 10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("config", named("TINY", "BASE"))
 def test_all_plain_programs(config):
     check(list(PROGRAMS), config, 20)
