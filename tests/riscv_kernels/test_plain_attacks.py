@@ -15,7 +15,6 @@ from metronome.sim.elf import load_elf
 from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
-from tests.tiers import some_long
 
 FOLDER = Path(__file__).parent / "plain_attacks"
 ALONE = replace(TINY, warps=1, threads=1)
@@ -51,14 +50,15 @@ def check(source, machines, **how):
         assert not len(wrong), f"{level} {config.threads} lanes: {wrong[:9]}: {got[wrong[0]]} for {expected[wrong[0]]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", list(sources()))
 def test_attack(source):
     check(source, [(BASE, "-O2")])
 
 
-@pytest.mark.parametrize("level", some_long(["-O3", "-O0", "-O1", "-O2", "-Os"], 1))
+@pytest.mark.long
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3", "-Os"])
 @pytest.mark.parametrize("source", list(sources()))
-@pytest.mark.slow
 def test_attack_on_every_machine(source, level, request):
     if source.stem == "pointers" and level in ("-O0", "-O1"):
         request.applymarker(pytest.mark.xfail(

@@ -23,7 +23,7 @@ from metronome.sim.design import Design
 from metronome.sim.processes import undisturbed
 from tests.polling import wait_until
 from tests.tb.stub_sm import stub_verilog
-from tests.tiers import some_slow
+from tests.tiers import some_long
 
 REAL_COMPILE = build_module._compile
 #: The longest of the steps below takes so many seconds, and the build of all about half a second.
@@ -104,7 +104,7 @@ def assert_only_whole_entries(cache):
 
 
 @pytest.mark.parametrize(
-    "number", some_slow([signal.SIGTERM, signal.SIGINT, signal.SIGHUP], 1), ids=lambda number: number.name
+    "number", some_long([signal.SIGTERM, signal.SIGINT, signal.SIGHUP], 1), ids=lambda number: number.name
 )
 def test_a_signal_at_any_moment_leaves_nothing(mark, tmp_path, number):
     seed = random.randrange(1 << 32)

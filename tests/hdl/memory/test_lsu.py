@@ -88,7 +88,7 @@ def test_random_program_with_errors_from_memory(cache: str) -> None:
     assert {FaultCause.LOAD_ACCESS, FaultCause.STORE_ACCESS} <= causes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_thirty_two_lanes() -> None:
     rng = random.Random(5)
     config = SmConfig(threads=32, warps=32)

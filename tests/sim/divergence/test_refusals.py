@@ -7,7 +7,7 @@ from c_programs import LEVELS, build, marked_lines, program
 from refusal_programs import ALLOWED, ALLOWED_BUT, FRAME, FRAMES, REFUSED
 
 from metronome.sim.toolchain import ToolchainError
-from tests.tiers import some_slow
+from tests.tiers import some_long
 
 
 def refusal(folder, text, level):
@@ -20,7 +20,7 @@ def with_marks(programs):
     return [pytest.param(*values, text, marks=marks, id=name) for name, (*values, marks, text) in programs.items()]
 
 
-@pytest.mark.parametrize("level", some_slow(LEVELS, 1))
+@pytest.mark.parametrize("level", some_long(LEVELS, 1))
 @pytest.mark.parametrize(("reason", "text"), with_marks(REFUSED))
 def test_what_is_refused(tmp_path, reason, text, level):
     said = refusal(tmp_path, text, level)
@@ -31,7 +31,7 @@ def test_what_is_refused(tmp_path, reason, text, level):
     assert found[2] == "thread"
 
 
-@pytest.mark.parametrize("level", some_slow(LEVELS, 1))
+@pytest.mark.parametrize("level", some_long(LEVELS, 1))
 @pytest.mark.parametrize("body", FRAMES.values(), ids=FRAMES)
 def test_what_needs_a_frame_pointer(tmp_path, body, level):
     text = program(body)
@@ -40,7 +40,7 @@ def test_what_needs_a_frame_pointer(tmp_path, body, level):
     assert first.startswith(f"{tmp_path}/own.c:{line}: in thread: {FRAME}"), first
 
 
-@pytest.mark.parametrize("level", some_slow(LEVELS, 1))
+@pytest.mark.parametrize("level", some_long(LEVELS, 1))
 @pytest.mark.parametrize("text", [*ALLOWED.values(), *with_marks(ALLOWED_BUT)], ids=[*ALLOWED, *ALLOWED_BUT])
 def test_what_is_allowed(tmp_path, text, level):
     assert build(tmp_path, text, level).exists()
