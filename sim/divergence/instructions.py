@@ -69,14 +69,17 @@ _LOADS = {"lb": 1, "lbu": 1, "lh": 2, "lhu": 2, "lw": 4, "flw": 4}
 _NO_OPERANDS = {"nop", "fence", "fence.i", "fence.tso", "ecall", "ebreak", "wfi", "mret", "pause"}
 #: Of these the first operand is not written.
 _CSR_ONLY_READ = {"csrw", "csrs", "csrc", "csrwi", "csrsi", "csrci"}
-_RESULT_FIRST = set(
+_COMPUTATIONS = set(
     "add addi sub and andi or ori xor xori sll slli srl srli sra srai slt slti sltu sltiu mul mulh mulhu mulhsu "
-    "div divu rem remu mv li lui auipc la lla not neg seqz snez sltz sgtz zext.b sext.b sext.h zext.h "
-    "czero.eqz czero.nez csrr csrrw csrrs csrrc csrrwi csrrsi csrrci frcsr frrm frflags fsrmi fsflagsi "
-    "rdcycle rdcycleh rdtime rdtimeh rdinstret rdinstreth "
+    "div divu rem remu mv li lui la lla not neg seqz snez sltz sgtz zext.b sext.b sext.h zext.h "
+    "czero.eqz czero.nez "
     "fadd.s fsub.s fmul.s fdiv.s fsqrt.s fmadd.s fmsub.s fnmadd.s fnmsub.s fmin.s fmax.s fsgnj.s fsgnjn.s fsgnjx.s "
     "fmv.s fabs.s fneg.s feq.s flt.s fle.s fgt.s fge.s fclass.s fmv.x.w fmv.w.x fmv.x.s fmv.s.x "
     "fcvt.w.s fcvt.wu.s fcvt.s.w fcvt.s.wu".split()
+)
+_RESULT_FIRST = _COMPUTATIONS | set(
+    "auipc csrr csrrw csrrs csrrc csrrwi csrrsi csrrci frcsr frrm frflags fsrmi fsflagsi "
+    "rdcycle rdcycleh rdtime rdtimeh rdinstret rdinstreth".split()
 )
 #: Results that are 0 or 1.
 _BOOLEAN = {"slt", "slti", "sltu", "sltiu", "seqz", "snez", "sltz", "sgtz", "feq.s", "flt.s", "fle.s", "fgt.s", "fge.s"}
@@ -126,6 +129,16 @@ class Instruction:
     def registers(self) -> tuple[int, ...]:
         """The registers among its operands, in their order."""
         return tuple(_NUMBERS[operand] for operand in self.operands if operand in _NUMBERS)
+
+    @property
+    def is_computation(self) -> bool:
+        """Whether its result depends on its operands alone."""
+        return self.kind == "plain" and self.op in _COMPUTATIONS
+
+    @staticmethod
+    def is_register(operand: str) -> bool:
+        """Whether an operand is a register's name."""
+        return operand in _NUMBERS
 
     @property
     def is_boolean(self) -> bool:

@@ -223,19 +223,20 @@ class _Analysis:
         if node not in meet or any(one not in meet for one in region):
             raise _Endless(node.header if isinstance(node, Loop) else str(node))
         self.result.apart |= blocks
+        sources = blocks | self._blocks([node])
         where = meet[node]
         if where == "END":
             assert level is not None
             self.result.loops.add(level.header)
             again = [target for target in targets if "AGAIN" in reach(edges, [target])]
             if len(again) > 1:
-                self._taint(level.header, blocks)
+                self._taint(level.header, blocks, sources)
         elif where == "AGAIN":
             assert level is not None
-            self._taint(level.header, blocks)
+            self._taint(level.header, blocks, sources)
         elif where != "EXIT":
             for header in [where.header] if isinstance(where, Loop) else [str(where)]:
-                self._taint(header, blocks)
+                self._taint(header, blocks, sources)
 
     def _blocks(self, nodes: Iterable[object]) -> set[str]:
         result: set[str] = set()
@@ -243,19 +244,20 @@ class _Analysis:
             result |= node.body if isinstance(node, Loop) else {str(node)}
         return result
 
-    def _taint(self, name: str, blocks: set[str]) -> None:
-        """Lanes that were apart in ``blocks`` meet in block ``name``."""
+    def _taint(self, name: str, blocks: set[str], sources: set[str]) -> None:
+        """Lanes that were apart in ``blocks`` come to block ``name`` from ``sources``."""
         if name not in self.before:
             return
         registers, slots = self.taints.get(name, (0, frozenset()))
+        changed = 0
+        words: set[int] = set()
         for block in blocks:
-            written, words = self.written[block]
-            number = 0
-            while written:
-                if written & 1 and self.values.made_in(name, blocks, number):
-                    registers |= 1 << number
-                written, number = written >> 1, number + 1
-            slots |= {word for word in words if self.values.made_in(name, blocks, ("word", word))}
+            changed |= self.written[block][0]
+            words |= self.written[block][1]
+        for number in range(64):
+            if changed & ~registers & 1 << number and self.values.differ(name, sources, blocks, number):
+                registers |= 1 << number
+        slots |= {word for word in words if self.values.differ(name, sources, blocks, ("word", word))}
         self.taints[name] = (registers, slots)
 
     def run(self) -> Uniformity:
@@ -269,7 +271,7 @@ class _Analysis:
                     for name in loop.body:
                         for target in self.edges[name]:
                             if target not in loop.body and target not in self.lost:
-                                self._taint(target, loop.body)
+                                self._taint(target, loop.body, loop.body)
             self._look_at(None)
             if (len(self.result.divergent), len(self.result.loops), self.taints) == before:
                 break

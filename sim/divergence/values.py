@@ -1,54 +1,75 @@
-"""Where the value in a register or frame word comes from: it stays the same in copies, and saved and loaded again."""
+"""Where the value in a register or frame word comes from.
+
+A value stays the same in copies, and saved and loaded again. What is computed from the same values in the same way is
+the same value, wherever that is done.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from .frame import Frame
 from .graph import Function, reverse
-from .instructions import Instruction
+from .instructions import Instruction, register
 
 __all__ = ["Values", "Written"]
 
 #: A register's number, or ("word", offset).
 Place = Hashable
-#: (block, number of the instruction or -1 where ways with different values meet, place); block "" is the entry.
+#: Where it was made: (block, number of the instruction or -1 where ways with different values meet, place). Block "" is
+#: the entry. Of a computation: ("", its number, "computed").
 Value = tuple[str, int, Place]
 #: Registers (a bit each) and frame words that a block writes.
 Written = tuple[int, frozenset[int]]
 
 _COPIES = {"mv", "fmv.s"}
-_CONSTANTS = {"li", "lui"}
 #: More than enough for most functions.
 _FREE_TURNS = 30
 
 
 class Values:
-    """The origin of each value at the beginning of each block."""
+    """The origin of each value at the beginning and end of each block."""
 
     def __init__(self, function: Function, frame: Frame) -> None:
         self.function, self.frame = function, frame
-        self.before: dict[str, dict[Place, Value]] = {function.entry: {}}
+        self._computed: dict[Hashable, Value] = {}
+        #: The blocks in which the values were made that a computation begins with.
+        self._origins: dict[Value, frozenset[str]] = {}
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
-        self._sources = reverse(function.edges())
-        behind: dict[str, dict[Place, Value]] = {}
+        self._behind: dict[str, dict[Place, Value]] = {}
+        sources = reverse(function.edges())
         for turn in itertools.count():
             changed = False
             for name in function.blocks:
-                known = [behind[source] for source in self._sources[name] if source in behind]
-                if name != function.entry:
-                    if not known:
-                        continue
-                    self.before[name] = self._meet(name, known, keep=turn > _FREE_TURNS)
-                new = self._through(name)
-                if behind.get(name) != new:
-                    behind[name], changed = new, True
+                known = [self._behind[source] for source in sources[name] if source in self._behind]
+                if not known and name != function.entry:
+                    continue
+                new = self._through(name, self._meet(name, known, keep=turn > _FREE_TURNS))
+                if self._behind.get(name) != new:
+                    self._behind[name], changed = new, True
             if not changed:
                 break
 
-    def _through(self, name: str) -> dict[Place, Value]:
-        state, pointer = dict(self.before[name]), self.frame.before.get(name)
+    def _meet(self, name: str, known: list[dict[Place, Value]], keep: bool) -> dict[Place, Value]:
+        """What is at the beginning of a block that these ways lead to.
+
+        Where they bring different values there is a new one. ``keep``: what has once been such a one stays it, so that
+        the search ends.
+        """
+        state: dict[Place, Value] = {}
+        for place in {place for way in known for place in way}:
+            own = (name, -1, place)
+            values = {_of(way, place) for way in known} - {own}
+            if len(values) > 1 or (keep and place in self._met[name]):
+                self._met[name].add(place)
+                state[place] = own
+            else:
+                state[place] = values.pop() if values else own
+        return state
+
+    def _through(self, name: str, state: dict[Place, Value]) -> dict[Place, Value]:
+        pointer = self.frame.before.get(name)
         for number, instruction in enumerate(self.function.blocks[name].instructions):
             self._step(state, name, number, instruction, pointer)
             pointer = self.frame.after(instruction, pointer)
@@ -60,48 +81,45 @@ class Values:
         slot = self.frame.word(instruction, pointer)
         if instruction.kind == "store":
             if slot is not None:
-                state["word", slot] = of(state, instruction.registers[0])
-            return
-        if instruction.op in _COPIES:
+                state["word", slot] = _of(state, instruction.registers[0])
+        elif instruction.op in _COPIES:
             target, source = instruction.registers
-            state[target] = of(state, source)
-            return
-        if instruction.kind == "load" and slot is not None:
-            state[instruction.registers[0]] = of(state, ("word", slot))
-            return
-        if instruction.op in _CONSTANTS:
-            # The same wherever it is made again, which compilers do to save a register.
-            state[instruction.registers[0]] = ("", 0, (instruction.op, *instruction.operands[1:]))
-            return
-        written, register = instruction.writes, 0
-        while written:
-            if written & 1:
-                state[register] = (name, number, register)
-            written, register = written >> 1, register + 1
+            state[target] = _of(state, source)
+        elif instruction.kind == "load" and slot is not None:
+            state[instruction.registers[0]] = _of(state, ("word", slot))
+        elif instruction.is_computation:
+            state[instruction.registers[0]] = self._compute(state, instruction)
+        else:
+            written, place = instruction.writes, 0
+            while written:
+                if written & 1:
+                    state[place] = (name, number, place)
+                written, place = written >> 1, place + 1
 
-    def _meet(self, name: str, known: list[dict[Place, Value]], keep: bool) -> dict[Place, Value]:
-        """What is at the beginning of a block that these ways lead to.
+    def _compute(self, state: Mapping[Place, Value], instruction: Instruction) -> Value:
+        parts = [
+            _of(state, register(operand)) if instruction.is_register(operand) else operand
+            for operand in instruction.operands[1:]
+        ]
+        key = (instruction.op, *parts)
+        if key not in self._computed:
+            value = ("", len(self._computed) + 1, "computed")
+            self._computed[key] = value
+            self._origins[value] = frozenset().union(*(self._made(part) for part in parts if isinstance(part, tuple)))
+        return self._computed[key]
 
-        Where they bring different values there is a new one. ``keep``: what has once been such a one stays it, so that
-        the search ends.
-        """
-        state: dict[Place, Value] = {}
-        for place in {place for way in known for place in way}:
-            own = (name, -1, place)
-            values = {of(way, place) for way in known} - {own}
-            if len(values) > 1 or (keep and place in self._met[name]):
-                self._met[name].add(place)
-                state[place] = own
-            else:
-                state[place] = values.pop() if values else own
-        return state
+    def _made(self, value: Value) -> frozenset[str]:
+        """The blocks that a value comes from."""
+        return self._origins.get(value, frozenset([value[0]]))
 
-    def made_in(self, name: str, blocks: set[str], place: Place) -> bool:
-        """Whether the value at the beginning of a block was made in these blocks, or other values meet there."""
-        origin, number, _ = of(self.before[name], place)
-        return origin in blocks or (origin == name and number < 0)
+    def differ(self, name: str, sources: Iterable[str], blocks: set[str], place: Place) -> bool:
+        """Whether lanes that come to a block from ``sources`` may have different values there, made in ``blocks``."""
+        every = self.function.blocks
+        ways = [self._behind[one] for one in sources if one in self._behind and name in every[one].targets]
+        values = {_of(way, place) for way in ways}
+        return len(values) > 1 or any(self._made(value) & blocks for value in values)
 
 
-def of(state: Mapping[Place, Value], place: Place) -> Value:
+def _of(state: Mapping[Place, Value], place: Place) -> Value:
     """What stands at a place; at first each has what it had at the entry."""
     return state.get(place, ("", 0, place))
