@@ -110,14 +110,14 @@ static void plain(uint32_t index, uint32_t *out)
 """)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_branches_over_much_code(tmp_path):
     large_function(tmp_path / "large.c", 400)
     check(tmp_path / "large.c", [(TINY, "-O2"), (MID, "-Os")])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("calls", [60, 540])
+@pytest.mark.parametrize("calls", [60, pytest.param(540, marks=pytest.mark.long)])
 def test_many_calls_in_branches(calls, tmp_path):
     text = "".join(f"    if (x >> {place % 7} & 1)\n        x = f(x + {place}, out);\n" for place in range(calls))
     (tmp_path / "calls.c").write_text(f"""#include "{FOLDER.parent}/plain/plain.h"

@@ -15,9 +15,7 @@ THREADS = 48
 def cases():
     for config, name in ((TINY, "TINY"), (BASE, "BASE"), (MID, "MID"), (PAPER, "PAPER")):
         for level in ("-O2", "-O1", "-Os"):
-            marks = [] if (config, level) == (BASE, "-O2") else [pytest.mark.slow]
-            if config is PAPER or (config is not BASE and level != "-O2") or (config, level) == (BASE, "-O1"):
-                marks = [pytest.mark.long]
+            marks = [] if (config, level) == (BASE, "-O2") else [pytest.mark.long]
             yield pytest.param(config, level, id=f"{name}{level}", marks=marks)
 
 

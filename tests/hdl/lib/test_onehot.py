@@ -17,7 +17,7 @@ def values(width: int, rng: random.Random) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "width", [1, 2, 3, 4, 5, 6, 17, *(pytest.param(width, marks=pytest.mark.slow) for width in (32, 33))],
+    "width", [1, 2, 3, 4, 5, 6, 17, *(pytest.param(width, marks=pytest.mark.long) for width in (32, 33))],
 )
 def test_lowest_and_highest(width):
     m = Module()

@@ -139,7 +139,7 @@ def check_everything(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("warps", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_every_state_and_input(name, warps):
     check_everything(Bench(name, warps))
 
