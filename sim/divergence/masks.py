@@ -88,7 +88,7 @@ def _mask(function: Function, loop: Loop) -> None:
     lanes = Virtual("lanes")
     before = [Made(f"csrr\t{{0}}, {_ACTIVE_THREADS}", (lanes,))]
     if {name for name, _ in ways} <= _together(function, loop, ways):
-        before += _where_they_stand(function, ways, lanes)
+        _where_they_stand(function, ways, lanes)
     else:
         before.append(_one_end(function, loop, ways, lanes))
     _add_preheader(function, loop, before)
@@ -121,8 +121,8 @@ def _together(function: Function, loop: Loop, ways: list[tuple[str, str]]) -> se
         found -= apart
 
 
-def _where_they_stand(function: Function, ways: list[tuple[str, str]], lanes: Virtual) -> list[Made]:
-    """Each way out is where it was: lanes that leave one by one wait there; what to do before the loop."""
+def _where_they_stand(function: Function, ways: list[tuple[str, str]], lanes: Virtual) -> None:
+    """Each way out is where it was: lanes that leave one by one wait there."""
     targets = _in_order(function, ways)
     way_out = Virtual("way_out")
     alone = sum(function.blocks[name].divergent for name, _ in ways) == 1
@@ -153,7 +153,6 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], lanes: Vi
         function.add(behind, ways[-1][0])
         numbered = [(-2 * place, target) for place, target in enumerate(targets)]
         _dispatch(function, behind, way_out, numbered, divergent=True)
-    return []
 
 
 def _go_by(
@@ -215,12 +214,10 @@ def _put_edge(function: Function, source: str, target: str, edge: Block) -> None
 
 def _add_preheader(function: Function, loop: Loop, items: list[Made]) -> None:
     block = Block(function.fresh("loop"), list(items), targets=[loop.header], place=function.blocks[loop.header].place)
-    inside = loop.body
     edges = function.edges()
     # The blocks that the pass has put into the loop lie inside too.
-    known = {one for one in loops(function) if one.header == loop.header}
-    for one in known:
-        inside = inside | one.body
+    (now,) = [one for one in loops(function) if one.header == loop.header]
+    inside = loop.body | now.body
     for source in [name for name in function.blocks if name not in inside and loop.header in edges[name]]:
         function.redirect(source, loop.header, block.name)
     function.add(block, _before(function, loop.header))

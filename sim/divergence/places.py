@@ -21,8 +21,6 @@ __all__ = ["TooManyValues", "place_values"]
 _SCRATCH = (9, 3)
 #: What is needed within one block.
 _SHORT = ("scratch", "condition", "difference")
-
-
 #: What the offset of a load or store reaches.
 _MOST_BYTES = 2044
 

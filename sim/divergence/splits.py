@@ -86,17 +86,16 @@ def _entries(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, list[s
 def _pushed(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, int]:
     """How many entries of this meeting there can be at most behind each block of its region."""
     pushed = {name: int(name in meeting.splits) for name in meeting.region}
-    for _ in range(len(meeting.splits) + 1):
-        work = list(meeting.region)
-        while work:
-            name = work.pop()
-            for target in edges[name]:
-                if target in pushed:
-                    new = pushed[name] + (target in meeting.splits)
-                    if new > pushed[target]:
-                        assert new <= len(meeting.splits), "a split that is reached again before its lanes have met"
-                        pushed[target] = new
-                        work.append(target)
+    work = list(meeting.region)
+    while work:
+        name = work.pop()
+        for target in edges[name]:
+            if target in pushed:
+                new = pushed[name] + (target in meeting.splits)
+                if new > pushed[target]:
+                    assert new <= len(meeting.splits), "a split that is reached again before its lanes have met"
+                    pushed[target] = new
+                    work.append(target)
     return pushed
 
 

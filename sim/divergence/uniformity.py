@@ -111,7 +111,8 @@ class _Analysis:
         elif instruction.kind == "simt":
             differs = True
         divergent = divergent | instruction.writes if differs else divergent & ~instruction.writes
-        return State(divergent | 1 << SP & ~(1 << ZERO), slots)
+        # Each lane has a stack of its own.
+        return State((divergent | 1 << SP) & ~(1 << ZERO), slots)
 
     def _flow(self) -> None:
         """States at the blocks' beginnings from the taints as they are; the divergent branches among them."""
@@ -235,8 +236,7 @@ class _Analysis:
             assert level is not None
             self._taint(level.header, blocks, sources)
         elif where != "EXIT":
-            for header in [where.header] if isinstance(where, Loop) else [str(where)]:
-                self._taint(header, blocks, sources)
+            self._taint(where.header if isinstance(where, Loop) else str(where), blocks, sources)
 
     def _blocks(self, nodes: Iterable[object]) -> set[str]:
         result: set[str] = set()
