@@ -34,11 +34,11 @@ class Backend(Protocol):
 
     def prepare(
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        flags: Sequence[str] = (), warn: Report | None = None,
+        flags: Sequence[str] = (), warn: Report | None = None, function: str | None = None,
     ) -> Launch:
         """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
 
-        ``flags`` are the compiler's; ``warn`` is called with its warnings.
+        ``flags`` are the compiler's; ``warn`` is called with its warnings; ``function`` is the kernel of an OpenCL source.
         """
 
     def prepare_source(
@@ -46,7 +46,9 @@ class Backend(Protocol):
     ) -> Launch:
         """A program of one source."""
 
-    def build_kernel(self, name: str, dtype: str | None, flags: Sequence[str], warn: Report) -> Path:
+    def build_kernel(
+        self, name: str, dtype: str | None, flags: Sequence[str], warn: Report, function: str | None = None
+    ) -> Path:
         """The ELF of a kernel, in the cache."""
 
     def build_sources(self, paths: Sequence[Path], name: str, flags: Sequence[str], warn: Report) -> Path:
@@ -111,7 +113,7 @@ class SimBackend:
 
     def prepare(
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        flags: Sequence[str] = (), warn: Report | None = None,
+        flags: Sequence[str] = (), warn: Report | None = None, function: str | None = None,
     ) -> Launch:
         """See :class:`Backend`."""
         from metronome.sim.cache import cache_folder
@@ -120,7 +122,7 @@ class SimBackend:
 
         try:
             with _user_errors():
-                launch = prepare(name, dtype, size, seed, config, flags=flags, warn=warn)
+                launch = prepare(name, dtype, size, seed, config, function, flags=flags, warn=warn)
         except UsageError as error:
             if not isinstance(error.__cause__, ImageError) or name not in KERNELS or flags:
                 raise
@@ -143,12 +145,14 @@ class SimBackend:
         with _user_errors():
             return prepare_source(path, argument, config, flags=flags, warn=warn)
 
-    def build_kernel(self, name: str, dtype: str | None, flags: Sequence[str], warn: Report) -> Path:
+    def build_kernel(
+        self, name: str, dtype: str | None, flags: Sequence[str], warn: Report, function: str | None = None
+    ) -> Path:
         """See :class:`Backend`."""
         from metronome.sim.kernel import build_kernel
 
         with _user_errors():
-            return build_kernel(name, dtype, flags=flags, warn=warn)
+            return build_kernel(name, dtype, function, flags=flags, warn=warn)
 
     def build_sources(self, paths: Sequence[Path], name: str, flags: Sequence[str], warn: Report) -> Path:
         """See :class:`Backend`."""

@@ -11,7 +11,7 @@ from .backend import backend_of
 from .errors import Exit, UsageError
 from .options import JsonOption, choose, json_target
 from .outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
-from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
+from .program import CflagsOption, FunctionOption, Program, compiler_flags, find_program, print_warnings
 from .run_options import TYPES, TypeOption
 
 __all__ = ["build"]
@@ -27,6 +27,7 @@ def build(
     ] = None,
     cflags: CflagsOption = None,
     dtype: TypeOption = None,
+    function: FunctionOption = None,
     json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`."""
@@ -35,6 +36,8 @@ def build(
         dtype = choose("--type", dtype, TYPES)
     programs = [find_program(name) for name in sources]
     _check(programs, dtype)
+    if function is not None and programs[0].kind != "kernel":
+        raise UsageError("--kernel is for OpenCL C: a .cl file, or a folder with kernel.cl")
     name = Path(sources[0]).resolve().stem
     file = require_writable(output or f"{name}.elf", "--output")
     target = json_target(json_file)
@@ -43,7 +46,7 @@ def build(
     refuse_shared(outputs, [*inputs, STANDARD_OUTPUT])
     backend = backend_of(ctx)
     if programs[0].kind == "kernel":
-        elf = backend.build_kernel(programs[0].name, dtype, flags, print_warnings)
+        elf = backend.build_kernel(programs[0].name, dtype, flags, print_warnings, function)
     else:
         elf = backend.build_sources([path for _, path in inputs], name, flags, print_warnings)
     content = elf.read_bytes()

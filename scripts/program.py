@@ -21,11 +21,14 @@ from .options import input_file
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
 
-__all__ = ["CflagsOption", "Program", "compiler_flags", "find_program", "print_warnings"]
+__all__ = ["CflagsOption", "FunctionOption", "Program", "compiler_flags", "find_program", "print_warnings"]
 
 CflagsOption = Annotated[
     str | None,
     typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
+]
+FunctionOption = Annotated[
+    str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of an OpenCL source (docs/opencl.md)."),
 ]
 #: What a file is, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
@@ -63,6 +66,7 @@ class Program:
     def prepare(
         self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
         argument: str | None, flags: Sequence[str], warn: Callable[[str], None] = print_warnings,
+        function: str | None = None,
     ) -> Launch:
         """The program with its inputs.
 
@@ -74,7 +78,9 @@ class Program:
         if self.kind == "kernel":
             if argument is not None:
                 raise UsageError("--arg is for --elf, --bin and a .c file: a kernel brings its own arguments")
-            return backend.prepare(self.name, dtype, size, seed, config, flags, warn)
+            return backend.prepare(self.name, dtype, size, seed, config, flags, warn, function)
+        if function is not None:
+            raise UsageError("--kernel is for OpenCL C: a .cl file, or a folder with kernel.cl")
         for option, value in (("--type", dtype), ("--size", size)):
             if value is not None:
                 raise UsageError(f"{option} is for a kernel with a host.py: other programs take --arg FILE")
@@ -117,8 +123,8 @@ class Program:
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:
     """The program of the one of KERNEL, --elf and --bin that was given.
 
-    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` or
-    ``.vxbin`` file. A ``kernel.c`` with a ``host.py`` beside it stands for their folder.
+    KERNEL may be a kernel's name, a folder with ``kernel.c`` or ``kernel.cl``, a ``.c``, ``.cl`` or ``.S`` file, or a
+    ``.elf`` or ``.vxbin`` file. A ``kernel.c`` with a ``host.py`` beside it stands for their folder.
 
     Raises
     ------
@@ -141,7 +147,10 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
         kernel, path = str(path.parent), path.parent
     if path.suffix in _KINDS and not path.is_dir():
         return Program(_KINDS[path.suffix], kernel, {"KERNEL": input_file("KERNEL", kernel)})
-    sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}
+    if path.suffix == ".cl" and not path.is_dir():
+        source, host = input_file("KERNEL", kernel), path.parent / "host.py"
+        return Program("kernel", kernel, {path.name: source} | ({"host.py": host} if host.is_file() else {}))
+    sides = {name: path / name for name in ("kernel.c", "kernel.cl", "host.py") if (path / name).is_file()}
     # A name without a folder is one of our kernels, if there is one of that name.
     if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):
         return Program("source", kernel, sides)

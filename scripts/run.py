@@ -16,7 +16,7 @@ from .loads import parse_loads
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target
 from .outputs import STANDARD_OUTPUT, refuse_shared, write_json
-from .program import CflagsOption, compiler_flags, find_program
+from .program import CflagsOption, FunctionOption, compiler_flags, find_program
 from .progress import show_progress
 from .result import Outcome, print_outcome
 from .run_options import (
@@ -51,8 +51,9 @@ def run(
     ctx: typer.Context,
     kernel: Annotated[
         str | None,
-        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .elf or .vxbin file."),
+        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .cl, .elf or .vxbin file."),
     ] = None,
+    function: FunctionOption = None,
     elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,
     binary: Annotated[
         str | None, typer.Option("--bin", metavar="FILE", help="A raw image to run instead, at the start address.")
@@ -117,7 +118,9 @@ def run(
     })
 
     backend = backend_of(ctx)
-    launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
+    launch = program.prepare(
+        backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags, function=function
+    )
     launch = program.with_loads(launch, loads)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map) for request in dump_requests]

@@ -25,7 +25,7 @@ from .machine import (
 )
 from .options import JsonOption, json_target, listed
 from .outputs import STDOUT, refuse_inputs, write_json
-from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
+from .program import CflagsOption, FunctionOption, Program, compiler_flags, find_program, print_warnings
 from .progress import Report, show_progress
 from .result import Outcome, memory_of, print_outcome
 from .run_options import (
@@ -138,6 +138,7 @@ def sweep(
     memory_clock: MemoryClockOption = None,
     bank_hash: BankHashOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
+    function: FunctionOption = None,
     cflags: CflagsOption = None,
     check: CheckOption = False,
     json_file: JsonOption = None,
@@ -168,7 +169,8 @@ def sweep(
         for scheme in alike:
             config = coordinate(machine.config, scheme, alike)
             launch = program.prepare(
-                backend, config, dtype=dtype, size=size, seed=seed, argument=None, flags=flags, warn=once
+                backend, config, dtype=dtype, size=size, seed=seed, argument=None, flags=flags, warn=once,
+                function=function,
             )
             request = RunRequest(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,

@@ -7,7 +7,9 @@ since standard output may be a JSON document.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
+import inspect
 import os
 import sys
 import traceback
@@ -19,12 +21,15 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import KernelError, Problem, ReadMemory
+from metronome.riscv_kernels.opencl import OpenCl
 
-__all__ = ["C_TYPES", "Host", "HostError", "is_kernel_folder", "load_host", "shown"]
+__all__ = ["C_TYPES", "KERNEL_FILES", "Host", "HostError", "is_kernel_folder", "load_host", "shown"]
 
 #: Element type -> its name in C.
 C_TYPES = {"int32": "int32_t", "float32": "float"}
 _SOURCE = "host.py"
+#: The machine's side.
+KERNEL_FILES = ("kernel.c", "kernel.cl")
 
 
 class HostError(KernelError):
@@ -41,8 +46,8 @@ class Host:
     types: tuple[str, ...]
     default_size: int
     max_size: int
-    #: ``problem(dtype, size, seed, config)``, whose check returns lines.
-    problem: Callable[[str, int, int, SmConfig], Problem]
+    #: ``problem(dtype, size, seed, config, function)``, whose check returns lines; ``function`` may be None.
+    problem: Callable[[str, int, int, SmConfig, str | None], Problem | OpenCl]
 
 
 def shown(path: Path) -> str:
@@ -146,9 +151,11 @@ def load_host(folder: Path, module: str | None = None) -> Host:
     if host.MAX_SIZE < host.DEFAULT_SIZE:
         raise HostError(f"{file}: MAX_SIZE must be at least DEFAULT_SIZE ({host.DEFAULT_SIZE}), not {host.MAX_SIZE}")
 
-    def problem(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
+    def problem(dtype: str, size: int, seed: int, config: SmConfig, function: str | None) -> Problem | OpenCl:
         with _guarded(folder):
-            made = host.make(dtype, size, seed, config)
+            # A source with several kernels may make other arguments for each.
+            wants = function is not None and "kernel" in inspect.signature(host.make).parameters
+            made = host.make(dtype, size, seed, config, **({"kernel": function} if wants else {}))
         return _checked(made, folder, file)
 
     return Host(
@@ -157,7 +164,7 @@ def load_host(folder: Path, module: str | None = None) -> Host:
     )
 
 
-def _buffers(made: Problem, file: str) -> dict[str, tuple[int, bytes]]:
+def _buffers(made: Problem | OpenCl, file: str) -> dict[str, tuple[int, bytes]]:
     buffers = {}
     for name, place in made.buffers.items():
         if not (isinstance(place, tuple | list) and len(place) == 2 and hasattr(place[0], "__index__")
@@ -167,18 +174,30 @@ def _buffers(made: Problem, file: str) -> dict[str, tuple[int, bytes]]:
     return buffers
 
 
-def _checked(made: Any, folder: Path, file: str) -> Problem:
-    """What ``make`` has returned, with a check that is guarded too."""
-    if not isinstance(made, Problem):
-        raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
-    for name, is_right, what in (
-        ("arguments", isinstance(made.arguments, bytes | bytearray), "bytes"),
+def _parts_of(made: Problem | OpenCl) -> tuple[tuple[str, bool, str], ...]:
+    """The fields of what ``make`` has returned: name, whether it is right, and what it must be."""
+    common = (
         ("buffers", isinstance(made.buffers, dict), "a dict"),
         ("check", callable(made.check), "a function check(read)"),
-    ):
+    )
+    if isinstance(made, Problem):
+        return ("arguments", isinstance(made.arguments, bytes | bytearray), "bytes"), *common
+    arguments = isinstance(made.arguments, list | tuple | dict)
+    return (
+        ("arguments", arguments, "a tuple in the kernel's order, or a dict by the names of its parameters"), *common,
+        ("kernel", made.kernel is None or isinstance(made.kernel, str), "a name or None"),
+        ("options", isinstance(made.options, str), "a text like '-DTILE=4'"),
+    )
+
+
+def _checked(made: Any, folder: Path, file: str) -> Problem | OpenCl:
+    """What ``make`` has returned, with a check that is guarded too."""
+    if not isinstance(made, Problem | OpenCl):
+        raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
+    for name, is_right, what in _parts_of(made):
         if not is_right:
             value = _one_line(repr(getattr(made, name)))[:80]
-            raise HostError(f"{file}: {name} of the Problem must be {what}, not {value}")
+            raise HostError(f"{file}: {name} of the {type(made).__name__} must be {what}, not {value}")
     buffers = _buffers(made, file)
 
     def check(read: ReadMemory) -> list[str]:
@@ -195,9 +214,11 @@ def _checked(made: Any, folder: Path, file: str) -> Problem:
                             f"{_one_line(repr(found))[:80]}")
         return [_one_line(line) for line in found]
 
+    if isinstance(made, OpenCl):
+        return dataclasses.replace(made, buffers=buffers, check=check)
     return Problem(arguments=bytes(made.arguments), buffers=buffers, check=check)
 
 
 def is_kernel_folder(folder: Path) -> bool:
     """Whether it holds both sides of a kernel."""
-    return all(os.path.isfile(folder / name) for name in ("kernel.c", _SOURCE))
+    return any(os.path.isfile(folder / name) for name in KERNEL_FILES) and os.path.isfile(folder / _SOURCE)

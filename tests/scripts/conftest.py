@@ -99,7 +99,7 @@ class FakeBackend:
     def kernels(self):
         return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)], self.broken
 
-    def prepare(self, name, dtype, size, seed, config, flags=(), warn=None):
+    def prepare(self, name, dtype, size, seed, config, flags=(), warn=None, function=None):
         if name != "psort":
             raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
         self.flags = flags

@@ -1,0 +1,72 @@
+"""``__local`` variables: each work-group has its own, so an address is an offset from a register.
+
+The compiler knows variables of that kind: those of threads, at an offset from tp. So a ``__local`` variable is made one in
+LLVM's intermediate language; in the assembly its offset becomes a number, and nothing is left for the linker. entry.S sets
+tp to the local memory of the work-group.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .source import ENTRY
+
+__all__ = ["Footprint", "as_threads", "place_locals"]
+
+#: The table of :func:`place_locals`: bytes, alignment, whether the work-items of a group belong together.
+TABLE = "__metronome_local"
+_VARIABLE = re.compile(r"^(@[^ ]+ = internal )(?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
+_FUNCTION = re.compile(rf"^define dso_local (?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
+_SECTION = re.compile(r"^\s*\.(section|text|data|bss)\b(.*)$")
+_LABEL = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
+_SIZE = re.compile(r"^\s*\.size\s+([^,]+), (\d+)$")
+_ALIGN = re.compile(r"^\s*\.p2align\s+(\d+)")
+_HIGH_OR_LOW = re.compile(r"%tprel_(hi|lo)\(")
+_ADD = re.compile(r", %tprel_add\([^)]*\)")
+#: What a barrier is in clang's assembly.
+_BARRIER = re.compile(r"^\s*\.insn r 0x0B, 4,|^\s*\.insn r 11, 4,", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Local memory of a work-group: what its ``__local`` variables take."""
+
+    bytes: int
+    align: int
+
+
+def as_threads(text: str) -> str:
+    """The intermediate language with ``__local`` variables at an offset from tp, and only what the kernel needs.
+
+    Nobody but the kernel's own source sees its functions: those that it does not call, other kernels too, drop out.
+    """
+    return _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1thread_local(localexec) \2", text))
+
+
+def place_locals(text: str, pointers: bool) -> tuple[str, Footprint]:
+    """The assembly with offsets for ``__local`` variables and a table of them for the host.
+
+    ``pointers``: the kernel has ``__local`` pointers as parameters.
+    """
+    lines, inside, offset, most, align = [], False, 0, 16, 1
+    for line in text.split("\n"):
+        section = _SECTION.match(line)
+        if section:
+            inside = ".tbss" in section[2]
+        if not inside:
+            lines.append(_ADD.sub("", _HIGH_OR_LOW.sub(r"%\1(", line)))
+        elif found := _ALIGN.match(line):
+            align = 1 << int(found[1])
+        elif label := _LABEL.match(line):
+            offset = -(-offset // align) * align
+            most, align = max(most, align), 1
+            lines.append(f"\t.set\t{label[1]}, {offset}")
+        elif size := _SIZE.match(line):
+            offset += int(size[2])
+    together = bool(offset) or pointers or bool(_BARRIER.search(text))
+    footprint = Footprint(offset, most)
+    table = ["\t.section\t.rodata.opencl,\"a\",@progbits", "\t.p2align\t2", f"\t.globl\t{TABLE}",
+             f"\t.type\t{TABLE},@object", f"{TABLE}:", f"\t.word\t{offset}, {most}, {int(together)}",
+             f"\t.size\t{TABLE}, 12", ""]
+    return "\n".join([*lines, *table]), footprint
