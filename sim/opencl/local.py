@@ -22,6 +22,7 @@ _SECTION = re.compile(r"^\s*\.(section|text|data|bss)\b(.*)$")
 _LABEL = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
 _SIZE = re.compile(r"^\s*\.size\s+([^,]+), (\d+)$")
 _ALIGN = re.compile(r"^\s*\.p2align\s+(\d+)")
+_FILE = re.compile(r"^\s*\.file\s+\d+ ")
 _HIGH_OR_LOW = re.compile(r"%tprel_(hi|lo)\(")
 _ADD = re.compile(r", %tprel_add\([^)]*\)")
 #: What a barrier is in clang's assembly.
@@ -50,7 +51,11 @@ def place_locals(text: str, pointers: bool) -> tuple[str, Footprint]:
     ``pointers``: the kernel has ``__local`` pointers as parameters.
     """
     lines, inside, offset, most, align = [], False, 0, 16, 1
+    # The names of source files stand where the first one is used: before anything that may be moved.
+    names = [line for line in text.split("\n") if _FILE.match(line)]
     for line in text.split("\n"):
+        if _FILE.match(line):
+            continue
         section = _SECTION.match(line)
         if section:
             inside = ".tbss" in section[2]
@@ -69,4 +74,4 @@ def place_locals(text: str, pointers: bool) -> tuple[str, Footprint]:
     table = ["\t.section\t.rodata.opencl,\"a\",@progbits", "\t.p2align\t2", f"\t.globl\t{TABLE}",
              f"\t.type\t{TABLE},@object", f"{TABLE}:", f"\t.word\t{offset}, {most}, {int(together)}",
              f"\t.size\t{TABLE}, 12", ""]
-    return "\n".join([*lines, *table]), footprint
+    return "\n".join([*names, *lines, *table]), footprint
