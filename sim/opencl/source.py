@@ -67,10 +67,10 @@ def launcher(kernel: Kernel) -> str:
     fields, values, places = [], [], []
     for number, parameter in enumerate(kernel.parameters):
         name, kind = f"a{number}", parameter.type
-        values.append(f"arguments->{name}")
+        values.append(f"__metronome_arguments->{name}")
         if parameter.kind == "local":
             kind = "uint"
-            values[-1] = f"(__local void *)(local_memory + arguments->{name})"
+            values[-1] = f"(__local void *)(__metronome_local_memory + __metronome_arguments->{name})"
         elif parameter.kind != "value":
             kind = f"__{parameter.kind} void *"
         fields.append(f"    {kind} {name};")
@@ -83,8 +83,8 @@ def launcher(kernel: Kernel) -> str:
     size = "sizeof(struct __metronome_arguments)" if fields else "0"
     return "\n".join([
         "struct __metronome_arguments {", *(fields or ["    uint nothing;"]), "};",
-        f"void {ENTRY}(__constant struct __metronome_arguments *arguments)", "{",
-        "    uint local_memory;", '    __asm__("mv %0, tp" : "=r"(local_memory));',
+        f"void {ENTRY}(__constant struct __metronome_arguments *__metronome_arguments)", "{",
+        "    uint __metronome_local_memory;", '    __asm__("mv %0, tp" : "=r"(__metronome_local_memory));',
         f"    {kernel.name}({', '.join(values)});", "}",
         f"__constant uint __metronome_places[] = {{{', '.join([*places, size])}}};",
         f"__constant char __metronome_about[] = {json.dumps(json.dumps(about))};", "",

@@ -23,6 +23,12 @@ _LANGUAGE = (
     "-include", str(RUNTIME / "opencl" / "builtins.h"),
 )
 _WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
+#: What lies behind an if stays one block. A copy of it in both arms, if that ends with a branch, would let lanes meet only
+#: behind what it leads to, and a barrier may be there.
+_WITHOUT_COPIES = tuple(
+    word for option in ("disable-early-taildup", "disable-tail-duplicate", "tail-dup-placement=0") for word in
+    ("-mllvm", f"-{option}")
+)
 _LAUNCHER_NAME = "opencl_launcher.cl"
 
 
@@ -59,7 +65,7 @@ class OpenClUnit(Unit):
         ))
         behind.compile(*_WITHOUT_PASSES, "-o", str(code))
         code.write_text(as_threads(code.read_text("latin-1")), "latin-1")
-        translated = Unit(code, self.directory, ("-x", "ir", "-w", "-Qunused-arguments"))
+        translated = Unit(code, self.directory, ("-x", "ir", "-w", "-Qunused-arguments", *_WITHOUT_COPIES))
         translated.compile("-S", "-o", str(work / "unit.s"))
         text = (work / "unit.s").read_text("latin-1")
         for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):

@@ -2,7 +2,7 @@
 #ifndef METRONOME_OPENCL_WIDEN_H
 #define METRONOME_OPENCL_WIDEN_H
 
-#define METRONOME_CL static inline __attribute__((overloadable, always_inline))
+#define METRONOME_CL static inline __attribute__((overloadable, always_inline, nodebug))
 
 #define METRONOME_WIDEN1(result, type, name)                                                               \
     METRONOME_CL result##2 name(type##2 x) { return (result##2)(name(x.x), name(x.y)); }                   \
