@@ -8,11 +8,10 @@ tp to the local memory of the work-group.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from .source import ENTRY
 
-__all__ = ["Footprint", "as_threads", "place_locals"]
+__all__ = ["TABLE", "as_threads", "named", "place_locals"]
 
 #: The table of :func:`place_locals`: bytes, alignment, whether the work-items of a group belong together.
 TABLE = "__metronome_local"
@@ -29,14 +28,6 @@ _ADD = re.compile(r", %tprel_add\([^)]*\)")
 _BARRIER = re.compile(r"^\s*\.insn r 0x0B, 4,|^\s*\.insn r 11, 4,", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Footprint:
-    """Local memory of a work-group: what its ``__local`` variables take."""
-
-    bytes: int
-    align: int
-
-
 def as_threads(text: str) -> str:
     """The intermediate language with ``__local`` variables at an offset from tp, and only what the kernel needs.
 
@@ -45,7 +36,7 @@ def as_threads(text: str) -> str:
     return _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1thread_local(localexec) \2", text))
 
 
-def place_locals(text: str, pointers: bool) -> tuple[str, Footprint]:
+def place_locals(text: str, pointers: bool) -> str:
     """The assembly with offsets for ``__local`` variables and a table of them for the host.
 
     ``pointers``: the kernel has ``__local`` pointers as parameters.
@@ -70,8 +61,19 @@ def place_locals(text: str, pointers: bool) -> tuple[str, Footprint]:
         elif size := _SIZE.match(line):
             offset += int(size[2])
     together = bool(offset) or pointers or bool(_BARRIER.search(text))
-    footprint = Footprint(offset, most)
     table = ["\t.section\t.rodata.opencl,\"a\",@progbits", "\t.p2align\t2", f"\t.globl\t{TABLE}",
              f"\t.type\t{TABLE},@object", f"{TABLE}:", f"\t.word\t{offset}, {most}, {int(together)}",
              f"\t.size\t{TABLE}, 12", ""]
-    return "\n".join([*names, *lines, *table]), footprint
+    return "\n".join([*names, *lines, *table])
+
+
+def named(text: str, kernel: str) -> str:
+    """The assembly in which the function that calls the kernel has the kernel's name, for messages.
+
+    :data:`ENTRY` remains as a label. Where the name is taken, all is as it was.
+    """
+    if re.search(rf"^{re.escape(kernel)}:|\bcall\s+{re.escape(kernel)}$", text, re.MULTILINE):
+        return text
+    text = re.sub(rf"^\s*\.globl\s+{ENTRY}\b.*$", "", text, count=1, flags=re.MULTILINE)
+    text = re.sub(rf"\b{ENTRY}\b(?!\")", kernel, text)
+    return text.replace(f"\n{kernel}:", f"\n\t.globl\t{ENTRY}\n{ENTRY}:\n{kernel}:", 1)

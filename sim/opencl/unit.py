@@ -9,7 +9,7 @@ from pathlib import Path
 from metronome.sim.settings import near
 from metronome.sim.toolchain import RUNTIME, ToolchainError, Unit, own_unit
 
-from .local import as_threads, place_locals
+from .local import as_threads, named, place_locals
 from .source import Kernel, find_kernels, launcher
 
 __all__ = ["LAUNCHER", "OpenClUnit"]
@@ -70,7 +70,8 @@ class OpenClUnit(Unit):
         text = (work / "unit.s").read_text("latin-1")
         for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):
             (work / name).unlink()
-        return place_locals(text, any(one.kind == "local" for one in kernel.parameters))[0], said
+        text = place_locals(text, any(one.kind == "local" for one in kernel.parameters))
+        return named(text, kernel.name), said
 
     def _chosen(self, kernels: Sequence[Kernel]) -> Kernel:
         names = [each.name for each in kernels]

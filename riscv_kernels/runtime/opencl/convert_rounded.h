@@ -2,27 +2,46 @@
 #ifndef METRONOME_OPENCL_CONVERT_ROUNDED_H
 #define METRONOME_OPENCL_CONVERT_ROUNDED_H
 
+#define METRONOME_CONVERT_VECTORS(type, from, mode) \
+    METRONOME_CONVERT_HALVES(type, from, mode, 2, x, y) \
+    METRONOME_CL type##3 convert_##type##3##mode(from##3 x) \
+    { \
+        return (type##3)(convert_##type##mode(x.x), convert_##type##mode(x.y), convert_##type##mode(x.z)); \
+    } \
+    METRONOME_CONVERT_FOUR(type, from, mode, 4, 2) \
+    METRONOME_CONVERT_FOUR(type, from, mode, 8, 4) \
+    METRONOME_CONVERT_FOUR(type, from, mode, 16, 8)
+#define METRONOME_CONVERT_HALVES(type, from, mode, width, first, second) \
+    METRONOME_CL type##width convert_##type##width##mode(from##width v) \
+    { \
+        return (type##width)(convert_##type##mode(v.first), convert_##type##mode(v.second)); \
+    }
+#define METRONOME_CONVERT_FOUR(type, from, mode, width, part) \
+    METRONOME_CL type##width convert_##type##width##mode(from##width v) \
+    { \
+        return (type##width)(convert_##type##part##mode(v.lo), convert_##type##part##mode(v.hi)); \
+    }
 #define METRONOME_SATURATE(type, from, lower, upper) \
     METRONOME_CL type convert_##type##_sat(from x) { return (type)(x < (from)(lower) ? (lower) : x > (from)(upper) ? (upper) : (type)x); } \
-    METRONOME_WIDEN1(type, from, convert_##type##_sat)
+    METRONOME_CONVERT_VECTORS(type, from, _sat)
 /* What fcvt.w.s does: the nearest value there is, and 0 for NaN in OpenCL. */
 #define METRONOME_SATURATE_FLOAT(type, lower, upper) \
     METRONOME_CL type convert_##type##_sat(float x) \
     { \
         return x <= (float)(lower) ? (lower) : x >= (float)(upper) ? (upper) : x == x ? (type)x : (type)0; \
     } \
-    METRONOME_WIDEN1(type, float, convert_##type##_sat)
+    METRONOME_CONVERT_VECTORS(type, float, _sat)
 #define METRONOME_ROUNDED(type) \
     METRONOME_CL type convert_##type##_rte(float x) { return (type)rint(x); } \
     METRONOME_CL type convert_##type##_rtp(float x) { return (type)ceil(x); } \
     METRONOME_CL type convert_##type##_rtn(float x) { return (type)floor(x); } \
     METRONOME_CL type convert_##type##_sat_rte(float x) { return convert_##type##_sat(rint(x)); } \
     METRONOME_CL type convert_##type##_sat_rtz(float x) { return convert_##type##_sat(x); } \
-    METRONOME_WIDEN1(type, float, convert_##type##_rte) \
-    METRONOME_WIDEN1(type, float, convert_##type##_rtp) \
-    METRONOME_WIDEN1(type, float, convert_##type##_rtn) \
-    METRONOME_WIDEN1(type, float, convert_##type##_sat_rte) \
-    METRONOME_WIDEN1(type, float, convert_##type##_sat_rtz)
+    METRONOME_CONVERT_VECTORS(type, float, _rte) \
+    METRONOME_CONVERT_VECTORS(type, float, _rtp) \
+    METRONOME_CONVERT_VECTORS(type, float, _rtn) \
+    METRONOME_CONVERT_VECTORS(type, float, _sat_rte) \
+    METRONOME_CONVERT_VECTORS(type, float, _sat_rtz)
 
 METRONOME_SATURATE_FLOAT(char, CHAR_MIN, CHAR_MAX)
 METRONOME_SATURATE(char, char, CHAR_MIN, CHAR_MAX)

@@ -1,4 +1,4 @@
-/* Mathematics that is in OpenCL C, and not in the C library of the kernels. Errors are those that OpenCL allows. */
+/* Mathematics that is in OpenCL C, and not in the C library of the kernels. Errors are some units of the last place. */
 #ifndef METRONOME_OPENCL_MORE_MATH_H
 #define METRONOME_OPENCL_MORE_MATH_H
 
@@ -116,8 +116,15 @@ METRONOME_WIDEN1(float, float, cosh)
 
 METRONOME_MATH1(sinpi, sin(M_PI_F * (x - 2.0f * rint(0.5f * x))))
 METRONOME_MATH1(cospi, cos(M_PI_F * (x - 2.0f * rint(0.5f * x))))
+/* Near 0 it has an error of one unit of the last place of 1. */
 METRONOME_MATH1(erfc, 1.0f - erf(x))
-METRONOME_MATH1(cbrt, copysign(__metronome_pow(fabs(x), 1.0f / 3.0f), x))
+METRONOME_CL float cbrt(float x)
+{
+    const float root = __metronome_pow(fabs(x), 1.0f / 3.0f);
+    const int usual = root > 0 && root < INFINITY;
+    return copysign(usual ? root - (root - fabs(x) / (root * root)) / 3.0f : root, x);
+}
+METRONOME_WIDEN1(float, float, cbrt)
 METRONOME_MATH1(log1p, x + 1.0f == 1.0f ? x : log(x + 1.0f) * (x / ((x + 1.0f) - 1.0f)))
 
 #define METRONOME_POINTERS(space)                                                                                   \

@@ -19,6 +19,6 @@ def make(dtype, size, seed, config):
     places = [buffers.place("a", a), buffers.place("b", b), buffers.place_output("parts", groups)]
     expected = (a.astype(np.float64) * b).sum(1).astype(np.float32)
     return OpenCl(
-        arguments=places, global_size=4 * groups, buffers=buffers.placed,
+        arguments=places, global_size=4 * groups, local_size=4, buffers=buffers.placed,
         check=lambda read: compare_close(read, "parts", places[2], expected),
     )
