@@ -51,7 +51,9 @@ def run(
     ctx: typer.Context,
     kernel: Annotated[
         str | None,
-        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .cl, .elf or .vxbin file."),
+        typer.Argument(
+            metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .cl, .elf or .vxbin file.",
+        ),
     ] = None,
     function: FunctionOption = None,
     elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,

@@ -55,7 +55,8 @@ def _unsupported(message: str) -> list[str]:
 
 #: clang: my.c:3:5: error: ... A name of ours that stands for what is not supported says so itself (opencl/refused.h).
 _ERROR = re.compile(
-    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?:'__metronome_no_\w+' is unavailable: )?(?P<what>.*)$",
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: "
+    r"(?:'__metronome_no_\w+' is unavailable: )?(?P<what>.*)$",
     re.MULTILINE,
 )
 #: Without a place: a flag that clang does not know, or what the linker says.

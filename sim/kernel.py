@@ -22,7 +22,14 @@ from metronome.riscv_kernels.host import KernelError, Problem, require_size
 from metronome.riscv_kernels.opencl import OpenCl
 from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from metronome.sim.kernel_folders import (
-    KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_folder, kernel_source, kernels, listing,
+    KERNEL_FILES,
+    KERNELS,
+    KernelInfo,
+    host_of,
+    kernel_folder,
+    kernel_source,
+    kernels,
+    listing,
 )
 from metronome.sim.kernel_host import C_TYPES, Host, HostError, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory

@@ -1,7 +1,7 @@
 """The kernels of ``riscv_kernels`` and those of users: by name, folder or source.
 
-A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py``. One of ours goes by its name, one of a user's by
-its path. An OpenCL source of any name is one too, with the ``host.py`` beside it.
+A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py``. One of ours goes by its name, one of a user's
+by its path. An OpenCL source of any name is one too, with the ``host.py`` beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The argument block of an OpenCL kernel: its range, its local memory and its arguments (riscv_kernels/runtime/opencl)."""
+"""The argument block of an OpenCL kernel: its range, its local memory and its arguments (runtime/opencl/launch.h)."""
 
 from __future__ import annotations
 

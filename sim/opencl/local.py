@@ -1,8 +1,8 @@
 """``__local`` variables: each work-group has its own, so an address is an offset from a register.
 
-The compiler knows variables of that kind: those of threads, at an offset from tp. So a ``__local`` variable is made one in
-LLVM's intermediate language; in the assembly its offset becomes a number, and nothing is left for the linker. entry.S sets
-tp to the local memory of the work-group.
+The compiler knows variables of that kind: those of threads, at an offset from tp. So a ``__local`` variable is made one
+in LLVM's intermediate language; in the assembly its offset becomes a number, and nothing is left for the linker.
+entry.S sets tp to the local memory of the work-group.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ _LANGUAGE = (
     "-include", str(RUNTIME / "opencl" / "builtins.h"),
 )
 _WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
-#: What lies behind an if stays one block. A copy of it in both arms, if that ends with a branch, would let lanes meet only
-#: behind what it leads to, and a barrier may be there.
+#: What lies behind an if stays one block. A copy of it in both arms, if that ends with a branch, would let lanes meet
+#: only behind what it leads to, and a barrier may be there.
 _WITHOUT_COPIES = tuple(
     word for option in ("disable-early-taildup", "disable-tail-duplicate", "tail-dup-placement=0") for word in
     ("-mllvm", f"-{option}")

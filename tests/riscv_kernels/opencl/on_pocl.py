@@ -1,7 +1,7 @@
 """The kernels of the tests on another OpenCL: ``python -m tests.riscv_kernels.opencl.on_pocl [NAME ...]``.
 
-It takes two wheels that nothing else here needs: pyopencl and pocl-binary-distribution (PoCL: OpenCL on the processor). What
-``host.py`` says runs there as it is, and its check looks at the buffers.
+It takes pyopencl and an OpenCL that it finds, such as PoCL on the processor (the Debian package pocl-opencl-icd), which
+nothing else here needs. What ``host.py`` says runs there as it is, and its check looks at the buffers.
 """
 
 import struct
@@ -72,7 +72,7 @@ def main(names):
     try:
         import pyopencl as cl
     except ImportError:
-        print("on_pocl: pyopencl is missing: pip install pyopencl pocl-binary-distribution", file=sys.stderr)
+        print("on_pocl: pyopencl is missing: install it, and an OpenCL such as PoCL", file=sys.stderr)
         return 2
     context = cl.Context(cl.get_platforms()[0].get_devices())
     status = 0

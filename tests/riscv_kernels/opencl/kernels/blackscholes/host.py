@@ -19,7 +19,8 @@ def normal(x):
 
 def make(dtype, size, seed, config):
     rng = np.random.default_rng(seed)
-    price, strike, years = (rng.uniform(low, high, size).astype(np.float32) for low, high in ((5, 30), (1, 100), (0.25, 10)))
+    limits = (5, 30), (1, 100), (0.25, 10)
+    price, strike, years = (rng.uniform(low, high, size).astype(np.float32) for low, high in limits)
     buffers = Buffers(config)
     outputs = [buffers.place_output(name, size) for name in ("call", "put")]
     inputs = [buffers.place(name, each) for name, each in (("price", price), ("strike", strike), ("years", years))]

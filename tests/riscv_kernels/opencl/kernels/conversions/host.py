@@ -27,7 +27,8 @@ def make(dtype, size, seed, config):
     ]
     expected = np.array([np.asarray(row).astype(np.int64) for row in rows]).astype(np.int32)
     buffers = Buffers(config)
-    places = [buffers.place("a", x), buffers.place("b", y.astype(np.int32)), buffers.place_output("out", expected.shape)]
+    inputs = buffers.place("a", x), buffers.place("b", y.astype(np.int32))
+    places = [*inputs, buffers.place_output("out", expected.shape)]
     return OpenCl(
         arguments=(*places, size), global_size=size, buffers=buffers.placed,
         check=lambda read: compare(read, "out", places[2], expected),

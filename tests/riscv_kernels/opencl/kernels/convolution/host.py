@@ -15,7 +15,8 @@ def make(dtype, size, seed, config):
     rng = np.random.default_rng(seed)
     image, weights = rng.random((size, size), np.float32), rng.random((3, 3), np.float32)
     buffers = Buffers(config)
-    places = [buffers.place("image", image), buffers.place("filter", weights), buffers.place_output("result", image.shape)]
+    inputs = buffers.place("image", image), buffers.place("filter", weights)
+    places = [*inputs, buffers.place_output("result", image.shape)]
     padded = np.pad(image, 1, mode="edge").astype(np.float64)
     expected = sum(weights[y, x] * padded[y : y + size, x : x + size] for y in range(3) for x in range(3))
     return OpenCl(

@@ -26,7 +26,7 @@ def make(dtype, size, seed, config):
     buffers = Buffers(config)
     places = buffers.place("power", power), buffers.place("from", start), buffers.place("to", start)
     return OpenCl(
-        arguments=(steps, *places, size, 0.125), global_size=(groups * block, groups * block), local_size=(block, block),
+        arguments=(steps, *places, size, 0.125), global_size=(groups * block,) * 2, local_size=(block, block),
         options=f"-DBLOCK={block}", buffers=buffers.placed,
         check=lambda read: compare_close(read, "to", places[2], expected.astype(np.float32)),
     )

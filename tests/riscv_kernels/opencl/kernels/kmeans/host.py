@@ -20,5 +20,6 @@ def make(dtype, size, seed, config):
     local = min(4, config.harts)
     return OpenCl(
         arguments=(*places, size, 5, 3), global_size=-(-size // local) * local, local_size=local,
-        buffers=buffers.placed, check=lambda read: compare(read, "nearest", places[2], distance.argmin(1).astype(np.int32)),
+        buffers=buffers.placed,
+        check=lambda read: compare(read, "nearest", places[2], distance.argmin(1).astype(np.int32)),
     )

@@ -17,7 +17,8 @@ def make(dtype, size, seed, config):
     values, weights = rng.random(size * height, np.float32), rng.random((size * height, height), np.float32)
     expected = (values[:, None].astype(np.float64) * weights).reshape(size, height, height).sum(1).astype(np.float32)
     buffers = Buffers(config)
-    places = [buffers.place("input", values), buffers.place("weights", weights), buffers.place_output("sums", expected.shape)]
+    inputs = buffers.place("input", values), buffers.place("weights", weights)
+    places = [*inputs, buffers.place_output("sums", expected.shape)]
     return OpenCl(
         arguments=(*places, Local(4 * height), Local(4 * height * height), height), global_size=(height, size * height),
         local_size=(height, height), options=f"-DHEIGHT={height} -DWIDTH={height}", buffers=buffers.placed,

@@ -18,7 +18,8 @@ def make(dtype, size, seed, config):
     places = [buffers.place("a", a), buffers.place("b", b), buffers.place_output("c", (size, size))]
     expected = np.zeros((size, size), np.float32)
     for k in range(size):
-        expected = fma32(np.broadcast_to(a[:, k : k + 1], expected.shape), np.broadcast_to(b[k], expected.shape), expected)
+        column, row = (np.broadcast_to(each, expected.shape) for each in (a[:, k : k + 1], b[k]))
+        expected = fma32(column, row, expected)
     tile = 2 if config.harts < 16 else 4
     whole = -(-size // tile) * tile
     return OpenCl(

@@ -12,7 +12,7 @@ MAX_SIZE = 256
 
 
 def row(i, x):
-    y = x[::-1] + (1, 2, 3, 4)
+    y = x[::-1] + np.arange(1, 5)
     left, right = x[:3], x[1:]
     result = np.empty(16)
     result[0:4] = np.maximum(x, y) + np.minimum(x, 0.25) + np.clip(x, 0, 1)
