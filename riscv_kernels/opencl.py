@@ -22,7 +22,8 @@ class OpenCl:
     """One run of a kernel over a range of work-items, and the check of its output."""
 
     #: In the kernel's order, or by the names of its parameters. A buffer is what ``Buffers.place`` has returned; a
-    #: scalar is a number, a vector a sequence of numbers, a struct its bytes; a ``__local`` pointer is a :class:`Local`.
+    #: scalar is a number, a vector a sequence of numbers, a struct its bytes; a ``__local`` pointer is a
+    #: :class:`Local`.
     arguments: Sequence[object] | Mapping[str, object]
     #: Work-items in one to three dimensions.
     global_size: int | Sequence[int]

@@ -38,7 +38,7 @@ class Backend(Protocol):
     ) -> Launch:
         """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
 
-        ``flags`` are the compiler's; ``warn`` is called with its warnings; ``function`` is a kernel of an OpenCL source.
+        ``flags`` are the compiler's; ``warn`` is called with its warnings; ``function`` is a kernel of OpenCL C.
         """
 
     def prepare_source(

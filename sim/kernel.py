@@ -113,13 +113,20 @@ def _build(
     elf = f"{source.stem if source.name not in KERNEL_FILES else source.resolve().parent.name}_{dtype}"
     if isinstance(problem, OpenCl):
         return build_elf(
-            [source], name=elf, flags=[*shlex.split(problem.options), *flags], warn=warn, memory_map=memory_map,
+            [source], name=elf, flags=[*_options(source, problem), *flags], warn=warn, memory_map=memory_map,
             unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER,
         )
     return build_elf(
         [source], name=elf, flags=flags, warn=warn, ours=name in KERNELS,
         memory_map=memory_map, defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
     )
+
+
+def _options(source: Path, problem: OpenCl) -> list[str]:
+    try:
+        return shlex.split(problem.options)
+    except ValueError as error:
+        raise HostError(f"{shown(source.parent / 'host.py')}: options {problem.options!r}: {error}") from None
 
 
 def _problem(

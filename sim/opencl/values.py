@@ -30,11 +30,11 @@ def packed(what: str, value: object, kind: str, size: int) -> bytes:
     if vector and vector[1] in _SCALARS:
         count = int(vector[2])
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != count:
-            raise ValueError(f"{what} is a {kind}: give {count} numbers, not {_short(value)}")
+            raise ValueError(f"{what} is of type {kind}: give {count} numbers, not {_short(value)}")
         return b"".join(_scalar(what, one, vector[1]) for one in value).ljust(size, b"\0")
     data = value.tobytes() if isinstance(value, np.generic | np.ndarray) else value
     if not isinstance(data, bytes | bytearray) or len(data) != size:
-        raise ValueError(f"{what} is a {kind}: give its {size} bytes (struct.pack), not {_short(value)}")
+        raise ValueError(f"{what} is of type {kind}: give its {size} bytes (struct.pack), not {_short(value)}")
     return bytes(data)
 
 
@@ -46,7 +46,7 @@ def _scalar(what: str, value: object, kind: str) -> bytes:
             raise ValueError
         return struct.pack(f"<{_SCALARS[kind]}", plain)
     except (ValueError, struct.error, OverflowError):
-        raise ValueError(f"{what} is a {kind}: {_short(value)} is none") from None
+        raise ValueError(f"{what} is of type {kind}: {_short(value)} does not fit") from None
 
 
 def _short(value: object) -> str:

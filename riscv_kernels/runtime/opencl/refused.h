@@ -90,6 +90,14 @@ METRONOME_NO_DOUBLE(double16)
 #undef cl_khr_fp64
 #undef __opencl_c_fp64
 
+/* They stand before images alone, and would be another error. */
+#define __read_only
+#define __write_only
+#define __read_write
+#define read_only
+#define write_only
+#define read_write
+
 #define METRONOME_NO_COPY(name) \
     int __metronome_no_##name(void) __attribute__((unavailable( \
         "not supported: " #name ": copy with the work-items themselves, and put a barrier behind it")));

@@ -20,7 +20,8 @@ def rows(x, y):
     positive = np.abs(x)
     one = [
         np.sqrt(x), 1 / np.sqrt(x), positive, np.floor(x), np.ceil(x), np.trunc(x),
-        np.sign(x) * np.floor(positive + 0.5), np.rint(x), np.exp(x), np.exp2(x), 10.0**x, np.expm1(x), np.log(x), np.log2(x), np.log10(x), np.log1p(x),
+        np.sign(x) * np.floor(positive + 0.5), np.rint(x),
+        np.exp(x), np.exp2(x), 10.0**x, np.expm1(x), np.log(x), np.log2(x), np.log10(x), np.log1p(x),
         np.sin(x), np.cos(x), np.tan(x), np.arcsin(x), np.arccos(x), np.arctan(x), np.sinh(x), np.cosh(x), np.tanh(x),
         np.cbrt(x), np.degrees(x), np.radians(x), np.sign(x), np.sin(x), np.exp(x), 1 / x,
     ]

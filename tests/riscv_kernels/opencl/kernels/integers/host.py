@@ -37,7 +37,8 @@ def column(x, y):
     chars = min(max(signed(x, 8) + signed(y, 8), -128), 127)
     return [
         min(x, y), max(u, v), abs(x), abs(x - y), min(max(x + y, LOW), HIGH), max(u - v, 0), (x + y) >> 1,
-        (u + v + 1) >> 1, min(max(x, -1000), 1000), (x * y) >> 32, (u * v) >> 32, (x >> 20) * (y >> 20) + 5 + (u >> 20) * (v >> 20),
+        (u + v + 1) >> 1, min(max(x, -1000), 1000),
+        (x * y) >> 32, (u * v) >> 32, (x >> 20) * (y >> 20) + 5 + (u >> 20) * (v >> 20),
         rotated, clz(x >> (y & 31)) + 32 + 7 + 0, bin(u).count("1"), y if x > y else x,
         (u & ~0x0FF00FF0) | (v & 0x0FF00FF0), (x >> 16 << 16) | (y & 0xFFFF), (wide >> 13) + quotient,
         divided(x, odd) + x - divided(x, odd) * odd + u // (v | 1), chars + max((x & 0xFFFF) - (y & 0xFFFF), 0),
