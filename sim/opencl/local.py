@@ -17,6 +17,9 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 TABLE = "__metronome_local"
 _VARIABLE = re.compile(r"^(@[^ ]+ = internal )(?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
 _FUNCTION = re.compile(rf"^define dso_local (?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
+_BODY = re.compile(r"^(define internal .*\)) (#\d+ )", re.MULTILINE)
+_ATTRIBUTES = re.compile(r"^attributes #\d+ = \{.*$", re.MULTILINE)
+_NEVER_INLINE = re.compile(r" (?:noinline|optnone)\b")
 _SECTION = re.compile(r"^\s*\.(section|text|data|bss)\b(.*)$")
 _LABEL = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
 _SIZE = re.compile(r"^\s*\.size\s+([^,]+), (\d+)$")
@@ -31,9 +34,13 @@ _BARRIER = re.compile(r"^\s*\.insn r 0x0B, 4,|^\s*\.insn r 11, 4,", re.MULTILINE
 def as_threads(text: str) -> str:
     """The intermediate language with ``__local`` variables at an offset from tp, and only what the kernel needs.
 
-    Nobody but the kernel's own source sees its functions: those that it does not call, other kernels too, drop out.
+    Nobody but the kernel's own source sees its functions: those that it does not call, other kernels too, drop out. All
+    others become part of it. A function that is called and waits at a barrier would not be known to change ``__local``
+    variables that it does not name.
     """
-    return _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1thread_local(localexec) \2", text))
+    text = _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1thread_local(localexec) \2", text))
+    text = _BODY.sub(r"\1 alwaysinline \2", text)
+    return _ATTRIBUTES.sub(lambda line: _NEVER_INLINE.sub("", line[0]), text)
 
 
 def place_locals(text: str, pointers: bool) -> str:

@@ -18,6 +18,8 @@ __all__ = ["LAUNCHER", "OpenClUnit"]
 LAUNCHER = tuple(RUNTIME / "opencl" / name for name in ("launch.c", "entry.S"))
 _LANGUAGE = (
     "-x", "cl", "-cl-std=CL1.2", "-cl-no-stdinc", "-cl-single-precision-constant", "-cl-kernel-arg-info",
+    # The arguments of printf are promoted as in C; refused.h sees to it that nobody uses double.
+    "-Xclang", "-cl-ext=+cl_khr_fp64",
     # Parameters that a kernel has for others' sake are common.
     "-Wno-unused-parameter",
     "-include", str(RUNTIME / "opencl" / "builtins.h"),

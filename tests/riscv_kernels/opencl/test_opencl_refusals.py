@@ -30,10 +30,12 @@ SOURCES = {
     "sampler": ("\n__kernel void k(sampler_t x) { }", "kernel.cl:2: not supported: sampler_t: "),
     "double": ("\n__kernel void k(__global double *x) { }", "kernel.cl:2: not supported: double: "),
     "vector of double": ("\n__kernel void k(__global double4 *x) { }", "kernel.cl:2: not supported: double4: "),
-    "copy": ("__kernel void k(__local int *x, __global int *y) {\nasync_work_group_copy(x, y, 4, 0);\n}",
-             "kernel.cl:2: not supported: async_work_group_copy: "),
+    "copy": (
+        "__kernel void k(__local int *x, __global int *y) {\nasync_work_group_copy(x, y, 4, 0);\n}",
+        "kernel.cl:2: not supported: async_work_group_copy: ",
+    ),
     "half": ("\n__kernel void k(half x) { }", "kernel.cl:2: "),
-    "mistake": ("\n\n__kernel void k(__global int *x) { x[0] = unknown; }", "kernel.cl:3: use of undeclared identifier"),
+    "mistake": ("\n\n__kernel void k(__global int *x) { x[0] = what; }", "kernel.cl:3: use of undeclared identifier"),
     "no kernel": ("int f(int x) { return x; }", "kernel.cl: there is no kernel in it"),
     "several": ("__kernel void one() { }\n__kernel void two() { }", "kernel.cl has the kernels one, two: choose one"),
     "barrier": (
@@ -45,14 +47,18 @@ SOURCES = {
 #: Name -> what host.py gives, and what the line says.
 HOSTS = {
     "few arguments": ("arguments=(x,), global_size=8, ", "kernel 'k': it takes 2 arguments (x, f), not 1"),
-    "unknown name": ("arguments={'x': x, 'g': 1}, global_size=8, ", "argument 'f' is missing, and it has no parameter 'g'"),
+    "unknown name": (
+        "arguments={'x': x, 'g': 1}, global_size=8, ", "argument 'f' is missing, and it has no parameter 'g'",
+    ),
     "no buffer": ("arguments=(5, 1.5), global_size=8, ", "argument 0 'x' is a __global pointer"),
     "buffer of numbers": ("arguments=(np.zeros(4), 1.5), global_size=8, ", "argument 0 'x' is a __global pointer"),
     "no number": ("arguments=(x, 'a'), global_size=8, ", "argument 1 'f' is of type float: 'a' does not fit"),
     "not divided": (USUAL + "local_size=3, ", "global_size 8 must be a multiple of local_size 3 in every dimension"),
     "large group": (USUAL + "local_size=8, ", "a work-group of 8 work-items is more than the machine has threads: 4"),
     "dimensions": (USUAL + "local_size=(2, 2), ", "local_size has 2 dimensions, and global_size has 1"),
-    "four dimensions": ("arguments=(x, 1.5), global_size=(2, 2, 2, 2), ", "global_size must be one to three whole numbers"),
+    "four dimensions": (
+        "arguments=(x, 1.5), global_size=(2, 2, 2, 2), ", "global_size must be one to three whole numbers",
+    ),
     "no size": ("arguments=(x, 1.5), global_size=0, ", "global_size must be one to three whole numbers"),
     "local size 0": (USUAL + "local_size=0, ", "local_size must be one to three whole numbers"),
     "text as size": ("arguments=(x, 1.5), global_size='8', ", "global_size must be one to three whole numbers"),
@@ -111,8 +117,7 @@ def test_a_value_that_does_not_fit(refusal, parameter, value, expected):
 
 
 def test_too_much_local_memory_of_the_kernel(refusal):
-    source = "__kernel void k(__global int *x, float f) { __local int t[5000]; t[get_local_id(0)] = x[0];" \
-             " barrier(CLK_LOCAL_MEM_FENCE); x[1] = t[0]; }\n"
+    source = KERNEL.replace("{", "{ __local int t[5000]; t[get_local_id(0)] = x[0]; barrier(1); x[1] = t[0];")
     assert "a work-group needs 20000 bytes of local memory, and the machine has 16384" in refusal(source)
 
 
