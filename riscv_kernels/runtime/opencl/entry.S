@@ -1,4 +1,4 @@
-/* Every work-item begins here: tp leads to the local memory of its work-group while the kernel runs.
+/* A work-item of a kernel with local memory begins here: tp leads to that of its work-group while the kernel runs.
  *
  * A __local variable is an offset from tp (sim/opencl/local.py). Else tp is the address of the launch record (context.h).
  */
@@ -6,7 +6,6 @@
 #include "opencl/launch.h"
 
     .section .text.opencl, "ax"
-    .globl opencl_entry
     .type opencl_entry, @function
 opencl_entry:
     addi   sp, sp, -16
@@ -22,3 +21,13 @@ opencl_entry:
     addi   sp, sp, 16
     ret
     .size opencl_entry, . - opencl_entry
+
+/* Where a work-item begins without local memory, and with it. The pass for divergent branches does not see it here, and so
+ * takes the kernel's argument for what it is: the same for all. */
+    .section .rodata.opencl_entries, "a"
+    .p2align 2
+    .globl opencl_entries
+    .type opencl_entries, @object
+opencl_entries:
+    .word  opencl_kernel, opencl_entry
+    .size opencl_entries, . - opencl_entries

@@ -8,7 +8,7 @@
 /* spawn.S, entry.S */
 void __spawn_threads(uint32_t warps);
 void __spawn_groups(uint32_t warps);
-void opencl_entry(const void *arguments);
+extern const thread_function opencl_entries[2];
 
 opencl_range __opencl_range;
 
@@ -25,7 +25,7 @@ static int spawn(const opencl_launch *launch)
     const uint32_t warps = simt_num_warps();
     spawn_context *context = &__spawn_context;
     __opencl_range = launch->range;
-    context->function = opencl_entry;
+    context->function = opencl_entries[launch->range.local_bytes != 0];
     context->argument = launch->arguments;
     context->dimension = launch->range.dimension;
     context->grid = sizes(launch->range.groups);

@@ -7,13 +7,16 @@ import pytest
 from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import prepare
+from metronome.sim.opencl.local import place_locals
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import on
 from tests.riscv_kernels.iss_runs import run_launch
 from tests.tiers import some_slow
 
 FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
 #: Sources with several kernels, and the ones that are not host.py's usual one.
-OTHERS = {"gaussian": "multipliers"}
+OTHERS = {"gaussian": "multipliers", "room": "alone"}
 #: What sim.divergence refuses, since the compiler sets a register to the same constant in both arms of a branch.
 REFUSED = pytest.mark.xfail(reason="a barrier in a loop whose bound is set again in a branch", strict=True)
 ON_LARGE = [pytest.param(name, marks=REFUSED) if name == "lu" else name for name in NAMES]
@@ -58,3 +61,45 @@ def test_kernel_passes_with_other_sizes(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_other_kernel_of_a_source(name):
     assert failures(name, BASE, function=OTHERS[name]) == []
+
+
+PRINTING = """
+__kernel void print(__global const int *x)
+{
+    const int i = get_global_id(0);
+    if (i & 1)
+        printf("%d: %.2f %s\\n", x[i], 0.5f * i, "odd");
+}
+"""
+PRINTING_HOST = """
+import numpy as np
+from metronome.riscv_kernels.host import Buffers
+from metronome.riscv_kernels.opencl import OpenCl
+ABOUT, TYPES, DEFAULT_SIZE, MAX_SIZE = "prints", ("int32",), 6, 6
+def make(dtype, size, seed, config):
+    buffers = Buffers(config)
+    x = buffers.place("x", np.arange(10, 10 + size).astype(np.int32))
+    return OpenCl(arguments=(x,), global_size=size, buffers=buffers.placed, check=lambda read: [])
+"""
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_kernel_prints(tmp_path):
+    (tmp_path / "print.cl").write_text(PRINTING)
+    (tmp_path / "host.py").write_text(PRINTING_HOST)
+    (result,) = run_many(TINY, [RunRequest(launch=prepare(str(tmp_path / "print.cl"), config=TINY), policy="lrr", check=True)])
+    assert sorted(result.console.splitlines()) == ["11: 0.50 odd", "13: 1.50 odd", "15: 2.50 odd"]
+
+
+def test_one_array_for_each_local_variable():
+    """Offsets follow the alignment, and what is no variable of that kind stays."""
+    text = "\n".join([
+        "\tlui\ta0, %tprel_hi(k.a+4)", "\tadd\ta0, a0, tp, %tprel_add(k.a+4)", "\tlw\ta1, %tprel_lo(k.a+4)(a0)",
+        '\t.section\t.tbss,"awT",@nobits', "k.a:", "\t.zero\t6", "\t.size\tk.a, 6", "\t.p2align\t5, 0x0", "k.b:",
+        "\t.zero\t4", "\t.size\tk.b, 4", "\t.data", "other:", "\t.word\t1",
+    ])
+    lines = place_locals(text, pointers=False).split("\n")
+    assert lines[:3] == ["\tlui\ta0, %hi(k.a+4)", "\tadd\ta0, a0, tp", "\tlw\ta1, %lo(k.a+4)(a0)"]
+    assert [line for line in lines if ".set" in line] == ["\t.set\tk.a, 0", "\t.set\tk.b, 32"]
+    assert "other:" in lines and "\t.word\t36, 32, 1" in lines
