@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
+from tests.tiers import some_slow
 
 KERNEL = "__kernel void k(__global int *x, float f) { x[get_global_id(0)] = (int)f; }\n"
 HOST = """
@@ -86,13 +87,13 @@ def refusal(tmp_path, monkeypatch, capsys):
     return line
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", some_slow(SOURCES, 8))
 def test_a_source_that_cannot_run(refusal, name):
     source, expected = SOURCES[name]
     assert refusal(source).startswith(f"metronome: {expected}")
 
 
-@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("name", some_slow(HOSTS, 2))
 def test_a_host_side_that_does_not_fit(refusal, name):
     made, expected = HOSTS[name]
     assert expected in refusal(KERNEL, made)
@@ -110,17 +111,20 @@ VALUES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parameter", "value", "expected"), VALUES)
 def test_a_value_that_does_not_fit(refusal, parameter, value, expected):
     source = f"typedef struct {{ int a, b; }} s_t;\n__kernel void k(__global int *x, {parameter}) {{ x[0] = 1; }}\n"
     assert expected in refusal(source, f"arguments=(x, {value}), global_size=8, ")
 
 
+@pytest.mark.slow
 def test_too_much_local_memory_of_the_kernel(refusal):
     source = KERNEL.replace("{", "{ __local int t[5000]; t[get_local_id(0)] = x[0]; barrier(1); x[1] = t[0];")
     assert "a work-group needs 20000 bytes of local memory, and the machine has 16384" in refusal(source)
 
 
+@pytest.mark.slow
 def test_a_required_size(refusal):
     source = KERNEL.replace("void", "__attribute__((reqd_work_group_size(4, 1, 1))) void")
     assert "local_size is 2, but reqd_work_group_size is 4" in refusal(source, USUAL + "local_size=2, ")
