@@ -139,7 +139,7 @@ def _problem(
             raise HostError(f"{host.file}: make() of an OpenCL kernel must return an OpenCl (docs/opencl.md)")
         if function is not None and made.kernel not in (None, function):
             raise HostError(f"{host.file}: make() has the arguments of kernel {made.kernel!r}, not of {function!r}")
-        return dataclasses.replace(made, kernel=function or made.kernel)
+        return dataclasses.replace(made, kernel=made.kernel if function is None else function)
     if isinstance(made, OpenCl):
         raise HostError(f"{host.file}: make() returns an OpenCl, but the kernel beside it is no OpenCL C (kernel.cl)")
     if function is not None:

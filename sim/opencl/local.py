@@ -16,7 +16,7 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 #: The table of :func:`place_locals`: bytes, alignment, whether the work-items of a group belong together.
 TABLE = "__metronome_local"
 _VARIABLE = re.compile(r"^(@[^ ]+ = internal )(?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
-_FUNCTION = re.compile(rf"^define dso_local (?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
+_FUNCTION = re.compile(rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
 _BODY = re.compile(r"^(define internal .*\)) (#\d+ )", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{.*$", re.MULTILINE)
 _NEVER_INLINE = re.compile(r" (?:noinline|optnone)\b")

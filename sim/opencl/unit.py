@@ -20,8 +20,8 @@ _LANGUAGE = (
     "-x", "cl", "-cl-std=CL1.2", "-cl-no-stdinc", "-cl-single-precision-constant", "-cl-kernel-arg-info",
     # The arguments of printf are promoted as in C; refused.h sees to it that nobody uses double.
     "-Xclang", "-cl-ext=+cl_khr_fp64",
-    # Parameters that a kernel has for others' sake are common.
-    "-Wno-unused-parameter",
+    # Common: parameters that a kernel has for others' sake, and extensions that are asked for and not needed.
+    "-Wno-unused-parameter", "-Wno-ignored-pragmas",
     "-include", str(RUNTIME / "opencl" / "builtins.h"),
 )
 _WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
