@@ -12,8 +12,8 @@ import numpy as np
 
 from metronome.hdl.config import MemoryMap, SmConfig
 
-__all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", "Reader", "compare", "fma32",
-           "random_values", "require_size", "value_word"]
+__all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", "Reader", "compare", "compare_close",
+           "fma32", "random_values", "require_size", "value_word"]
 
 #: ``read(address, count) -> bytes``
 ReadMemory = Callable[[int, int], bytes]
@@ -181,12 +181,32 @@ def compare(read: ReadMemory, name: str, address: int, expected: np.ndarray) -> 
     Returns at most eight lines that name the element (and a ninth with the number of further ones). Raises TypeError
     unless ``expected`` is an array of int32, uint32 or float32, and ValueError if the buffer has another length.
     """
+    return _compare(read, name, address, expected, lambda words, wanted: words != wanted)
+
+
+def compare_close(
+    read: ReadMemory, name: str, address: int, expected: np.ndarray, relative: float = 1e-5, absolute: float = 0.0
+) -> list[str]:
+    """As :func:`compare`, for float32 that may differ by ``absolute`` plus ``relative`` of what is expected."""
+    if expected.dtype != np.float32:
+        raise TypeError(f"what is expected of {name!r} must have elements of float32, not {expected.dtype}: use astype")
+
+    def is_wrong(words: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        return ~np.isclose(words.view(np.float32), wanted.view(np.float32), relative, absolute, equal_nan=True)
+
+    return _compare(read, name, address, expected, is_wrong)
+
+
+def _compare(
+    read: ReadMemory, name: str, address: int, expected: np.ndarray,
+    is_wrong: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> list[str]:
     _require_words(f"what is expected of {name!r}", expected)
     if isinstance(read, Reader):
         read.require_whole(name, address, expected.nbytes)
     words = np.frombuffer(read(address, expected.nbytes), np.uint32)
     wanted = np.ascontiguousarray(expected).reshape(-1).view(np.uint32)
-    wrong = np.flatnonzero(words != wanted)
+    wrong = np.flatnonzero(is_wrong(words, wanted))
     messages = []
     for flat in wrong[:_MOST_MESSAGES].tolist():
         index = ", ".join(str(int(part)) for part in np.unravel_index(flat, expected.shape))

@@ -15,6 +15,7 @@ import typer
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import PAPER
 
+from .compiling import Compiling
 from .errors import UsageError
 from .progress import Report
 
@@ -34,22 +35,22 @@ class Backend(Protocol):
 
     def prepare(
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        flags: Sequence[str] = (), warn: Report | None = None,
+        compiling: Compiling = Compiling(), warn: Report | None = None,
     ) -> Launch:
         """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
 
-        ``flags`` are the compiler's; ``warn`` is called with its warnings.
+        ``warn`` is called with the compiler's warnings.
         """
 
     def prepare_source(
-        self, path: Path, argument: Path | None, config: SmConfig, flags: Sequence[str], warn: Report
+        self, path: Path, argument: Path | None, config: SmConfig, compiling: Compiling, warn: Report
     ) -> Launch:
         """A program of one source."""
 
-    def build_kernel(self, name: str, dtype: str | None, flags: Sequence[str], warn: Report) -> Path:
+    def build_kernel(self, name: str, dtype: str | None, compiling: Compiling, warn: Report) -> Path:
         """The ELF of a kernel, in the cache."""
 
-    def build_sources(self, paths: Sequence[Path], name: str, flags: Sequence[str], warn: Report) -> Path:
+    def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
         """The ELF of sources and the runtime, in the cache."""
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
@@ -111,7 +112,7 @@ class SimBackend:
 
     def prepare(
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        flags: Sequence[str] = (), warn: Report | None = None,
+        compiling: Compiling = Compiling(), warn: Report | None = None,
     ) -> Launch:
         """See :class:`Backend`."""
         from metronome.sim.cache import cache_folder
@@ -120,9 +121,12 @@ class SimBackend:
 
         try:
             with _user_errors():
-                launch = prepare(name, dtype, size, seed, config, flags=flags, warn=warn)
+                launch = prepare(
+                    name, dtype, size, seed, config, compiling.function, flags=compiling.flags, simt=compiling.simt,
+                    warn=warn,
+                )
         except UsageError as error:
-            if not isinstance(error.__cause__, ImageError) or name not in KERNELS or flags:
+            if not isinstance(error.__cause__, ImageError) or name not in KERNELS or compiling.flags:
                 raise
             # A kernel is built by us: if its ELF is none, nobody but the cache has spoilt it.
             folder = cache_folder() / "kernels"
@@ -135,27 +139,29 @@ class SimBackend:
         return dataclasses.replace(launch, check=check)
 
     def prepare_source(
-        self, path: Path, argument: Path | None, config: SmConfig, flags: Sequence[str], warn: Report
+        self, path: Path, argument: Path | None, config: SmConfig, compiling: Compiling, warn: Report
     ) -> Launch:
         """See :class:`Backend`."""
         from metronome.sim.kernel import prepare_source
 
         with _user_errors():
-            return prepare_source(path, argument, config, flags=flags, warn=warn)
+            return prepare_source(path, argument, config, flags=compiling.flags, simt=compiling.simt, warn=warn)
 
-    def build_kernel(self, name: str, dtype: str | None, flags: Sequence[str], warn: Report) -> Path:
+    def build_kernel(self, name: str, dtype: str | None, compiling: Compiling, warn: Report) -> Path:
         """See :class:`Backend`."""
         from metronome.sim.kernel import build_kernel
 
         with _user_errors():
-            return build_kernel(name, dtype, flags=flags, warn=warn)
+            return build_kernel(
+                name, dtype, compiling.function, flags=compiling.flags, simt=compiling.simt, warn=warn
+            )
 
-    def build_sources(self, paths: Sequence[Path], name: str, flags: Sequence[str], warn: Report) -> Path:
+    def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
         """See :class:`Backend`."""
         from metronome.sim.toolchain import build_elf
 
         with _user_errors():
-            return build_elf(paths, name=name, flags=flags, warn=warn)
+            return build_elf(paths, name=name, flags=compiling.flags, simt=compiling.simt, warn=warn)
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """See :class:`Backend`."""

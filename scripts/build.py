@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from .backend import backend_of
+from .backend import Backend, backend_of
+from .compiling import CflagsOption, Compiling, FunctionOption, NoSimtOption, compiling, print_warnings
 from .errors import Exit, UsageError
 from .options import JsonOption, choose, json_target
 from .outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
-from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
+from .program import Program, find_program
 from .run_options import TYPES, TypeOption
 
 __all__ = ["build"]
@@ -27,14 +28,22 @@ def build(
     ] = None,
     cflags: CflagsOption = None,
     dtype: TypeOption = None,
+    function: FunctionOption = None,
+    no_simt: NoSimtOption = False,
+    show_simt: Annotated[
+        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked as such."),
+    ] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`."""
-    flags = compiler_flags(cflags)
+    how = compiling(cflags, function, no_simt)
+    if show_simt and (no_simt or json_file == STDOUT):
+        raise UsageError(f"--show-simt does not go with {'--no-simt' if no_simt else '--json -'}: leave one out")
     if dtype is not None:
         dtype = choose("--type", dtype, TYPES)
     programs = [find_program(name) for name in sources]
     _check(programs, dtype)
+    programs[0].require_opencl(how)
     name = Path(sources[0]).resolve().stem
     file = require_writable(output or f"{name}.elf", "--output")
     target = json_target(json_file)
@@ -42,17 +51,24 @@ def build(
     inputs = [(path.name, path) for program in programs for path in program.files.values()]
     refuse_shared(outputs, [*inputs, STANDARD_OUTPUT])
     backend = backend_of(ctx)
-    if programs[0].kind == "kernel":
-        elf = backend.build_kernel(programs[0].name, dtype, flags, print_warnings)
-    else:
-        elf = backend.build_sources([path for _, path in inputs], name, flags, print_warnings)
+    elf = _built(backend, programs, dtype, how, name)
     content = elf.read_bytes()
     write_file(file, content)
     if json_file is not None:
         write_json(target, {"output": str(file), "bytes": len(content)})
+    if show_simt:
+        print(elf.with_suffix(".s").read_text("latin-1").strip("\n") or "no C source: nothing is added to assembly")
     if json_file != STDOUT:
         print(f"{output or file.name}: {len(content)} bytes; to run it: metronome run --elf {output or file.name}")
     return Exit.PASSED
+
+
+def _built(backend: Backend, programs: list[Program], dtype: str | None, how: Compiling, name: str) -> Path:
+    """The ELF in the cache."""
+    if programs[0].kind == "kernel":
+        return backend.build_kernel(programs[0].name, dtype, how, print_warnings)
+    paths = [path for program in programs for path in program.files.values()]
+    return backend.build_sources(paths, name, how, print_warnings)
 
 
 def _check(programs: list[Program], dtype: str | None) -> None:

@@ -17,6 +17,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome run psort --check", "ours, in lock step"),
         ("metronome run ./mine --type float32", "your folder"),
         ("metronome run my.c --cflags '-O3 -DN=4'", "exit code decides"),
+        ("metronome run my.cl --kernel scan", "OpenCL, with a host.py"),
         ("metronome run psort --set icache_bytes=1024", "another machine"),
         ("metronome run psort --config my.toml --json -", "one from a file"),
     ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import typer
 from metronome.hdl.config import SmConfig
 
 from .backend import Backend
+from .compiling import Compiling, print_warnings
 from .errors import UsageError
 from .loads import Load
 from .options import input_file
@@ -21,12 +20,8 @@ from .options import input_file
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
 
-__all__ = ["CflagsOption", "Program", "RegionOption", "compiler_flags", "find_program", "print_warnings"]
+__all__ = ["Program", "RegionOption", "find_program"]
 
-CflagsOption = Annotated[
-    str | None,
-    typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
-]
 RegionOption = Annotated[
     str | None,
     typer.Option(
@@ -36,26 +31,6 @@ RegionOption = Annotated[
 ]
 #: What a file is, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
-
-
-def compiler_flags(text: str | None) -> tuple[str, ...]:
-    """The flags of --cflags, split as a shell does.
-
-    Raises
-    ------
-    UsageError
-        For a quotation mark without its second one.
-    """
-    try:
-        return tuple(shlex.split(text or ""))
-    except ValueError as error:
-        raise UsageError(f"--cflags {text}: {error}: quote the flags as for a shell") from None
-
-
-def print_warnings(text: str) -> None:
-    """The compiler's warnings, on standard error."""
-    sys.stderr.write(text)
-    sys.stderr.flush()
 
 
 @dataclass(frozen=True)
@@ -69,7 +44,7 @@ class Program:
 
     def prepare(
         self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
-        argument: str | None, flags: Sequence[str], warn: Callable[[str], None] = print_warnings,
+        argument: str | None, compiling: Compiling, warn: Callable[[str], None] = print_warnings,
     ) -> Launch:
         """The program with its inputs.
 
@@ -81,20 +56,27 @@ class Program:
         if self.kind == "kernel":
             if argument is not None:
                 raise UsageError("--arg is for --elf, --bin and a .c file: a kernel brings its own arguments")
-            return backend.prepare(self.name, dtype, size, seed, config, flags, warn)
+            return backend.prepare(self.name, dtype, size, seed, config, compiling, warn)
+        self.require_opencl(compiling)
         for option, value in (("--type", dtype), ("--size", size)):
             if value is not None:
                 raise UsageError(f"{option} is for a kernel with a host.py: other programs take --arg FILE")
         block = None if argument is None else input_file("--arg", argument)
         (path,) = self.files.values()
         if self.kind == "source":
-            return backend.prepare_source(path, block, config, flags, warn)
-        if flags:
-            raise UsageError("--cflags is for what is compiled: a kernel or a .c file")
+            return backend.prepare_source(path, block, config, compiling, warn)
+        given = compiling.given()
+        if given is not None:
+            raise UsageError(f"{given} is for what is compiled: a kernel or a .c file")
         prepare = {
             "elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary,
         }[self.kind]
         return prepare(path, block, config)
+
+    def require_opencl(self, compiling: Compiling) -> None:
+        """Raise UsageError if there is a --kernel, and the program has no host.py that could know it."""
+        if compiling.function is not None and self.kind != "kernel":
+            raise UsageError("--kernel is for OpenCL C: a .cl file, or a folder with kernel.cl")
 
     def with_loads(self, launch: Launch, loads: Sequence[Load]) -> Launch:
         """``launch`` with the files of --load in memory.
@@ -143,8 +125,8 @@ class Program:
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:
     """The program of the one of KERNEL, --elf and --bin that was given.
 
-    KERNEL may be a kernel's name, a folder with ``kernel.c``, a ``.c`` or ``.S`` file, or a ``.elf`` or
-    ``.vxbin`` file. A ``kernel.c`` with a ``host.py`` beside it stands for their folder.
+    KERNEL may be a kernel's name, a folder with ``kernel.c`` or ``kernel.cl``, a ``.c``, ``.cl`` or ``.S`` file, or a
+    ``.elf`` or ``.vxbin`` file. A ``kernel.c`` with a ``host.py`` beside it stands for their folder.
 
     Raises
     ------
@@ -169,7 +151,10 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
         kernel, path = str(path.parent), path.parent
     if path.suffix in _KINDS and not path.is_dir():
         return Program(_KINDS[path.suffix], kernel, {"KERNEL": input_file("KERNEL", kernel)})
-    sides = {name: path / name for name in ("kernel.c", "host.py") if (path / name).is_file()}
+    if path.suffix == ".cl" and not path.is_dir():
+        source, host = input_file("KERNEL", kernel), path.parent / "host.py"
+        return Program("kernel", kernel, {path.name: source} | ({"host.py": host} if host.is_file() else {}))
+    sides = {name: path / name for name in ("kernel.c", "kernel.cl", "host.py") if (path / name).is_file()}
     # A name without a folder is one of our kernels, if there is one of that name.
     if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):
         _require_host(path, kernel)

@@ -10,13 +10,14 @@ import typer
 from rich.file_proxy import FileProxy
 
 from .backend import backend_of
+from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling
 from .dumps import Dump, DumpRequest, parse_dumps
 from .errors import UsageError
 from .loads import parse_loads
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target
 from .outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
-from .program import CflagsOption, RegionOption, compiler_flags, find_program
+from .program import RegionOption, find_program
 from .progress import show_progress
 from .result import Outcome, print_outcome
 from .run_options import (
@@ -51,8 +52,11 @@ def run(
     ctx: typer.Context,
     kernel: Annotated[
         str | None,
-        typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .elf or .vxbin file."),
+        typer.Argument(
+            metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .cl, .elf or .vxbin file.",
+        ),
     ] = None,
+    function: FunctionOption = None,
     elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None,
     binary: Annotated[
         str | None, typer.Option("--bin", metavar="FILE", help="A raw image to run instead, at the start address.")
@@ -68,6 +72,7 @@ def run(
     ] = None,
     region: RegionOption = None,
     cflags: CflagsOption = None,
+    no_simt: NoSimtOption = False,
     preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
@@ -107,7 +112,7 @@ def run(
     config = coordinate(asked.config, scheme)
     if check and not config.probe:
         raise UsageError("--check compares what the probe shows: leave out --set probe=false")
-    flags = compiler_flags(cflags)
+    how = compiling(cflags, function, no_simt)
     program = find_program(kernel, elf, binary)
     target = json_target(json_file)
     dump_requests = parse_dumps(dump or [])
@@ -118,7 +123,7 @@ def run(
     })
 
     backend = backend_of(ctx)
-    launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, flags=flags)
+    launch = program.prepare(backend, config, dtype=dtype, size=size, seed=seed, argument=argument, compiling=how)
     launch = program.with_region(program.with_loads(launch, loads), region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .backend import backend_of
+from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
 from .errors import Exit
 from .machine import (
     DEFAULT_PRESET,
@@ -25,7 +26,7 @@ from .machine import (
 )
 from .options import JsonOption, json_target, listed
 from .outputs import STDOUT, refuse_inputs, waves, write_json
-from .program import CflagsOption, Program, compiler_flags, find_program, print_warnings
+from .program import Program, find_program
 from .progress import Report, show_progress
 from .result import Outcome, memory_of, print_outcome
 from .run_options import (
@@ -138,7 +139,9 @@ def sweep(
     memory_clock: MemoryClockOption = None,
     bank_hash: BankHashOption = None,
     max_cycles: MaxCyclesOption = 10_000_000,
+    function: FunctionOption = None,
     cflags: CflagsOption = None,
+    no_simt: NoSimtOption = False,
     check: CheckOption = False,
     json_file: JsonOption = None,
 ) -> int:
@@ -154,7 +157,7 @@ def sweep(
         (machine, _schemes(machine, varied, mode, fetch, issue, prediction))
         for machine in machines(preset, warps, threads, settings, config_file)
     ]
-    flags = compiler_flags(cflags)
+    how = compiling(cflags, function, no_simt)
     program = find_program(kernel)
     target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file, **program.files}, waves())
@@ -168,7 +171,7 @@ def sweep(
         for scheme in alike:
             config = coordinate(machine.config, scheme, alike)
             launch = program.prepare(
-                backend, config, dtype=dtype, size=size, seed=seed, argument=None, flags=flags, warn=once
+                backend, config, dtype=dtype, size=size, seed=seed, argument=None, compiling=how, warn=once,
             )
             request = RunRequest(
                 launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,

@@ -95,8 +95,12 @@ def _unsupported(message: str) -> list[str]:
     return [place + meaning for meaning, place in places.items()]
 
 
-#: clang: my.c:3:5: error: ...
-_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
+#: clang: my.c:3:5: error: ... A name of ours that stands for what is not supported says so itself (opencl/refused.h).
+_ERROR = re.compile(
+    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: "
+    r"(?:'__metronome_no_\w+' is unavailable: )?(?P<what>.*)$",
+    re.MULTILINE,
+)
 #: Without a place: a flag that clang does not know, or what the linker says.
 _PLAIN = re.compile(r"^(?:[\w.-]+: )?(?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
 

@@ -1,6 +1,6 @@
 """The kernels of ``riscv_kernels`` and those of users, and what it takes to launch one of them, or any other program.
 
-A kernel is a folder with ``kernel.c`` and ``host.py``. One of ours goes by its name, one of a user's by its path.
+A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py`` (kernel_folders.py).
 
 A :class:`Launch` is everything that has to be in memory before the machine starts, in a fixed order: the program
 image, the buffers, the argument block at the user area's start (whose address goes into mscratch).
@@ -8,21 +8,23 @@ image, the buffers, the argument block at the user area's start (whose address g
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import functools
 import itertools
-import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
-from metronome.riscv_kernels.host import KernelError, require_size
+from metronome.riscv_kernels.host import KernelError, Problem, require_size
+from metronome.riscv_kernels.opencl import OpenCl
 from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
-from metronome.sim.kernel_folders import KERNELS, is_kernel_folder, kernel_folder
-from metronome.sim.kernel_host import C_TYPES, Host, HostError, load_host, shown
+from metronome.sim.kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
+from metronome.sim.kernel_host import C_TYPES, Host, HostError, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
+from metronome.sim.opencl import LAUNCHER, OpenClUnit, launch_arguments
 from metronome.sim.toolchain import build_elf
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernels", "listing",
@@ -30,20 +32,6 @@ __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build
 
 #: Called with the compiler's warnings.
 Warn = Callable[[str], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelInfo:
-    """One kernel: of ours, or of a user's folder."""
-
-    name: str
-    about: str
-    #: Element types, the default one first.
-    types: tuple[str, ...]
-    default_size: int
-    max_size: int
-    #: Where it lies, if it is a user's.
-    folder: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,37 +75,6 @@ class Launch:
         return all(low >= high or high <= first or first + LINE_BYTES <= low for low, high in places)
 
 
-def _host(name: str) -> Host:
-    return load_host(kernel_folder(name), f"metronome.riscv_kernels.{name}.host" if name in KERNELS else None)
-
-
-def _info(name: str, folder: Path | None = None) -> KernelInfo:
-    host = _host(name)
-    return KernelInfo(
-        name=name, about=host.about, types=host.types, default_size=host.default_size, max_size=host.max_size,
-        folder=folder,
-    )
-
-
-def listing(folder: Path) -> tuple[list[KernelInfo], list[str]]:
-    """Our kernels and those in ``folder``, and a line for each that is broken."""
-    places: dict[str, Path | None] = dict.fromkeys(KERNELS)
-    with contextlib.suppress(OSError):  # a folder that cannot be read has no kernels
-        places |= {os.path.join(folder, each.name): each for each in sorted(folder.iterdir()) if is_kernel_folder(each)}
-    found, broken = [], []
-    for name, place in places.items():
-        try:
-            found.append(_info(name, place))
-        except KernelError as error:
-            broken.append(f"kernel {name} is broken and left out: {error}")
-    return found, broken
-
-
-def kernels() -> list[KernelInfo]:
-    """Every kernel of ours that :func:`prepare` knows."""
-    return [_info(name) for name in KERNELS]
-
-
 def _type(name: str, host: Host, dtype: str | None) -> str:
     """The element type: by default the first one."""
     if dtype is None:
@@ -127,36 +84,81 @@ def _type(name: str, host: Host, dtype: str | None) -> str:
     return dtype
 
 
-def build_kernel(name: str, dtype: str | None = None, *, flags: Sequence[str] = (), warn: Warn | None = None) -> Path:
+def build_kernel(
+    name: str, dtype: str | None = None, function: str | None = None, *, flags: Sequence[str] = (),
+    simt: bool = True, warn: Warn | None = None,
+) -> Path:
     """Compile a kernel, or find it in the cache, and return the path of its ELF. See :func:`prepare`."""
-    return _build(name, _type(name, _host(name), dtype), flags, warn, MemoryMap())
+    host = host_of(name)
+    dtype = _type(name, host, dtype)
+    problem = None
+    if kernel_source(name).suffix == ".cl":
+        problem = _problem(name, host, function, (dtype, host.default_size, 1, BASE))
+    return _build(name, dtype, problem, flags, MemoryMap(), simt=simt, warn=warn)
 
 
-def _build(name: str, dtype: str, flags: Sequence[str], warn: Warn | None, memory_map: MemoryMap) -> Path:
-    folder = kernel_folder(name)
+def _build(
+    name: str, dtype: str, problem: Problem | OpenCl | None, flags: Sequence[str], memory_map: MemoryMap, *,
+    simt: bool, warn: Warn | None,
+) -> Path:
+    source = kernel_source(name)
+    elf = f"{source.stem if source.name not in KERNEL_FILES else source.resolve().parent.name}_{dtype}"
+    if isinstance(problem, OpenCl):
+        return build_elf(
+            [source], name=elf, flags=[*_options(source, problem), *flags], simt=simt, warn=warn, memory_map=memory_map,
+            unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER,
+        )
     return build_elf(
-        [folder / "kernel.c"], name=f"{folder.resolve().name}_{dtype}", flags=flags, warn=warn, ours=name in KERNELS,
+        [source], name=elf, flags=flags, simt=simt, warn=warn, ours=name in KERNELS,
         memory_map=memory_map, defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
     )
 
 
+def _options(source: Path, problem: OpenCl) -> list[str]:
+    try:
+        return shlex.split(problem.options)
+    except ValueError as error:
+        raise HostError(f"{shown(source.parent / 'host.py')}: options {problem.options!r}: {error}") from None
+
+
+def _problem(
+    name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]
+) -> Problem | OpenCl:
+    """The inputs; those of OpenCL have the kernel ``function``, if that is given."""
+    made = host.problem(*what, function)
+    if kernel_source(name).suffix == ".cl":
+        if not isinstance(made, OpenCl):
+            raise HostError(f"{host.file}: make() of an OpenCL kernel must return an OpenCl (docs/opencl.md)")
+        if function is not None and made.kernel not in (None, function):
+            raise HostError(f"{host.file}: make() has the arguments of kernel {made.kernel!r}, not of {function!r}")
+        return dataclasses.replace(made, kernel=made.kernel if function is None else function)
+    if isinstance(made, OpenCl):
+        raise HostError(f"{host.file}: make() returns an OpenCl, but the kernel beside it is no OpenCL C (kernel.cl)")
+    if function is not None:
+        raise KernelError(f"--kernel is for OpenCL C: {name} has one kernel")
+    return made
+
+
 def prepare(
-    name: str, dtype: str | None = None, size: int | None = None, seed: int = 1, config: SmConfig = BASE, *,
-    flags: Sequence[str] = (), warn: Warn | None = None,
+    name: str, dtype: str | None = None, size: int | None = None, seed: int = 1, config: SmConfig = BASE,
+    function: str | None = None, *, flags: Sequence[str] = (), simt: bool = True, warn: Warn | None = None,
 ) -> Launch:
     """Build a kernel and make inputs for it.
 
     Parameters
     ----------
     name
-        One of :data:`KERNELS`, or the path of a folder with ``kernel.c`` and ``host.py``.
+        One of :data:`KERNELS`, or the path of a folder with ``kernel.c`` or ``kernel.cl`` and ``host.py``, or of an
+        OpenCL source with ``host.py`` beside it.
     dtype
         The element type; None takes the kernel's first one.
     size
         What it counts is the kernel's (``KernelInfo.about``); None takes the default size.
     config
         The machine it shall run on: psum chooses its block by it. The program itself suits every machine.
-    flags, warn
+    function
+        Which kernel of an OpenCL source; None: what its ``host.py`` says, or the only one.
+    flags, simt, warn
         As for :func:`sim.toolchain.build_elf`.
 
     Raises
@@ -167,16 +169,19 @@ def prepare(
     ToolchainError
         If it does not compile.
     """
-    host = _host(name)
+    host = host_of(name)
     dtype = _type(name, host, dtype)
     size = host.default_size if size is None else size
     require_size(name, size, host.max_size)
-    problem = host.problem(dtype, size, seed, config)
+    problem = _problem(name, host, function, (dtype, size, seed, config))
+    elf = _build(name, dtype, problem, flags, config.memory_map, simt=simt, warn=warn)
+    image = load_elf(elf, config.memory_map)
     launch = Launch(
         name=name,
-        image=load_elf(_build(name, dtype, flags, warn, config.memory_map), config.memory_map),
+        image=image,
         memory_map=config.memory_map,
-        arguments=problem.arguments,
+        arguments=problem.arguments if isinstance(problem, Problem)
+        else launch_arguments(image, problem, config, host.file),
         buffers=problem.buffers,
         check=lambda memory: problem.check(memory.read),
         dtype=dtype,
@@ -191,7 +196,7 @@ def prepare(
 
 def prepare_source(
     path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE, *,
-    flags: Sequence[str] = (), warn: Warn | None = None,
+    flags: Sequence[str] = (), simt: bool = True, warn: Warn | None = None,
 ) -> Launch:
     """A program of one C or assembly file, compiled with the runtime; else as :func:`prepare_elf`.
 
@@ -201,7 +206,9 @@ def prepare_source(
         If the argument block cannot be used, or the source does not compile.
     """
     path = Path(path)
-    elf = build_elf([path], name=path.resolve().stem, flags=flags, warn=warn, memory_map=config.memory_map)
+    elf = build_elf(
+        [path], name=path.resolve().stem, flags=flags, simt=simt, warn=warn, memory_map=config.memory_map
+    )
     return _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
 
 

@@ -1,24 +1,46 @@
-"""Where a kernel lies: the names of ours, and the folders of users, with hints at what a folder that is none lacks."""
+"""The kernels of ``riscv_kernels`` and those of users, by name, folder or source, with hints at what one lacks.
+
+A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py``. One of ours goes by its name, one of a user's
+by its path. An OpenCL source of any name is one too, with the ``host.py`` beside it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from metronome.riscv_kernels.host import KernelError
 
+from .kernel_host import Host, load_host
 from .settings import near
 from .toolchain import REPOSITORY
 
-__all__ = ["KERNELS", "is_kernel_folder", "kernel_folder", "require_host"]
+__all__ = ["KERNELS", "KERNEL_FILES", "KernelInfo", "host_of", "kernel_source", "kernels", "listing", "require_host"]
 
 #: The names, in the order of a listing.
 KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
 _SOURCE, _HOST = "kernel.c", "host.py"
+#: The machine's side: one of these.
+KERNEL_FILES = (_SOURCE, "kernel.cl")
 #: A name that is at least so much like another is taken for a mistyped one.
 _ALIKE = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelInfo:
+    """One kernel: of ours, or of a user's folder."""
+
+    name: str
+    about: str
+    #: Element types, the default one first.
+    types: tuple[str, ...]
+    default_size: int
+    max_size: int
+    #: Where it lies, if it is a user's.
+    folder: Path | None = None
 
 
 def _names(folder: Path) -> list[str]:
@@ -35,13 +57,17 @@ def _alike(wanted: str, names: list[str]) -> str | None:
     return known[found[0]] if found else None
 
 
-def is_kernel_folder(folder: Path) -> bool:
+def _sources(folder: Path) -> list[Path]:
+    return [folder / name for name in KERNEL_FILES if os.path.isfile(folder / name)]
+
+
+def _is_kernel_folder(folder: Path) -> bool:
     """Whether it holds both sides of a kernel."""
-    return all(os.path.isfile(folder / name) for name in (_SOURCE, _HOST))
+    return bool(_sources(folder)) and os.path.isfile(folder / _HOST)
 
 
-def kernel_folder(name: str) -> Path:
-    """The folder of the kernel of this name or path.
+def kernel_source(name: str) -> Path:
+    """The source of the kernel of this name or path; its folder has the ``host.py``.
 
     Raises
     ------
@@ -49,18 +75,25 @@ def kernel_folder(name: str) -> Path:
         If there is none.
     """
     if name in KERNELS:
-        return REPOSITORY / "riscv_kernels" / name
+        return REPOSITORY / "riscv_kernels" / name / _SOURCE
     if not name.strip():
         raise KernelError(f"the name of the kernel is empty: use {', '.join(KERNELS)}, or the path of your own")
     path = Path(name).expanduser()
     if path.is_dir():
-        if (path / _SOURCE).is_file():
-            if not (path / _HOST).is_file():
-                require_host(path, name)
-            return path
-        raise KernelError(f"{name}: {_lack(path)}")
+        found = _sources(path)
+        if len(found) > 1:
+            raise KernelError(f"{name}: the folder has {' and '.join(KERNEL_FILES)}: keep one, or name the one to run")
+        if not found:
+            raise KernelError(f"{name}: {_lack(path)}")
+        if not (path / _HOST).is_file():
+            require_host(path, name)
+        return found[0]
+    if path.suffix == ".cl" and path.is_file():
+        if not (path.parent / _HOST).is_file():
+            raise KernelError(f"{name}: there is no {_HOST} beside it with its arguments and range (docs/opencl.md)")
+        return path
     if path.exists():
-        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .S, .elf or .vxbin file")
+        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .cl, .S, .elf or .vxbin file")
     if len(path.parts) > 1 or path.suffix:
         raise KernelError(f"{name}: no such file or folder")
     raise KernelError(
@@ -75,6 +108,9 @@ def _lack(folder: Path) -> str:
     if folder.name == _SOURCE:
         return f"it is a folder: {_SOURCE} must be a C file"
     names = _names(folder)
+    opencl = [each for each in names if Path(each).suffix.lower() == ".cl"]
+    if opencl:
+        return f"the folder has no {_SOURCE}: for OpenCL C name the source: metronome run {folder / opencl[0]}"
     sources = [each for each in names if Path(each).suffix.lower() == ".c"]
     other = _alike(_SOURCE, names) or (sources[0] if len(sources) == 1 else None)
     if other is not None:
@@ -86,7 +122,7 @@ def _lack(folder: Path) -> str:
 
 
 def require_host(folder: Path, name: str) -> None:
-    """For a folder with ``kernel.c`` that has no file ``host.py``: refuse what may be meant for one.
+    """For a folder with a kernel that has no file ``host.py``: refuse what may be meant for one.
 
     Raises
     ------
@@ -99,3 +135,37 @@ def require_host(folder: Path, name: str) -> None:
     other = _alike(_HOST, _names(folder))
     if other is not None:
         raise KernelError(f"{name}: the folder has no {_HOST}, but {other}: rename it to {_HOST}, {alone}")
+
+
+def host_of(name: str) -> Host:
+    """The host side of this kernel."""
+    folder = kernel_source(name).parent
+    return load_host(folder, f"metronome.riscv_kernels.{name}.host" if name in KERNELS else None)
+
+
+def _info(name: str, folder: Path | None = None) -> KernelInfo:
+    host = host_of(name)
+    return KernelInfo(
+        name=name, about=host.about, types=host.types, default_size=host.default_size, max_size=host.max_size,
+        folder=folder,
+    )
+
+
+def listing(folder: Path) -> tuple[list[KernelInfo], list[str]]:
+    """Our kernels and those in ``folder``, and a line for each that is broken."""
+    places: dict[str, Path | None] = dict.fromkeys(KERNELS)
+    with contextlib.suppress(OSError):  # a folder that cannot be read has no kernels
+        found = [each for each in sorted(folder.iterdir()) if _is_kernel_folder(each)]
+        places |= {os.path.join(folder, each.name): each for each in found}
+    infos, broken = [], []
+    for name, place in places.items():
+        try:
+            infos.append(_info(name, place))
+        except KernelError as error:
+            broken.append(f"kernel {name} is broken and left out: {error}")
+    return infos, broken
+
+
+def kernels() -> list[KernelInfo]:
+    """Every kernel of ours that :func:`prepare` knows."""
+    return [_info(name) for name in KERNELS]

@@ -7,6 +7,7 @@ since standard output may be a JSON document.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import inspect
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import KernelError, Problem, Reader, ReadMemory
+from metronome.riscv_kernels.opencl import OpenCl
 
 from .host_modules import own_modules
 
@@ -45,8 +47,8 @@ class Host:
     types: tuple[str, ...]
     default_size: int
     max_size: int
-    #: ``problem(dtype, size, seed, config)``, whose check returns lines.
-    problem: Callable[[str, int, int, SmConfig], Problem]
+    #: ``problem(dtype, size, seed, config, function)``, whose check returns lines; ``function`` may be None.
+    problem: Callable[[str, int, int, SmConfig, str | None], Problem | OpenCl]
 
 
 def shown(path: Path) -> str:
@@ -184,9 +186,11 @@ def load_host(folder: Path, module: str | None = None) -> Host:
 
     _require_takes(host.make, "make", _MAKE, file, "make")
 
-    def problem(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
+    def problem(dtype: str, size: int, seed: int, config: SmConfig, function: str | None) -> Problem | OpenCl:
         with _guarded(folder, modules):
-            made = host.make(dtype, size, seed, config)
+            # A source with several kernels may make other arguments for each.
+            wants = function is not None and "kernel" in inspect.signature(host.make).parameters
+            made = host.make(dtype, size, seed, config, **({"kernel": function} if wants else {}))
         return _checked(made, folder, file, modules, config)
 
     return Host(
@@ -195,7 +199,7 @@ def load_host(folder: Path, module: str | None = None) -> Host:
     )
 
 
-def _buffers(made: Problem, file: str) -> dict[str, tuple[int, bytes]]:
+def _buffers(made: Problem | OpenCl, file: str) -> dict[str, tuple[int, bytes]]:
     buffers = {}
     for name, place in made.buffers.items():
         if not (isinstance(place, tuple | list) and len(place) == 2 and hasattr(place[0], "__index__")
@@ -205,21 +209,33 @@ def _buffers(made: Problem, file: str) -> dict[str, tuple[int, bytes]]:
     return buffers
 
 
-def _checked(
-    made: Any, folder: Path, file: str, modules: dict[str, ModuleType], config: SmConfig
-) -> Problem:
-    """What ``make`` has returned, with a check that is guarded too."""
-    if not isinstance(made, Problem):
-        raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
-    for name, is_right, what in (
-        ("arguments", isinstance(made.arguments, bytes | bytearray), "bytes"),
+def _parts_of(made: Problem | OpenCl) -> tuple[tuple[str, bool, str], ...]:
+    """The fields of what ``make`` has returned: name, whether it is right, and what it must be."""
+    common = (
         ("buffers", isinstance(made.buffers, dict), "a dict"),
         ("check", callable(made.check), "a function check(read)"),
-    ):
+    )
+    if isinstance(made, Problem):
+        return ("arguments", isinstance(made.arguments, bytes | bytearray), "bytes"), *common
+    arguments = isinstance(made.arguments, list | tuple | dict)
+    return (
+        ("arguments", arguments, "a tuple in the kernel's order, or a dict by the names of its parameters"), *common,
+        ("kernel", made.kernel is None or isinstance(made.kernel, str), "a name or None"),
+        ("options", isinstance(made.options, str), "a text like '-DTILE=4'"),
+    )
+
+
+def _checked(
+    made: Any, folder: Path, file: str, modules: dict[str, ModuleType], config: SmConfig
+) -> Problem | OpenCl:
+    """What ``make`` has returned, with a check that is guarded too."""
+    if not isinstance(made, Problem | OpenCl):
+        raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
+    for name, is_right, what in _parts_of(made):
         if not is_right:
             value = _one_line(repr(getattr(made, name)))[:80]
-            raise HostError(f"{file}: {name} of the Problem must be {what}, not {value}")
-    _require_takes(made.check, "check", ("read",), file, "check of the Problem")
+            raise HostError(f"{file}: {name} of the {type(made).__name__} must be {what}, not {value}")
+    _require_takes(made.check, "check", ("read",), file, f"check of the {type(made).__name__}")
     buffers = _buffers(made, file)
 
     def check(read: ReadMemory) -> list[str]:
@@ -236,4 +252,6 @@ def _checked(
                             f"{_one_line(repr(found))[:80]}")
         return [_one_line(line) for line in found]
 
+    if isinstance(made, OpenCl):
+        return dataclasses.replace(made, buffers=buffers, check=check)
     return Problem(arguments=bytes(made.arguments), buffers=buffers, check=check)

@@ -20,10 +20,10 @@ from metronome.hdl.config import MemoryMap
 
 from .cache import entry
 from .compiler_refusals import compile_failure, link_failure
-from .divergence import SimtError, insert_divergence
+from .divergence import SimtError, insert_divergence, listing
 from .processes import own_folder, run
 
-__all__ = ["ARCH", "ToolchainError", "build_elf", "compiler_version"]
+__all__ = ["ARCH", "DIVERGENCE_FLAGS", "RUNTIME", "ToolchainError", "Unit", "build_elf", "compiler_version", "own_unit"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RUNTIME = REPOSITORY / "riscv_kernels" / "runtime"
@@ -58,7 +58,7 @@ _COMPILE_FLAGS = (
     "-g",
 )
 #: What sim.divergence needs beside them.
-_DIVERGENCE_FLAGS = (
+DIVERGENCE_FLAGS = (
     "-DMETRONOME_DIVERGENCE",
     # s0 and s1 are the pass's (places.py).
     "-ffixed-x8",
@@ -129,7 +129,7 @@ def _headers(folders: Iterable[Path]) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class _Unit:
+class Unit:
     """One source, the folder in which the compiler runs (and in which the paths of its messages begin), its flags."""
 
     source: Path
@@ -151,21 +151,26 @@ class _Unit:
         command = ["clang", *_COMPILE_FLAGS, *self.flags, *_system_headers(), *arguments, "--", self.name]
         return _run(command, self.directory, lambda said: compile_failure(self.name, said))
 
+    def assembly(self, work: Path) -> tuple[str, str]:
+        """The assembly of C, and the compiler's warnings; ``work`` is a folder for what is made on the way."""
+        said = self.compile("-S", "-o", str(work / "unit.s"))
+        return (work / "unit.s").read_text(encoding="latin-1"), said
+
     def preprocessed(self, result: Path) -> bytes:
         """The text that is compiled, with all that it includes."""
         self.compile("-E", "-w", "-o", str(result))
         return result.read_bytes()
 
 
-def _ours(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> _Unit:
+def _ours(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> Unit:
     """A source of this repository. The compiler runs there, so that the result does not depend on where that lies."""
-    return _Unit(source, REPOSITORY, ("-Werror", *(f"-I{_relative(folder)}" for folder in folders), *flags))
+    return Unit(source, REPOSITORY, ("-Werror", *(f"-I{_relative(folder)}" for folder in folders), *flags))
 
 
-def _theirs(source: Path, flags: Sequence[str]) -> _Unit:
+def own_unit(source: Path, flags: Sequence[str]) -> Unit:
     """A user's source: a warning does not stop it, and messages show its path from where the user is."""
     here = Path.cwd()
-    return _Unit(source, here, (
+    return Unit(source, here, (
         f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
     ))
 
@@ -179,11 +184,16 @@ def build_elf(
     runtime: bool = True,
     link_script: Path = RUNTIME / "link.ld",
     ours: bool = False,
-    simt: bool = False,
+    simt: bool = True,
     memory_map: MemoryMap | None = None,
+    unit: Callable[[Path, Sequence[str]], Unit] = own_unit,
+    launcher: Sequence[Path] = (),
     warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
+
+    With ``simt`` a file beside it, of the same name with ``.s``, shows the code of the C sources; what has been added
+    ends with ``# added``.
 
     Parameters
     ----------
@@ -200,10 +210,13 @@ def build_elf(
     ours
         They are kernels of this repository: a warning is an error.
     simt
-        Insert what divergent branches need (:mod:`sim.divergence`). Without it they are the source's business. Not the
-        default yet: it moves cycles of kernels that are in published tables.
+        Insert what divergent branches need (:mod:`sim.divergence`). Without it they are the source's business.
     memory_map
         That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
+    unit
+        How a user's source is compiled, from its path and flags.
+    launcher
+        Sources of the runtime that are part of this program.
     warn
         Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
         they go to standard error.
@@ -214,20 +227,23 @@ def build_elf(
         A line that says what and where, then the compiler's or linker's message.
     """
     places, start = _places(memory_map or MemoryMap())
-    passed = _DIVERGENCE_FLAGS if simt else ()
+    passed = DIVERGENCE_FLAGS if simt else ()
     own = [*places, *passed, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
     paths = [_readable(Path(source)) for source in sources]
     if ours:
         folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
         units = [_ours(path, folders, own) for path in paths]
     else:
-        units = [_theirs(path, own) for path in paths]
+        units = [unit(path, own) for path in paths]
     inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
-    before: list[_Unit] = []
+    before: list[Unit] = []
     if runtime:
-        sources_before = (RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c"))
+        sources_before = [*(RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c")), *launcher]
         before = [_ours(source, [RUNTIME], [*places, *passed]) for source in sources_before]
-        inputs.append(_content([*(RUNTIME.glob("*.[cS]")), *_headers([RUNTIME])]))
+        inputs.append(_content([
+            *(RUNTIME.glob("*.[cS]")), *launcher, *_headers([RUNTIME, *(source.parent for source in launcher)]),
+            *((REPOSITORY / "sim" / "opencl").glob("*.py") if launcher else ()),
+        ]))
     inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
     if runtime:
         inputs.append(_library_key(places))
@@ -289,18 +305,20 @@ def _content(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
     return [(_relative(path), path.read_bytes()) for path in sorted(paths)]
 
 
-def _preprocessed(units: Iterable[_Unit]) -> list[bytes]:
+def _preprocessed(units: Iterable[Unit]) -> list[bytes]:
     with own_folder() as folder:
         return [unit.preprocessed(folder / "source.i") for unit in units]
 
 
-def _key(inputs: object, units: Iterable[_Unit]) -> str:
+def _key(inputs: object, units: Iterable[Unit]) -> str:
     flags = [(unit.name, unit.flags) for unit in units]
     return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
-def _assemble(work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequence[str]], whole: bool) -> None:
-    """Object files of the program's C, by number, with what divergent branches need.
+def _assemble(
+    work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequence[str]], whole: bool
+) -> dict[int, str]:
+    """Object files of the program's C, by number, with what divergent branches need; returns the assembly.
 
     ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
     """
@@ -314,10 +332,11 @@ def _assemble(work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequen
         command = ["clang", *_MACHINE_FLAGS, *machine[number], "-c", str(assembly), "-o", str(work / f"{number}.o")]
         _run(command, work, lambda said: f"the pass for divergent branches wrote what cannot be assembled:\n{said}")
     (work / "unit.s").unlink(missing_ok=True)
+    return dict(zip(texts, changed, strict=True))
 
 
 def _build_into(
-    work: Path, name: str, before: Sequence[_Unit], units: Sequence[_Unit], link: Sequence[str],
+    work: Path, name: str, before: Sequence[Unit], units: Sequence[Unit], link: Sequence[str],
     library: Sequence[str] | None, simt: bool,
 ) -> str:
     """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
@@ -329,13 +348,16 @@ def _build_into(
     texts: dict[int, str] = {}
     numbered = [*enumerate(units, len(before)), *enumerate(before)]
     for position, unit in numbered:
-        if simt and unit.source.suffix == ".c":
-            said.append(unit.compile("-S", "-o", str(work / "unit.s")))
-            texts[position] = (work / "unit.s").read_text(encoding="latin-1")
+        if simt and unit.source.suffix in (".c", ".cl"):
+            texts[position], warnings = unit.assembly(work)
+            said.append(warnings)
         else:
             said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
     machine = {number: unit.machine_flags for number, unit in numbered}
-    _assemble(work, texts, machine, whole=all(unit.source.suffix == ".c" for unit in units))
+    final = _assemble(work, texts, machine, whole=all(unit.source.suffix != ".S" for unit in units))
+    if simt:
+        shown = "".join(listing(text) for number, text in final.items() if number >= len(before))
+        (work / name).with_suffix(".s").write_text(shown, "latin-1")
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
     elf = work / name

@@ -42,12 +42,10 @@ static void scan_block(const void *block)
         to = next;
         __syncthreads();
     }
-    SIMT_IF(inside) {
+    if (inside)
         args->target[i] = sum;
-    } SIMT_ENDIF
-    SIMT_IF(thread == size - 1) {
+    if (thread == size - 1)
         args->totals[blockIdx.x] = sum;
-    } SIMT_ENDIF
 }
 
 static void add_totals(const void *block)

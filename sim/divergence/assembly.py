@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from .graph import Block, Function, Made, Virtual
 from .instructions import INVERSE, NAMES, Instruction, parse
 
-__all__ = ["Label", "Lines", "SimtError", "Source", "assembled", "split_source", "write"]
+__all__ = ["ADDED", "Label", "Lines", "SimtError", "Source", "assembled", "split_source", "write"]
 
+#: The comment behind what the pass adds.
+ADDED = "added"
 _LABEL = re.compile(r"^([\w.$]+):\s*(?:#(.*))?$")
 _FUNCTION = re.compile(r"^\s*\.type\s+([\w.$]+),@function")
 _FILE = re.compile(r'^\s*\.file\s+"((?:[^"\\]|\\.)*)"')
@@ -224,7 +226,7 @@ def _text(item: Instruction | Made, place_of: dict[Virtual, int]) -> str:
     if isinstance(item, Instruction):
         return item.text
     names = [NAMES[place_of[one] if isinstance(one, Virtual) else one] for one in (*item.writes, *item.reads)]
-    return item.text.format(*names)
+    return f"{item.text.format(*names)}\t# {ADDED}"
 
 
 def assembled(source: Source, bodies: Iterable[tuple[Lines, list[str]]]) -> str:

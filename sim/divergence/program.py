@@ -228,8 +228,11 @@ def _member(source: Source, lines: Lines) -> Member:
 def _addresses(member: Member) -> Iterator[tuple[str, bool]]:
     """The symbols whose address it takes, and whether the runtime's spawn functions alone get it."""
     fourth: str | None = None
+    # Other labels are for the debugger.
+    jumped_to = {item.target for item in member.lines.items if isinstance(item, Instruction)}
     for item in member.lines.items:
-        if isinstance(item, Label):
+        if isinstance(item, Label) and fourth is not None and (item.taken or item.name in jumped_to):
+            yield fourth, False
             fourth = None
         if not isinstance(item, Instruction):
             continue

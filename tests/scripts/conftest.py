@@ -9,6 +9,7 @@ from metronome.hdl.config import FaultCause, MemoryMap
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.scripts.cli import main
+from metronome.scripts.compiling import Compiling
 from metronome.scripts.errors import UsageError
 from metronome.sim.elf import ElfImage
 from metronome.sim.kernel import KernelError, KernelInfo, Launch
@@ -67,7 +68,7 @@ class FakeBackend:
         self.prepared = []
         self.verilog_configs = []
         self.broken = []
-        self.flags = ()
+        self.compiling = Compiling()
         self.problems = []
         self.error = None
         memory = SparseMemory()
@@ -99,14 +100,14 @@ class FakeBackend:
     def kernels(self):
         return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)], self.broken
 
-    def prepare(self, name, dtype, size, seed, config, flags=(), warn=None):
+    def prepare(self, name, dtype, size, seed, config, compiling=Compiling(), warn=None):
         if name != "psort":
             raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
-        self.flags = flags
+        self.compiling = compiling
         return self._launch(name, dtype=dtype or "int32", size=64 if size is None else size, seed=seed)
 
-    def prepare_source(self, path, argument, config, flags, warn):
-        self.flags = flags
+    def prepare_source(self, path, argument, config, compiling, warn):
+        self.compiling = compiling
         return self._launch(path.name)
 
     def prepare_elf(self, path, argument, config):

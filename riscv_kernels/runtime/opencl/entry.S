@@ -1,0 +1,33 @@
+/* A work-item of a kernel with local memory begins here: tp leads to that of its work-group while the kernel runs.
+ *
+ * A __local variable is an offset from tp (sim/opencl/local.py). Else tp is the address of the launch record (context.h).
+ */
+#include "context.h"
+#include "opencl/launch.h"
+
+    .section .text.opencl, "ax"
+    .type opencl_entry, @function
+opencl_entry:
+    addi   sp, sp, -16
+    sw     ra, 12(sp)
+    la     t0, __opencl_range
+    lw     t0, OPENCL_LOCAL_BYTES(t0)
+    mul    t0, t0, s8
+    csrr   tp, CSR_LOCAL_BASE
+    add    tp, tp, t0
+    call   opencl_kernel
+    la     tp, __spawn_context
+    lw     ra, 12(sp)
+    addi   sp, sp, 16
+    ret
+    .size opencl_entry, . - opencl_entry
+
+/* Where a work-item begins without local memory, and with it. The pass for divergent branches does not see it here, and so
+ * takes the kernel's argument for what it is: the same for all. */
+    .section .rodata.opencl_entries, "a"
+    .p2align 2
+    .globl opencl_entries
+    .type opencl_entries, @object
+opencl_entries:
+    .word  opencl_kernel, opencl_entry
+    .size opencl_entries, . - opencl_entries

@@ -1,0 +1,6 @@
+"""OpenCL C on the SM: how a kernel is compiled, and what a launch of it has in memory (docs/opencl.md)."""
+
+from .launch import launch_arguments
+from .unit import LAUNCHER, OpenClUnit
+
+__all__ = ["LAUNCHER", "OpenClUnit", "launch_arguments"]

@@ -1,0 +1,106 @@
+"""OpenCL kernels in the style of the usual suites, each checked with numpy after a run on the golden model."""
+
+from pathlib import Path
+
+import pytest
+
+from metronome.hdl.presets import BASE, MID, TINY
+from metronome.sim.iss import EndStatus
+from metronome.sim.kernel import prepare
+from metronome.sim.opencl.local import place_locals
+from metronome.sim.runner import RunRequest, run_many
+from tests.builds import on
+from tests.riscv_kernels.iss_runs import run_launch
+from tests.tiers import some_slow
+
+FOLDER = Path(__file__).parent / "kernels"
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
+#: Sources with several kernels, and the ones that are not host.py's usual one.
+OTHERS = {"gaussian": "multipliers", "room": "alone"}
+#: What sim.divergence refuses, since the compiler sets a register to the same constant in both arms of a branch.
+REFUSED = pytest.mark.xfail(reason="a barrier in a loop whose bound is set again in a branch", strict=True)
+ON_LARGE = [pytest.param(name, marks=REFUSED) if name == "lu" else name for name in NAMES]
+
+
+def failures(name, config, size=None, seed=1, function=None):
+    """What is wrong after a run, each line with all it takes to run it again."""
+    launch = prepare(str(FOLDER / name), size=size, seed=seed, config=config, function=function)
+    run = run_launch(launch, config)
+    found = launch.check(run.memory)
+    if run.end.status is not EndStatus.ENDED:
+        found.append(f"{run.end} at {run.end.fault and launch.image.source_line(run.end.fault.pc)}")
+    if run.exit_code:
+        found.append(f"exit code {run.exit_code}")
+    return [f"{name} size {size} seed {seed} {config.warps}x{config.threads}: {line}" for line in found]
+
+
+def test_there_are_kernels():
+    assert len(NAMES) >= 15
+
+
+@pytest.mark.parametrize("name", some_slow(NAMES, 2))
+def test_kernel_passes(name):
+    assert failures(name, TINY) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ON_LARGE)
+def test_kernel_passes_on_larger_machines(name):
+    for config in (BASE, MID):
+        assert failures(name, config, seed=2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ON_LARGE)
+def test_kernel_passes_with_other_sizes(name):
+    for size in (3, 13):
+        assert failures(name, BASE, size, seed=3) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_other_kernel_of_a_source(name):
+    assert failures(name, BASE, function=OTHERS[name]) == []
+
+
+PRINTING = """
+__kernel void print(__global const int *x)
+{
+    const int i = get_global_id(0);
+    if (i & 1)
+        printf("%d: %.2f %s\\n", x[i], 0.5f * i, "odd");
+}
+"""
+PRINTING_HOST = """
+import numpy as np
+from metronome.riscv_kernels.host import Buffers
+from metronome.riscv_kernels.opencl import OpenCl
+ABOUT, TYPES, DEFAULT_SIZE, MAX_SIZE = "prints", ("int32",), 6, 6
+def make(dtype, size, seed, config):
+    buffers = Buffers(config)
+    x = buffers.place("x", np.arange(10, 10 + size).astype(np.int32))
+    return OpenCl(arguments=(x,), global_size=size, buffers=buffers.placed, check=lambda read: [])
+"""
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_kernel_prints(tmp_path):
+    (tmp_path / "print.cl").write_text(PRINTING)
+    (tmp_path / "host.py").write_text(PRINTING_HOST)
+    launch = prepare(str(tmp_path / "print.cl"), config=TINY)
+    (result,) = run_many(TINY, [RunRequest(launch=launch, policy="lrr", check=True)])
+    assert sorted(result.console.splitlines()) == ["11: 0.50 odd", "13: 1.50 odd", "15: 2.50 odd"]
+
+
+def test_one_array_for_each_local_variable():
+    """Offsets follow the alignment, and what is no variable of that kind stays."""
+    text = "\n".join([
+        "\tlui\ta0, %tprel_hi(k.a+4)", "\tadd\ta0, a0, tp, %tprel_add(k.a+4)", "\tlw\ta1, %tprel_lo(k.a+4)(a0)",
+        '\t.section\t.tbss,"awT",@nobits', "k.a:", "\t.zero\t6", "\t.size\tk.a, 6", "\t.p2align\t5, 0x0", "k.b:",
+        "\t.zero\t4", "\t.size\tk.b, 4", "\t.data", "other:", "\t.word\t1",
+    ])
+    lines = place_locals(text, pointers=False).split("\n")
+    assert lines[:3] == ["\tlui\ta0, %hi(k.a+4)", "\tadd\ta0, a0, tp", "\tlw\ta1, %lo(k.a+4)(a0)"]
+    assert [line for line in lines if ".set" in line] == ["\t.set\tk.a, 0", "\t.set\tk.b, 32"]
+    assert "other:" in lines and "\t.word\t36, 32, 1" in lines
