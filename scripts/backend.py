@@ -15,7 +15,7 @@ import typer
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import PAPER
 
-from .compiling import Compiling
+from .compiling import AS_USUAL, Compiling
 from .errors import UsageError
 from .progress import Report
 
@@ -35,7 +35,7 @@ class Backend(Protocol):
 
     def prepare(
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        compiling: Compiling = Compiling(), warn: Report | None = None,
+        compiling: Compiling = AS_USUAL, warn: Report | None = None,
     ) -> Launch:
         """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
 
@@ -112,7 +112,7 @@ class SimBackend:
 
     def prepare(
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        compiling: Compiling = Compiling(), warn: Report | None = None,
+        compiling: Compiling = AS_USUAL, warn: Report | None = None,
     ) -> Launch:
         """See :class:`Backend`."""
         from metronome.sim.cache import cache_folder

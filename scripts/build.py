@@ -31,7 +31,7 @@ def build(
     function: FunctionOption = None,
     no_simt: NoSimtOption = False,
     show_simt: Annotated[
-        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked as such."),
+        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked."),
     ] = False,
     json_file: JsonOption = None,
 ) -> int:

@@ -11,7 +11,7 @@ import typer
 
 from .errors import UsageError
 
-__all__ = ["CflagsOption", "Compiling", "FunctionOption", "NoSimtOption", "compiling", "print_warnings"]
+__all__ = ["AS_USUAL", "CflagsOption", "Compiling", "FunctionOption", "NoSimtOption", "compiling", "print_warnings"]
 
 CflagsOption = Annotated[
     str | None,
@@ -41,6 +41,10 @@ class Compiling:
         if self.flags:
             return "--cflags"
         return None if self.simt else "--no-simt"
+
+
+#: Without options.
+AS_USUAL = Compiling()
 
 
 def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compiling:

@@ -80,14 +80,7 @@ def kernel_source(name: str) -> Path:
         raise KernelError(f"the name of the kernel is empty: use {', '.join(KERNELS)}, or the path of your own")
     path = Path(name).expanduser()
     if path.is_dir():
-        found = _sources(path)
-        if len(found) > 1:
-            raise KernelError(f"{name}: the folder has {' and '.join(KERNEL_FILES)}: keep one, or name the one to run")
-        if not found:
-            raise KernelError(f"{name}: {_lack(path)}")
-        if not (path / _HOST).is_file():
-            require_host(path, name)
-        return found[0]
+        return _source_in(path, name)
     if path.suffix == ".cl" and path.is_file():
         if not (path.parent / _HOST).is_file():
             raise KernelError(f"{name}: there is no {_HOST} beside it with its arguments and range (docs/opencl.md)")
@@ -99,6 +92,17 @@ def kernel_source(name: str) -> Path:
     raise KernelError(
         f"there is no kernel {name!r}{near(name, KERNELS)}: use {', '.join(KERNELS)}, or the path of your own"
     )
+
+
+def _source_in(folder: Path, name: str) -> Path:
+    found = _sources(folder)
+    if len(found) > 1:
+        raise KernelError(f"{name}: the folder has {' and '.join(KERNEL_FILES)}: keep one, or name the one to run")
+    if not found:
+        raise KernelError(f"{name}: {_lack(folder)}")
+    if not (folder / _HOST).is_file():
+        require_host(folder, name)
+    return found[0]
 
 
 def _lack(folder: Path) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .assembly import ADDED
+from .assembly import ADDED, split_source
 
 __all__ = ["listing"]
 
-_FUNCTION = re.compile(r"^\s*\.type\s+([\w.$]+),@function")
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+(?:"(?P<folder>[^"]*)"\s+)?"(?P<name>[^"]*)"')
-_PLACE = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
+_FILE = re.compile(r'^\s*\.file\s+(?P<number>\d+)\s+(?:"(?P<folder>[^"]*)"\s+)?"(?P<name>[^"]*)"')
+_PLACE = re.compile(r"\.loc\s+(?P<number>\d+)\s+(?P<line>\d+)")
 _LABEL = re.compile(r"^([\w.$]+):")
 _DEBUG_LABEL = re.compile(r"^\.L(?:tmp|func_begin|func_end)\d+:")
 #: Custom instructions of the machine by their number (isa.md), and which operands count.
@@ -26,34 +25,30 @@ def listing(text: str) -> str:
     The source line stands before the instructions that come of it. A line that the pass has added ends with ``# added``
     and, for an instruction of the machine's own, its name.
     """
-    return "".join(f"{line}\n" for line in _lines(text))
-
-
-def _lines(text: str) -> Iterator[str]:
-    names: set[str] = set()
     files: dict[str, str] = {}
-    inside, place = False, ""
-    for line in text.split("\n"):
-        if found := _FUNCTION.match(line):
-            names.add(found[1])
-        elif found := _FILE.match(line):
-            folder, name = found["folder"] or "", found["name"]
-            files[found[1]] = name if folder in ("", ".") or name.startswith("/") else f"{folder}/{name}"
-        elif _DEBUG_LABEL.match(line):
-            inside = inside and "func_end" not in line
-        elif found := _LABEL.match(line):
-            if found[1] in names:
-                inside, place = True, ""
-                yield ""
-            if inside:
-                yield f"{found[1]}:"
-        elif inside and (found := _PLACE.match(line)):
-            new = f"{files.get(found[1], '?')}:{found[2]}"
-            if new != place and found[2] != "0":
-                place = new
+    for found in filter(None, map(_FILE.match, text.split("\n"))):
+        inside = not found["folder"] or found["folder"] == "." or found["name"].startswith("/")
+        files[found["number"]] = found["name"] if inside else f"{found['folder']}/{found['name']}"
+    shown: list[str] = []
+    source = split_source(text)
+    for function in source.functions:
+        shown += ["", f"{function.name}:", *_lines(source.lines[function.start : function.end], files)]
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _lines(lines: list[str], files: dict[str, str]) -> Iterator[str]:
+    place = ""
+    words = {word for line in lines if not _LABEL.match(line) for word in re.split(r"[\s,()]+", line)}
+    for line in map(str.strip, lines):
+        if (found := _PLACE.match(line)) and found["line"] != "0":
+            before, place = place, f"{files.get(found['number'], '?')}:{found['line']}"
+            if place != before:
                 yield f"    # {place}"
-        elif inside and line.strip() and (not line.strip().startswith((".", "#")) or line.strip().startswith(".insn")):
-            yield _instruction(line.strip())
+        elif (found := _LABEL.match(line)) and not _DEBUG_LABEL.match(line):
+            if found[1] in words:
+                yield f"{found[1]}:"
+        elif line.startswith(".insn") or not (line.startswith((".", "#")) or found or not line):
+            yield _instruction(line)
 
 
 def _instruction(line: str) -> str:

@@ -9,7 +9,7 @@ from metronome.hdl.config import FaultCause, MemoryMap
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.scripts.cli import main
-from metronome.scripts.compiling import Compiling
+from metronome.scripts.compiling import AS_USUAL
 from metronome.scripts.errors import UsageError
 from metronome.sim.elf import ElfImage
 from metronome.sim.kernel import KernelError, KernelInfo, Launch
@@ -68,7 +68,7 @@ class FakeBackend:
         self.prepared = []
         self.verilog_configs = []
         self.broken = []
-        self.compiling = Compiling()
+        self.compiling = AS_USUAL
         self.problems = []
         self.error = None
         memory = SparseMemory()
@@ -100,7 +100,7 @@ class FakeBackend:
     def kernels(self):
         return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)], self.broken
 
-    def prepare(self, name, dtype, size, seed, config, compiling=Compiling(), warn=None):
+    def prepare(self, name, dtype, size, seed, config, compiling=AS_USUAL, warn=None):
         if name != "psort":
             raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
         self.compiling = compiling
