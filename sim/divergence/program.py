@@ -10,7 +10,7 @@ from .blocks import blocks_of
 from .graph import Function
 from .instructions import INTEGER, Instruction, mask
 from .masks import one_header
-from .uniformity import Uniformity, analyse, entry_state
+from .uniformity import Shape, Uniformity, analyse, entry_state
 
 __all__ = ["Member", "Program"]
 
@@ -36,6 +36,7 @@ class Member:
     by_hand: bool
     barrier: bool
     function: Function | None = None
+    shape: Shape | None = None
     #: One lane alone runs it.
     single: bool = False
     #: Its address is in other hands than the runtime's.
@@ -47,6 +48,8 @@ class Member:
     #: Registers that are the same in all lanes when it returns.
     results: int = 0
     found: Uniformity = field(default_factory=Uniformity)
+    #: What it has been found from: the registers that are the same at the entry, and behind each call.
+    basis: object = None
     #: The same if lanes of a warp belong to one block, as they do where a barrier means something.
     in_blocks: Uniformity = field(default_factory=Uniformity)
 
@@ -170,6 +173,7 @@ class Program:
         except KeyError as error:
             raise member.error("", f"a jump into another function: {error.args[0]}") from None
         one_header(member.function)
+        member.shape = Shape(member.function)
 
     def _settle(self, in_blocks: bool) -> None:
         """Analyse until no argument and no result is known to differ that was not before."""
@@ -194,10 +198,14 @@ class Program:
                     changed |= self._analyse(member, in_blocks)
 
     def _analyse(self, member: Member, in_blocks: bool) -> bool:
-        assert member.function is not None
+        assert member.shape is not None
+        start = entry_state(member.arguments, in_blocks)
+        results = {symbol: self._results(member.source, symbol) for symbol in member.called}
+        if member.basis == (start, results):
+            return False
+        member.basis = start, results
         member.found = analyse(
-            member.function, entry_state(member.arguments, in_blocks),
-            lambda symbol: self._results(member.source, symbol), self.everything,
+            member.shape, start, results.__getitem__, self.everything,
             lambda block, reason: member.error(next(iter([one.source for one in block.instructions][-1:]), ""), reason),
         )
         changed = member.results & ~member.found.results != 0

@@ -21,7 +21,7 @@ from .graph import Block, Function, Loop, loops, post_dominators, reach, reverse
 from .instructions import CALLER_SAVED, SP, ZERO, Instruction, mask
 from .values import Values, Written
 
-__all__ = ["State", "Uniformity", "analyse", "entry_state"]
+__all__ = ["Shape", "State", "Uniformity", "analyse", "entry_state"]
 
 #: The same in all lanes at the entry: where it returns to, the global pointers, and what the runtime keeps (context.h).
 _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
@@ -65,11 +65,11 @@ def entry_state(arguments: int, block_numbers: bool) -> State:
     return State(_ALL & ~uniform, frozenset())
 
 
-class _Analysis:
-    def __init__(
-        self, function: Function, start: State, results: Callable[[str], int], everything: bool
-    ) -> None:
-        self.function, self.start, self.results, self.everything = function, start, results, everything
+class Shape:
+    """What holds for a function whoever calls it: where it goes, its loops, its frame, where its values come from."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.edges = function.edges()
         self.lost = function.lost(self.edges)
         self.loops = loops(function)
@@ -78,12 +78,7 @@ class _Analysis:
             self.innermost.update(dict.fromkeys(loop.body, loop))
         self.frame = Frame(function)
         self.values = Values(function, self.frame)
-        self.before: dict[str, State] = {}
-        self.taints: dict[str, Written] = {}
         self.written = {name: self._written(name) for name in function.blocks}
-        self.result = Uniformity()
-
-    # ---- values ----
 
     def _written(self, name: str) -> Written:
         registers, slots = 0, set()
@@ -94,6 +89,19 @@ class _Analysis:
                 slots.add(slot)
             pointer = self.frame.after(instruction, pointer)
         return registers, frozenset(slots)
+
+
+class _Analysis:
+    def __init__(self, shape: Shape, start: State, results: Callable[[str], int], everything: bool) -> None:
+        self.start, self.results, self.everything = start, results, everything
+        self.function, self.edges, self.lost = shape.function, shape.edges, shape.lost
+        self.loops, self.innermost = shape.loops, shape.innermost
+        self.frame, self.values, self.written = shape.frame, shape.values, shape.written
+        self.before: dict[str, State] = {}
+        self.taints: dict[str, Written] = {}
+        self.result = Uniformity()
+
+    # ---- values ----
 
     def _step(self, instruction: Instruction, state: State, pointer: int | None) -> State:
         divergent, slots = state.divergent, state.slots
@@ -295,13 +303,15 @@ class _Endless(Exception):
 
 
 def analyse(
-    function: Function, start: State, results: Callable[[str], int], everything: bool,
+    shape: Shape, start: State, results: Callable[[str], int], everything: bool,
     refuse: Callable[[Block, str], SimtError],
 ) -> Uniformity:
-    """Analyse a function whose loops have one header each.
+    """Analyse a function.
 
     Parameters
     ----------
+    shape
+        The function, whose loops have one header each.
     start
         The state at its entry (:func:`entry_state`).
     results
@@ -316,9 +326,9 @@ def analyse(
     SimtError
         For an endless loop that some lanes of a warp may be in while others are not.
     """
-    analysis = _Analysis(function, start, results, everything)
+    analysis = _Analysis(shape, start, results, everything)
     try:
         return analysis.run()
     except _Endless as error:
-        block = function.blocks[str(error)]
+        block = shape.function.blocks[str(error)]
         raise refuse(block, "an endless loop where lanes have parted: the others would wait for ever") from None

@@ -38,18 +38,24 @@ class Values:
         self._origins: dict[Value, frozenset[str]] = {}
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
         self._behind: dict[str, dict[Place, Value]] = {}
-        sources = reverse(function.edges())
+        self._solve()
+
+    def _solve(self) -> None:
+        edges = self.function.edges()
+        sources = reverse(edges)
+        work = {self.function.entry}
         for turn in itertools.count():
-            changed = False
-            for name in function.blocks:
-                known = [self._behind[source] for source in sources[name] if source in self._behind]
-                if not known and name != function.entry:
+            if not work:
+                break
+            for name in self.function.blocks:
+                if name not in work:
                     continue
+                work.remove(name)
+                known = [self._behind[source] for source in sources[name] if source in self._behind]
                 new = self._through(name, self._meet(name, known, keep=turn > _FREE_TURNS))
                 if self._behind.get(name) != new:
-                    self._behind[name], changed = new, True
-            if not changed:
-                break
+                    self._behind[name] = new
+                    work |= set(edges[name])
 
     def _meet(self, name: str, known: list[dict[Place, Value]], keep: bool) -> dict[Place, Value]:
         """What is at the beginning of a block that these ways lead to.
