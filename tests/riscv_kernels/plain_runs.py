@@ -26,6 +26,7 @@ __all__ = ["LEVELS", "MACHINES", "check_program", "everything_divergent", "host_
 
 LEVELS = ("-O1", "-O2", "-Os")
 MACHINES = (TINY, BASE, MID)
+MEMORY_MAP = BASE.memory_map
 #: No multiple of any machine's lanes.
 THREADS = 70
 
@@ -51,11 +52,11 @@ def host_results(source: Path, u: int, threads: int = THREADS) -> np.ndarray:
     return np.frombuffer(done.stdout, np.uint32).reshape(threads, WORDS)
 
 
-def launch_of(source: Path, level: str, u: int, config: SmConfig) -> Launch:
-    """The program built for the machine, with its arguments."""
-    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w", "-ffp-contract=off"), simt=True)
+def launch_of(source: Path, level: str, u: int) -> Launch:
+    """The program built, with its arguments."""
+    elf = toolchain.build_elf([source], name=source.stem, flags=(level, "-w", "-ffp-contract=off"))
     return Launch(
-        name=source.stem, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
+        name=source.stem, image=load_elf(elf, MEMORY_MAP), memory_map=MEMORY_MAP,
         arguments=struct.pack("<3I", RESULTS, THREADS, u),
     )
 
@@ -71,22 +72,24 @@ def check_program(
     expected = host_results(source, u)
     lines = []
     for level in levels:
-        for config in machines:
-            what = f"seed {seed} {level} {config.warps}x{config.threads}"
-            launch = launch_of(source, level, u, config)
-            run = run_launch(launch, config)
-            if run.end.fault is not None:
-                lines.append(f"{what}: {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}")
-            elif run.end.status is not EndStatus.ENDED:
-                lines.append(f"{what}: {run.end}")
-            else:
-                got = run.words(RESULTS, WORDS * THREADS).reshape(THREADS, WORDS)
-                wrong = np.argwhere(got != expected)
-                if len(wrong):
-                    lines.append(f"{what}: thread, word: {wrong[:6].tolist()}")
-                elif run.iss.stack.pointer.any():
-                    lines.append(f"{what}: a split was left without its join")
+        launch = launch_of(source, level, u)
+        lines += [f"seed {seed} {level} {line}" for config in machines for line in _wrong(launch, config, expected)]
     return lines
+
+
+def _wrong(launch: Launch, config: SmConfig, expected: np.ndarray) -> list[str]:
+    """What is wrong on this machine: at most one line."""
+    machine = f"{config.warps}x{config.threads}"
+    run = run_launch(launch, config)
+    if run.end.fault is not None:
+        return [f"{machine}: {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}"]
+    if run.end.status is not EndStatus.ENDED:
+        return [f"{machine}: {run.end}"]
+    got = run.words(RESULTS, WORDS * THREADS).reshape(THREADS, WORDS)
+    wrong = np.argwhere(got != expected)
+    if len(wrong):
+        return [f"{machine}: thread, word: {wrong[:6].tolist()}"]
+    return [f"{machine}: a split was left without its join"] if run.iss.stack.pointer.any() else []
 
 
 @contextmanager

@@ -52,4 +52,4 @@ def test_a_wrong_word_is_found(tmp_path, monkeypatch):
     """A lane that does not wait at a join goes another way: the comparison sees it."""
     monkeypatch.setattr("metronome.sim.divergence.splits._JOIN", "nop # {0}")
     assert any(check_program(seed, tmp_path, ("-O2",), (MID,)) for seed in SEEDS[:3])
-    assert launch_of(tmp_path / "plain1.c", "-O2", 0, MID).image.symbols
+    assert launch_of(tmp_path / "plain1.c", "-O2", 0).image.symbols

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 
 def plain_launch(name, config, level, threads):
-    elf = build_elf([FOLDER / f"{name}.c"], name=name, flags=(level, "-Werror"), simt=True)
+    elf = build_elf([FOLDER / f"{name}.c"], name=name, flags=(level, "-Werror"))
     return Launch(
         name=name, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
         arguments=struct.pack("<2I", RESULTS, threads),

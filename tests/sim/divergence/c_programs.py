@@ -46,4 +46,4 @@ def build(folder, text, level="-O2"):
     """Build it as ``own.c``."""
     source = folder / "own.c"
     source.write_text(text)
-    return build_elf([source], name="own", flags=(level, "-w"), simt=True)
+    return build_elf([source], name="own", flags=(level, "-w"))

@@ -96,7 +96,7 @@ def results(folder, c, other, config):
     (folder / "own.c").write_text(HEAD + c)
     second = folder / ("other.c" if "#include" in other else "other.S")
     second.write_text(other)
-    elf = build_elf([folder / "own.c", second], name="own", flags=("-w",), simt=True)
+    elf = build_elf([folder / "own.c", second], name="own", flags=("-w",))
     launch = Launch(
         name="own", image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
         arguments=struct.pack("<2I", RESULTS, COUNT),
@@ -127,4 +127,4 @@ static void {name}(const void *block)
 }}
 """
     (tmp_path / "own.c").write_text(text + MAIN % ("&args->n", "args->n > 3 ? a : b"))
-    assert build_elf([tmp_path / "own.c"], name="own", flags=("-w",), simt=True).exists()
+    assert build_elf([tmp_path / "own.c"], name="own", flags=("-w",)).exists()
