@@ -1,7 +1,10 @@
 /* Metronome's kernel interface: SIMT instructions, thread mapping, divergence, barriers, local memory, console.
  *
- * A warp takes one decision per branch. A branch on data that differs between lanes is a fault unless it stands inside
- * the macros below, which split the warp first:
+ * Branches on which the lanes of a warp disagree need nothing: `metronome run` and `build` add what parts lanes and
+ * brings them together (docs/divergence.md). All threads of a block must reach a barrier together.
+ *
+ * The macros below do the same by hand. A function that has them is left as it is: in it, every branch on which lanes
+ * disagree has to stand inside them. So it is with --no-simt, where such a branch is a fault:
  *
  *     SIMT_IF(x < y) { ... } SIMT_ELSE { ... } SIMT_ENDIF        (the else part may be left out)
  *     SIMT_WHILE(x != 1) { ... } SIMT_ENDWHILE

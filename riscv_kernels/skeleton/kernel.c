@@ -1,6 +1,6 @@
 /* What runs on the machine: out[i] = factor * in[i] + i, one thread an element. Change it together with host.py.
  *
- * metronome.h has the thread mapping, barriers, local memory and the console; the rules for branches are at its top.
+ * metronome.h has the thread mapping, barriers, local memory and the console. Threads may take different branches.
  */
 #include "metronome.h"
 
@@ -18,10 +18,6 @@ static void scale(const void *block)
     const arguments *const args = block;
     const uint32_t i = blockIdx.x;
     args->out[i] = args->factor * args->in[i] + (TYPE)i;
-
-    /* A branch on data that differs between the threads of a warp is a fault, unless it stands in these macros:
-     *     SIMT_IF(args->in[i] < 0) { ... } SIMT_ELSE { ... } SIMT_ENDIF
-     */
 }
 
 /* Runs on one thread alone. What it returns is the exit code: 0 is success. */

@@ -1,4 +1,4 @@
-"""One replacement in the source of one method, for a while: how designs are broken on purpose."""
+"""One replacement in the source of one method or function, for a while: how designs are broken on purpose."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["occurrences", "patched"]
 
 
 def _find(method: str) -> tuple[Any, Any, str]:
-    """The module and the class of ``method`` ("module:Class.method"), and the method's name."""
+    """The module of ``method`` ("module:Class.method" or "module:function"), who has it, and its name there."""
     module_name, _, path = method.partition(":")
-    class_name, name = path.split(".")
+    class_name, _, name = path.rpartition(".")
     module = importlib.import_module(module_name)
-    return module, getattr(module, class_name), name
+    return module, getattr(module, class_name) if class_name else module, name
 
 
 def _source(owner: Any, name: str) -> str:
@@ -33,6 +33,8 @@ def occurrences(method: str, old: str) -> int:
 @contextmanager
 def patched(name: str, method: str, old: str, new: str) -> Iterator[None]:
     """``old`` becomes ``new`` in ``method``, for the time of the context; ``name`` is for the messages.
+
+    A function is replaced in its module only: who has imported it before keeps the old one.
 
     Raises
     ------

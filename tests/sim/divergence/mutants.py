@@ -1,0 +1,146 @@
+"""Planted mistakes in the pass for divergent branches, and the random programs that find each.
+
+``python -m tests.sim.divergence.mutants`` puts one after the other into the pass and runs random programs until one
+goes wrong. A line for each mistake: the first seed that finds it, or that none does. The status is 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "riscv_kernels"))
+
+from plain_runs import check_program, everything_divergent, values_in_memory
+
+from metronome.tb.formal.patched import patched
+
+_MODES = {"": contextlib.nullcontext, "everything": everything_divergent, "memory": values_in_memory}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``old`` becomes ``new`` in ``place`` ("module:function" of sim.divergence); ``mode`` is one of _MODES."""
+
+    name: str
+    place: str
+    old: str
+    new: str
+    mode: str = ""
+
+
+MUTANTS = (
+    # Text and blocks.
+    Mutant("a branch that is turned round keeps its condition", "assembly:_inverted",
+           "replace(branch, op=INVERSE[branch.op])", "branch"),
+    Mutant("a jump to the block behind the next one is left out", "assembly:_ending",
+           'elif block.targets[0] != following:', 'elif block.targets[0] != following and "join" not in block.name:'),
+    # Loops with several entrances.
+    Mutant("a loop's entrances all have one number", "masks:_add_header", "enumerate(entries):\n        for",
+           "[(0, entry) for entry in entries]:\n        for"),
+    # Which values differ between lanes.
+    Mutant("lane numbers are the same in all lanes", "uniformity:_Analysis._step", "instruction.lanes or ", ""),
+    Mutant("what is loaded with a lane's address is the same in all", "uniformity:_Analysis._step",
+           "bool(instruction.reads & divergent)", 'instruction.kind != "load" and bool(instruction.reads & divergent)'),
+    Mutant("a saved register is the same in all lanes", "uniformity:_Analysis._step",
+           "slots - {slot} if divergent >> instruction.registers[0] & 1 else slots | {slot}", "slots | {slot}"),
+    Mutant("values that lanes bring from different ways are the same", "uniformity:_Analysis._taint",
+           "registers |= 1 << number", "pass"),
+    Mutant("a loop leaves the same values in all lanes", "uniformity:_Analysis.run",
+           "self._taint(target, loop.body, loop.body)", "pass"),
+    Mutant("two values that meet are one", "values:Values.differ", "len(values) > 1 or ", ""),
+    Mutant("a value of each turn is one value", "values:Values.differ",
+           "any(self._made(value) & blocks for value in values)", "False"),
+    Mutant("arguments are the same in all lanes", "program:Program._analyse",
+           "callee.arguments &= ~state.divergent", "pass"),
+    Mutant("results are the same in all lanes", "program:Program._analyse",
+           "member.results &= member.found.results", "pass"),
+    # Loops that lanes leave at different times.
+    Mutant("no loop is left at different times", "uniformity:_Analysis._look_at_node",
+           "self.result.loops.add(level.header)", "pass"),
+    Mutant("all ways out have one number", "masks:_one_end", "value = -2 * targets.index(target)", "value = 0"),
+    Mutant("ways out in the wrong order", "masks:_in_order", "key=lambda target: around[target]",
+           "key=lambda target: -around[target]"),
+    Mutant("pred takes out those that stay", "masks:_where_they_stand",
+           'negated = "x1" if condition.taken != stay_where_taken else "x0"', 'negated = "x0"'),
+    Mutant("lanes that wait at one way out look at old conditions", "masks:_where_they_stand", "if not alone:",
+           "if False:"),
+    Mutant("lanes that are apart leave where they stand", "masks:_together", "found -= apart", "return found"),
+    Mutant("lanes that leave together forget those that wait", "masks:_where_they_stand",
+           '[*note, Made(".insn r 0x0B, 0, 0, x0, {0}, x0", (), (lanes,))]', "[*note]"),
+    # Splits and joins.
+    Mutant("the depth is not noted on the way into a region", "splits:_note_depth",
+           "_edge(function, source, target, into).items.append(Made(_DEPTH, (meeting.depth,)))", "pass"),
+    Mutant("a join too few", "splits:_chain", "range(max(ways.values(), default=0))",
+           "range(min(ways.values(), default=0))"),
+    Mutant("a way with splits goes past the joins", "splits:_chain", "names[count])", "names[min(count, 1)])"),
+    Mutant("a region that lies in another one notes its depth inside", "splits:_grow",
+           "outer.region |= inner.region", "pass"),
+    # Conditions.
+    Mutant("less is not less", "predicates:_condition", "return CONDITIONS[branch.op], registers[0]",
+           'return CONDITIONS[branch.op].replace("ltu", "lt"), registers[0]'),
+    Mutant("bit 0 of any value is a condition", "predicates:_is_boolean", "return item.is_boolean", "return True"),
+    # Places.
+    Mutant("added values take registers that are in use", "places:_Live.conflicts",
+           "self._clash(result, names, live & added, live)", "pass"),
+    Mutant("what is written meanwhile is no conflict", "places:_Live.conflicts",
+           "(live | writes) & added, live | writes)", "live & added, live)"),
+    Mutant("all added values in memory have one word", "places:place_values",
+           "next(number for number in itertools.count(1) if number not in taken)", "1", "memory"),
+    Mutant("a called function uses the caller's words", "places:place_values",
+           "function.blocks[function.entry].items.insert(0, Made(f\"addi\\ts0, s0, {size}\"))",
+           "function.blocks[function.last].items.append(Made(f\"addi\\ts0, s0, {size}\"))", "memory"),
+)
+
+
+def first_seed(number: int, seeds: int) -> int | None:
+    """The first seed whose program goes wrong with this mutant."""
+    mutant = MUTANTS[number]
+    module, _, name = mutant.place.partition(":")
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        os.environ["METRONOME_CACHE"] = f"{folder}/cache"
+        stack.enter_context(_MODES[mutant.mode]())
+        place = f"metronome.sim.divergence.{module}:{name}"
+        stack.enter_context(patched(mutant.name, place, mutant.old, mutant.new))
+        for seed in range(1, seeds + 1):
+            try:
+                wrong = check_program(seed, Path(folder))
+            except AssertionError:  # one of the pass's own: it has seen the mistake
+                wrong = ["assertion"]
+            if wrong:
+                return seed
+    return None
+
+
+def _first(task: tuple[int, int]) -> int | None:
+    return first_seed(*task)
+
+
+def main() -> int:
+    """The command line above."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("numbers", nargs="*", type=int, help="which; by default all")
+    parser.add_argument("--seeds", type=int, default=100, help="programs for each at most")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    numbers = options.numbers or list(range(len(MUTANTS)))
+    missed = 0
+    # A process each, so that nothing of one mistake is left for the next.
+    with multiprocessing.Pool(options.jobs, maxtasksperchild=1) as pool:
+        found = pool.imap(_first, [(number, options.seeds) for number in numbers], 1)
+        for number, seed in zip(numbers, found, strict=True):
+            print(f"{number:3} {'NOT FOUND' if seed is None else f'seed {seed}'}: {MUTANTS[number].name}", flush=True)
+            missed += seed is None
+    print(f"{len(numbers) - missed} of {len(numbers)} found")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
