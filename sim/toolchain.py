@@ -57,12 +57,12 @@ _COMPILE_FLAGS = (
     "-O2",
     "-g",
 )
+#: s0 and s1 are the pass's (places.py), in all that calls what it has changed.
+_PASS_REGISTERS = ("-ffixed-x8", "-ffixed-x9")
 #: What sim.divergence needs beside them.
 DIVERGENCE_FLAGS = (
     "-DMETRONOME_DIVERGENCE",
-    # s0 and s1 are the pass's (places.py).
-    "-ffixed-x8",
-    "-ffixed-x9",
+    *_PASS_REGISTERS,
     # It cannot follow jumps through a table, nor calls that are jumps.
     "-fno-jump-tables",
     "-fno-optimize-sibling-calls",
@@ -228,6 +228,7 @@ def build_elf(
     """
     places, start = _places(memory_map or MemoryMap())
     passed = DIVERGENCE_FLAGS if simt else ()
+    library = [*places, *(_PASS_REGISTERS if simt else ())]
     own = [*places, *passed, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
     paths = [_readable(Path(source)) for source in sources]
     if ours:
@@ -246,14 +247,14 @@ def build_elf(
         ]))
     inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
     if runtime:
-        inputs.append(_library_key(places))
+        inputs.append(_library_key(library))
     inputs.append(_content((REPOSITORY / "sim" / "divergence").glob("*.py")) if simt else None)
     key = _key(inputs, [*before, *units])
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
         said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start],
-                           places if runtime else None, simt)
+                           library if runtime else None, simt)
         if said:
             (folder / notes).write_text(said + "\n")
 
@@ -263,25 +264,25 @@ def build_elf(
     return built / elf
 
 
-def _library_key(places: Sequence[str]) -> str:
-    return _key([_content([*LIBRARY.glob("*.c"), *_headers([RUNTIME, LIBRARY])]), *places], [])
+def _library_key(flags: Sequence[str]) -> str:
+    return _key([_content([*LIBRARY.glob("*.c"), *_headers([RUNTIME, LIBRARY])]), *flags], [])
 
 
-def _library(places: Sequence[str]) -> Path:
+def _library(flags: Sequence[str]) -> Path:
     """The archive of ``riscv_kernels/runtime/library``, in the cache."""
     sources = sorted(LIBRARY.glob("*.c"))
 
     def make(folder: Path) -> None:
         # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
         names = [f"-I{RUNTIME}", *_system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
-        _run(["clang", *_COMPILE_FLAGS, "-Werror", *places, *names, "-c", *map(str, sources)], folder,
+        _run(["clang", *_COMPILE_FLAGS, "-Werror", *flags, *names, "-c", *map(str, sources)], folder,
              lambda said: compile_failure("the C library", said))
         objects = [f"{source.stem}.o" for source in sources]
         _run(["ar", "rcsD", "library.a", *objects], folder, lambda said: f"cannot archive the C library:\n{said}")
         for name in objects:
             (folder / name).unlink()
 
-    name = f"kernels/{_library_key(places)}"
+    name = f"kernels/{_library_key(flags)}"
     return entry(name, make, lambda target: (target / "library.a").exists()) / "library.a"
 
 
