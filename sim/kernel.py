@@ -24,7 +24,7 @@ from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_
 from metronome.sim.kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from metronome.sim.kernel_host import C_TYPES, Host, HostError, shown
 from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
-from metronome.sim.opencl import LAUNCHER, OpenClUnit, launch_arguments
+from metronome.sim.opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
 from metronome.sim.toolchain import build_elf
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernels", "listing",
@@ -106,7 +106,7 @@ def _build(
     if isinstance(problem, OpenCl):
         return build_elf(
             [source], name=elf, flags=[*_options(source, problem), *flags], simt=simt, warn=warn, memory_map=memory_map,
-            unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER,
+            unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
         )
     return build_elf(
         [source], name=elf, flags=flags, simt=simt, warn=warn, ours=name in KERNELS,

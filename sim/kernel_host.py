@@ -186,7 +186,7 @@ def load_host(folder: Path, module: str | None = None) -> Host:
 
     _require_takes(host.make, "make", _MAKE, file, "make")
 
-    def problem(dtype: str, size: int, seed: int, config: SmConfig, function: str | None) -> Problem | OpenCl:
+    def problem(dtype: str, size: int, seed: int, config: SmConfig, function: str | None = None) -> Problem | OpenCl:
         with _guarded(folder, modules):
             # A source with several kernels may make other arguments for each.
             wants = function is not None and "kernel" in inspect.signature(host.make).parameters

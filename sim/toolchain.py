@@ -7,172 +7,41 @@ time stamp, so a stale build cannot be picked up.
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import importlib.metadata
-import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 from metronome.hdl.config import MemoryMap
 
 from .cache import entry
+from .compiler import (
+    COMPILE_FLAGS,
+    DIVERGENCE_FLAGS,
+    MACHINE_FLAGS,
+    PASS_REGISTERS,
+    REPOSITORY,
+    RUNTIME,
+    ToolchainError,
+    Unit,
+    compiler_version,
+    headers,
+    our_unit,
+    own_unit,
+    relative,
+    run_wheel,
+    system_headers,
+)
 from .compiler_refusals import compile_failure, link_failure
 from .divergence import SimtError, insert_divergence, listing
-from .processes import own_folder, run
+from .processes import own_folder
 
-__all__ = ["ARCH", "DIVERGENCE_FLAGS", "RUNTIME", "ToolchainError", "Unit", "build_elf", "compiler_version", "own_unit"]
+__all__ = ["REPOSITORY", "RUNTIME", "ToolchainError", "build_elf", "compiler_version"]
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-RUNTIME = REPOSITORY / "riscv_kernels" / "runtime"
 #: What a program gets only if it calls it: one object a source, in an archive.
 LIBRARY = RUNTIME / "library"
-
-#: What the machine executes (isa.md).
-ARCH = "rv32imf_zicond_zicsr_zifencei"
-
-_MACHINE_FLAGS = ("--target=riscv32-unknown-elf", f"-march={ARCH}", "-mabi=ilp32f", "-mno-relax")
-_COMPILE_FLAGS = (
-    *_MACHINE_FLAGS,
-    "-ffreestanding",
-    "-fno-math-errno",
-    # a * b + c within one expression becomes one fused operation, across expressions never: host.py relies on it.
-    "-ffp-contract=on",
-    # SIMT_IF and SIMT_WHILE forbid jumps out of them with it (metronome.h).
-    "-fdefer-ts",
-    # No copying of SIMT instructions, no branch threaded past them (metronome.h).
-    "-fconvergent-functions",
-    # s2..s11 belong to the thread mapping (context.h).
-    *(f"-ffixed-x{number}" for number in range(18, 28)),
-    "-fomit-frame-pointer",
-    "-fno-unwind-tables",
-    "-fno-asynchronous-unwind-tables",
-    # Code size and thus the instruction cache stay predictable; a kernel may ask for unrolling by pragma.
-    "-fno-unroll-loops",
-    "-ffile-compilation-dir=.",
-    "-Wall",
-    "-Wextra",
-    "-O2",
-    "-g",
-)
-#: s0 and s1 are the pass's (places.py), in all that calls what it has changed.
-_PASS_REGISTERS = ("-ffixed-x8", "-ffixed-x9")
-#: What sim.divergence needs beside them.
-DIVERGENCE_FLAGS = (
-    "-DMETRONOME_DIVERGENCE",
-    *_PASS_REGISTERS,
-    # It cannot follow jumps through a table, nor calls that are jumps.
-    "-fno-jump-tables",
-    "-fno-optimize-sibling-calls",
-    # An instruction where nothing is reached, so that a function's text does not run on into the next one.
-    "-mllvm",
-    "-trap-unreachable",
-    # Copies of what stands behind a branch would let its lanes meet again later than need be.
-    "-mllvm",
-    "-tail-dup-placement=0",
-    "-mllvm",
-    "-disable-early-taildup",
-    "-mllvm",
-    "-disable-tail-duplicate",
-)
 _LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
-
-
-class ToolchainError(Exception):
-    """The cross compiler is missing or refused a source; the text is one line and then the compiler's own message."""
-
-
-def compiler_version() -> str:
-    """The version of the ziglang wheel. Raises ToolchainError if it is not installed."""
-    try:
-        return importlib.metadata.version("ziglang")
-    except importlib.metadata.PackageNotFoundError:
-        raise ToolchainError("the cross compiler is missing: install the Python package ziglang") from None
-
-
-@functools.cache
-def _compiler_include() -> Path:
-    """Folder of the compiler's own freestanding headers (stdint.h and so on)."""
-    compiler_version()
-    spec = importlib.util.find_spec("ziglang")
-    assert spec is not None and spec.origin is not None, "the version check above found the package"
-    return Path(spec.origin).parent / "lib" / "include"
-
-
-def _system_headers() -> list[str]:
-    include = _compiler_include()
-    return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
-
-
-def _run(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
-    """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
-    done = run([sys.executable, "-m", "ziglang", *arguments], cwd=directory)
-    said = (done.stderr + done.stdout).strip()
-    if done.returncode != 0:
-        raise ToolchainError(failure(said or f"exit status {done.returncode}"))
-    return said
-
-
-def _relative(path: Path) -> str:
-    """The path as the debug information shall show it: relative to the repository where it lies inside."""
-    return _below(path, REPOSITORY)
-
-
-def _below(path: Path, folder: Path) -> str:
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
-
-
-def _headers(folders: Iterable[Path]) -> list[Path]:
-    return sorted({header for folder in folders for header in folder.glob("*.h")})
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One source, the folder in which the compiler runs (and in which the paths of its messages begin), its flags."""
-
-    source: Path
-    directory: Path
-    flags: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The source as the compiler is told it."""
-        return _below(self.source, self.directory)
-
-    @property
-    def machine_flags(self) -> tuple[str, ...]:
-        """Those of its flags that say what machine it is for."""
-        return tuple(flag for flag in self.flags if flag.startswith(("-march=", "-mabi=", "-mcpu=", "-mattr=")))
-
-    def compile(self, *arguments: str) -> str:
-        """Run the compiler on it and return its warnings."""
-        command = ["clang", *_COMPILE_FLAGS, *self.flags, *_system_headers(), *arguments, "--", self.name]
-        return _run(command, self.directory, lambda said: compile_failure(self.name, said))
-
-    def assembly(self, work: Path) -> tuple[str, str]:
-        """The assembly of C, and the compiler's warnings; ``work`` is a folder for what is made on the way."""
-        said = self.compile("-S", "-o", str(work / "unit.s"))
-        return (work / "unit.s").read_text(encoding="latin-1"), said
-
-    def preprocessed(self, result: Path) -> bytes:
-        """The text that is compiled, with all that it includes."""
-        self.compile("-E", "-w", "-o", str(result))
-        return result.read_bytes()
-
-
-def _ours(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> Unit:
-    """A source of this repository. The compiler runs there, so that the result does not depend on where that lies."""
-    return Unit(source, REPOSITORY, ("-Werror", *(f"-I{_relative(folder)}" for folder in folders), *flags))
-
-
-def own_unit(source: Path, flags: Sequence[str]) -> Unit:
-    """A user's source: a warning does not stop it, and messages show its path from where the user is."""
-    here = Path.cwd()
-    return Unit(source, here, (
-        f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
-    ))
 
 
 def build_elf(
@@ -188,6 +57,7 @@ def build_elf(
     memory_map: MemoryMap | None = None,
     unit: Callable[[Path, Sequence[str]], Unit] = own_unit,
     launcher: Sequence[Path] = (),
+    kernels: Sequence[str] = (),
     warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
@@ -217,6 +87,8 @@ def build_elf(
         How a user's source is compiled, from its path and flags.
     launcher
         Sources of the runtime that are part of this program.
+    kernels
+        Functions that assembly of the launcher starts on all lanes, with one argument for all.
     warn
         Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
         they go to standard error.
@@ -228,24 +100,24 @@ def build_elf(
     """
     places, start = _places(memory_map or MemoryMap())
     passed = DIVERGENCE_FLAGS if simt else ()
-    library = [*places, *(_PASS_REGISTERS if simt else ())]
+    library = [*places, *(PASS_REGISTERS if simt else ())]
     own = [*places, *passed, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
     paths = [_readable(Path(source)) for source in sources]
     if ours:
         folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
-        units = [_ours(path, folders, own) for path in paths]
+        units = [our_unit(path, folders, own) for path in paths]
     else:
         units = [unit(path, own) for path in paths]
     inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
     before: list[Unit] = []
     if runtime:
         sources_before = [*(RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c")), *launcher]
-        before = [_ours(source, [RUNTIME], [*places, *passed]) for source in sources_before]
+        before = [our_unit(source, [RUNTIME], [*places, *passed]) for source in sources_before]
         inputs.append(_content([
-            *(RUNTIME.glob("*.[cS]")), *launcher, *_headers([RUNTIME, *(source.parent for source in launcher)]),
+            *(RUNTIME.glob("*.[cS]")), *launcher, *headers([RUNTIME, *(source.parent for source in launcher)]),
             *((REPOSITORY / "sim" / "opencl").glob("*.py") if launcher else ()),
         ]))
-    inputs += [_content([*paths, *_headers(folders)])] if ours else [_preprocessed(units)]
+    inputs += [_content([*paths, *headers(folders)])] if ours else [_preprocessed(units)]
     if runtime:
         inputs.append(_library_key(library))
     inputs.append(_content((REPOSITORY / "sim" / "divergence").glob("*.py")) if simt else None)
@@ -254,7 +126,7 @@ def build_elf(
 
     def make(folder: Path) -> None:
         said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start],
-                           library if runtime else None, simt)
+                           library if runtime else None, kernels if simt else None)
         if said:
             (folder / notes).write_text(said + "\n")
 
@@ -265,7 +137,7 @@ def build_elf(
 
 
 def _library_key(flags: Sequence[str]) -> str:
-    return _key([_content([*LIBRARY.glob("*.c"), *_headers([RUNTIME, LIBRARY])]), *flags], [])
+    return _key([_content([*LIBRARY.glob("*.c"), *headers([RUNTIME, LIBRARY])]), *flags], [])
 
 
 def _library(flags: Sequence[str]) -> Path:
@@ -274,11 +146,11 @@ def _library(flags: Sequence[str]) -> Path:
 
     def make(folder: Path) -> None:
         # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
-        names = [f"-I{RUNTIME}", *_system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
-        _run(["clang", *_COMPILE_FLAGS, "-Werror", *flags, *names, "-c", *map(str, sources)], folder,
-             lambda said: compile_failure("the C library", said))
+        names = [f"-I{RUNTIME}", *system_headers(), f"-ffile-prefix-map={REPOSITORY}/="]
+        run_wheel(["clang", *COMPILE_FLAGS, "-Werror", *flags, *names, "-c", *map(str, sources)], folder,
+                  lambda said: compile_failure("the C library", said))
         objects = [f"{source.stem}.o" for source in sources]
-        _run(["ar", "rcsD", "library.a", *objects], folder, lambda said: f"cannot archive the C library:\n{said}")
+        run_wheel(["ar", "rcsD", "library.a", *objects], folder, lambda said: f"cannot archive the C library:\n{said}")
         for name in objects:
             (folder / name).unlink()
 
@@ -303,7 +175,7 @@ def _readable(path: Path) -> Path:
 
 
 def _content(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
-    return [(_relative(path), path.read_bytes()) for path in sorted(paths)]
+    return [(relative(path), path.read_bytes()) for path in sorted(paths)]
 
 
 def _preprocessed(units: Iterable[Unit]) -> list[bytes]:
@@ -313,57 +185,58 @@ def _preprocessed(units: Iterable[Unit]) -> list[bytes]:
 
 def _key(inputs: object, units: Iterable[Unit]) -> str:
     flags = [(unit.name, unit.flags) for unit in units]
-    return hashlib.sha256(repr((compiler_version(), _COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
+    return hashlib.sha256(repr((compiler_version(), COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
 
 
 def _assemble(
-    work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequence[str]], whole: bool
+    work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequence[str]], whole: bool, kernels: Sequence[str]
 ) -> dict[int, str]:
     """Object files of the program's C, by number, with what divergent branches need; returns the assembly.
 
     ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
     """
     try:
-        changed = insert_divergence(list(texts.values()), whole=whole)
+        changed = insert_divergence(list(texts.values()), whole=whole, kernels=kernels)
     except SimtError as error:
         raise ToolchainError(str(error)) from None
     for number, text in zip(texts, changed, strict=True):
         assembly = work / "unit.s"
         assembly.write_text(text, encoding="latin-1")
-        command = ["clang", *_MACHINE_FLAGS, *machine[number], "-c", str(assembly), "-o", str(work / f"{number}.o")]
-        _run(command, work, lambda said: f"the pass for divergent branches wrote what cannot be assembled:\n{said}")
+        command = ["clang", *MACHINE_FLAGS, *machine[number], "-c", str(assembly), "-o", str(work / f"{number}.o")]
+        run_wheel(command, work, lambda said: f"sim.divergence wrote what cannot be assembled:\n{said}")
     (work / "unit.s").unlink(missing_ok=True)
     return dict(zip(texts, changed, strict=True))
 
 
 def _build_into(
     work: Path, name: str, before: Sequence[Unit], units: Sequence[Unit], link: Sequence[str],
-    library: Sequence[str] | None, simt: bool,
+    library: Sequence[str] | None, kernels: Sequence[str] | None,
 ) -> str:
     """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
 
     The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused, as is
-    the C library with its flags ``library`` (None: without it).
+    the C library with its flags ``library`` (None: without it). ``kernels`` is None without the pass.
     """
     said = []
     texts: dict[int, str] = {}
     numbered = [*enumerate(units, len(before)), *enumerate(before)]
     for position, unit in numbered:
-        if simt and unit.source.suffix in (".c", ".cl"):
+        if kernels is not None and unit.source.suffix in (".c", ".cl"):
             texts[position], warnings = unit.assembly(work)
             said.append(warnings)
         else:
             said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
     machine = {number: unit.machine_flags for number, unit in numbered}
-    final = _assemble(work, texts, machine, whole=all(unit.source.suffix != ".S" for unit in units))
-    if simt:
+    if kernels is not None:
+        whole = all(unit.source.suffix != ".S" for unit in units)
+        final = _assemble(work, texts, machine, whole=whole, kernels=kernels)
         shown = "".join(listing(text) for number, text in final.items() if number >= len(before))
         (work / name).with_suffix(".s").write_text(shown, "latin-1")
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
     elf = work / name
     command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *archives, "-o", str(elf)]
-    _run(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
+    run_wheel(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
     for path in objects:
         Path(path).unlink()
     return "\n".join(filter(None, said))

@@ -52,6 +52,16 @@ SIMT_INLINE uint32_t simt_split(uint32_t *predicate)
     return pointer;
 }
 
+/* The same, with x2 for x0, which is the same to the machine (bit 0 counts): by that sim/divergence knows SIMT_ONE_BY_ONE. */
+SIMT_INLINE uint32_t simt_split_one(uint32_t *predicate)
+{
+    uint32_t pointer;
+    uint32_t value = *predicate;
+    __asm__ volatile(".insn r 0x0B, 2, 0, %0, %1, x2" : "=&r"(pointer), "+r"(value)::"memory");
+    *predicate = value;
+    return pointer;
+}
+
 SIMT_INLINE void simt_join(uint32_t pointer)
 {
     __asm__ volatile(".insn r 0x0B, 3, 0, x0, %0, x0" ::"r"(pointer) : "memory");
@@ -105,24 +115,16 @@ SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
  *     SIMT_ONE_BY_ONE { *total += own; } SIMT_ENDONE
  *
  * With one lane active, any branch is right. Other warps run on: what they share needs a cell for each warp. */
-#ifdef METRONOME_DIVERGENCE
-/* The branch is like any other (sim/divergence). The compiler may not see that each lane has one turn. */
 #define SIMT_ONE_BY_ONE                                                            \
     for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
-        uint32_t simt_this = simt_turn;                                            \
-        __asm__ volatile("" : "+r"(simt_this));                                    \
-        if (simt_thread_id() == simt_this) { SIMT_NO_JUMPS {
-#define SIMT_ENDONE \
-        } }         \
+        uint32_t simt_predicate = simt_thread_id() == simt_turn;                   \
+        const uint32_t simt_pointer = simt_split_one(&simt_predicate);             \
+        { SIMT_NO_JUMPS { if (simt_predicate) {                                    \
+            __asm__ volatile("# simt one");
+#define SIMT_ENDONE                                                                \
+        } } }                                                                      \
+        simt_join(simt_pointer);                                                   \
     }
-#else
-#define SIMT_ONE_BY_ONE                                                            \
-    for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
-        SIMT_IF(simt_thread_id() == simt_turn)
-#define SIMT_ENDONE \
-        SIMT_ENDIF  \
-    }
-#endif
 
 /* ---- CSRs ---- */
 

@@ -63,6 +63,8 @@ class Source:
     #: Symbols that other files see, and what other names stand for.
     visible: set[str]
     aliases: dict[str, str]
+    #: Labels that stand before a function's own, and its name.
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 def split_source(text: str) -> Source:
@@ -70,9 +72,14 @@ def split_source(text: str) -> Source:
     lines = text.split("\n")
     source = Source("", lines, [], set(), {})
     names: set[str] = set()
+    labels: list[str] = []
     number = 0
     while number < len(lines):
         line = lines[number]
+        if (found := _LABEL.match(line)) and found[1] not in names:
+            labels.append(found[1])
+            number += 1
+            continue
         if found := _FUNCTION.match(line):
             names.add(found[1])
         elif found := _VISIBLE.match(line):
@@ -84,8 +91,10 @@ def split_source(text: str) -> Source:
         elif (found := _LABEL.match(line)) and found[1] in names:
             end = next((place for place in range(number, len(lines)) if _END.match(lines[place])), len(lines))
             source.functions.append(_Reader(Lines(found[1], number + 1, end)).read(lines))
+            source.labels |= dict.fromkeys(labels, found[1])
             number = end
             continue
+        labels.clear()
         number += 1
     return source
 
@@ -131,7 +140,7 @@ class _Reader:
         chain = [found for found in _CHAIN.finditer(comment) if found["line"] != "0"]
         own = [found for found in chain if not found["file"].startswith("riscv_kernels/runtime/")] or chain
         if own:
-            self.source = f"{own[0]['file']}:{own[0]['line']}"
+            self.source = f"{own[0]['file'].removeprefix('./')}:{own[0]['line']}"
         self.function.place = self.function.place or self.place
         self.function.source = self.function.source or self.source
 

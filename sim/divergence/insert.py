@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .assembly import Lines, assembled, split_source, write
 from .instructions import INTEGER, Instruction
@@ -16,7 +16,9 @@ __all__ = ["insert_divergence"]
 _APART = "where lanes of a warp may have parted: all must reach it together"
 
 
-def insert_divergence(texts: Sequence[str], *, everything: bool = False, whole: bool = True) -> list[str]:
+def insert_divergence(
+    texts: Sequence[str], *, everything: bool = False, whole: bool = True, kernels: Collection[str] = ()
+) -> list[str]:
     """Make branches that lanes disagree about right, in all assembly files of a program.
 
     Parameters
@@ -27,6 +29,8 @@ def insert_divergence(texts: Sequence[str], *, everything: bool = False, whole: 
         Take every conditional branch for divergent (to test the pass).
     whole
         No other code calls functions in these files, but for the runtime, which calls ``main``.
+    kernels
+        Further functions that the runtime starts on all lanes, with one argument for all.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def insert_divergence(texts: Sequence[str], *, everything: bool = False, whole: 
         For what cannot be made right: one line with source line and function.
     """
     sources = [split_source(text) for text in texts]
-    program = Program(sources, everything=everything, whole=whole)
+    program = Program(sources, everything=everything, whole=whole, kernels=kernels)
     bodies: dict[int, list[tuple[Lines, list[str]]]] = {id(source): [] for source in sources}
     for member in program.members:
         if member.function is not None:

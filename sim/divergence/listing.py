@@ -28,7 +28,8 @@ def listing(text: str) -> str:
     files: dict[str, str] = {}
     for found in filter(None, map(_FILE.match, text.split("\n"))):
         inside = not found["folder"] or found["folder"] == "." or found["name"].startswith("/")
-        files[found["number"]] = found["name"] if inside else f"{found['folder']}/{found['name']}"
+        name = found["name"] if inside else f"{found['folder']}/{found['name']}"
+        files[found["number"]] = name.removeprefix("./")
     shown: list[str] = []
     source = split_source(text)
     for function in source.functions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .assembly import Label, Lines, SimtError, Source
@@ -22,7 +22,7 @@ _ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 _RESULTS = mask("a0 a1 fa0 fa1")
 #: Custom instructions by number (isa.md): a function with one of these has been written for lanes by hand.
 _BY_HAND = {0, 1, 2, 3, 5}
-BARRIER = 4
+_SPLIT, _JOIN, BARRIER = 2, 3, 4
 
 
 @dataclass(eq=False)
@@ -69,6 +69,8 @@ class Program:
         Take every conditional branch for divergent.
     whole
         There is no other code that may call these functions.
+    kernels
+        Functions that code which is not here starts on all lanes, with one argument for all.
 
     Raises
     ------
@@ -76,7 +78,9 @@ class Program:
         For what the pass cannot follow.
     """
 
-    def __init__(self, sources: Sequence[Source], *, everything: bool, whole: bool) -> None:
+    def __init__(
+        self, sources: Sequence[Source], *, everything: bool, whole: bool, kernels: Collection[str] = ()
+    ) -> None:
         self.everything, self.whole = everything, whole
         self.members = [_member(source, lines) for source in sources for lines in source.functions]
         self._local: dict[tuple[int, str], Member] = {}
@@ -86,6 +90,10 @@ class Program:
             if member.lines.name in member.source.visible:
                 self._visible.setdefault(member.lines.name, []).append(member)
         self._note_addresses(sources)
+        for source in sources:
+            for symbol in kernels:
+                for one in self.resolve(source, source.labels.get(symbol, symbol)):
+                    one.kernel = not one.taken
         self._find_barriers()
         self._find_single()
         for member in self.members:
@@ -228,9 +236,17 @@ class Program:
 
 def _member(source: Source, lines: Lines) -> Member:
     instructions = [item for item in lines.items if isinstance(item, Instruction)]
-    custom = {item.simt for item in instructions if item.kind == "simt"}
     calls = {item.target for item in instructions if item.kind == "call"}
-    return Member(source, lines, calls, bool(custom & _BY_HAND), BARRIER in custom)
+    custom = [item for item in instructions if item.kind == "simt"]
+    kinds = {item.simt for item in custom}
+    ones = [item for item in custom if item.simt == _SPLIT and item.operands[-1] in ("sp", "x2")]
+    joins = [item for item in custom if item.simt == _JOIN]
+    by_hand = bool(kinds & _BY_HAND)
+    if by_hand and len(ones) + len(joins) == sum(item.simt in _BY_HAND for item in custom) == 2 * len(ones):
+        # SIMT_ONE_BY_ONE alone: its branch is one like any other without them, and may have others around and inside.
+        by_hand = False
+        lines.items = [item for item in lines.items if not isinstance(item, Instruction) or item not in [*ones, *joins]]
+    return Member(source, lines, calls, by_hand, BARRIER in kinds)
 
 
 def _addresses(member: Member) -> Iterator[tuple[str, bool]]:

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from metronome.sim.compiler import DIVERGENCE_FLAGS, RUNTIME, ToolchainError, Unit, own_unit
 from metronome.sim.settings import near
-from metronome.sim.toolchain import DIVERGENCE_FLAGS, RUNTIME, ToolchainError, Unit, own_unit
 
 from .local import as_threads, named, place_locals
 from .source import Kernel, find_kernels, launcher

@@ -89,7 +89,7 @@ ENDED = {
     "exit code": ("int main(void) { return 3; }", (), 1, "exit code 3"),
     "negative": ("int main(void) { return -1; }", (), 1, "exit code -1 (0xffffffff, the word at 0x88): spawn"),
     "exit": ("int main(void)\n{\n    exit(9);\n}", (), 1, "exit code 9"),
-    "divergence": (DIVERGENT, (), 3, "divergent branch, warp 0"),
+    "divergence": (DIVERGENT, ("--no-simt",), 3, "divergent branch, warp 0"),
     "null": ("int main(void)\n{\n    *(volatile int *)0 = 1;\n    return 0;\n}", (), 3, "store access, warp 0"),
     "outside": ("int main(void)\n{\n    return *(volatile int *)0xfffffff0;\n}", (), 3, "load access, warp 0"),
     "misaligned": ("int main(void)\n{\n    return *(volatile int *)0x20001;\n}", (), 3, "load misaligned, warp 0"),

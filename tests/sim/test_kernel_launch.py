@@ -7,7 +7,7 @@ import re
 import pytest
 
 from metronome.hdl.presets import BASE
-from metronome.sim import toolchain
+from metronome.sim import compiler, toolchain
 from metronome.sim.elf import ImageError
 from metronome.sim.kernel import (
     KERNELS,
@@ -202,7 +202,7 @@ def test_two_builds_at_once(fresh_cache, source, monkeypatch):
 
     monkeypatch.setattr(type(other), "exists", not_there_at_first)
     assert build_elf([source], name="program") == other
-    assert looked and sorted(path.name for path in other.parent.iterdir()) == ["program.elf"]
+    assert looked and sorted(path.name for path in other.parent.iterdir()) == ["program.elf", "program.s"]
     assert not list(other.parent.parent.glob("building-*"))
 
 
@@ -222,8 +222,8 @@ def test_compiler_errors_are_told(fresh_cache, source, tmp_path):
 
 def test_a_missing_compiler_is_told(fresh_cache, source, monkeypatch):
     def not_installed(name):
-        raise toolchain.importlib.metadata.PackageNotFoundError(name)
+        raise compiler.importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(toolchain.importlib.metadata, "version", not_installed)
+    monkeypatch.setattr(compiler.importlib.metadata, "version", not_installed)
     with pytest.raises(ToolchainError, match="install the Python package ziglang"):
         build_elf([source], name="program")

@@ -22,8 +22,7 @@ opencl_entry:
     ret
     .size opencl_entry, . - opencl_entry
 
-/* Where a work-item begins without local memory, and with it. The pass for divergent branches does not see it here, and so
- * takes the kernel's argument for what it is: the same for all. */
+/* Where a work-item begins without local memory, and with it. */
     .section .rodata.opencl_entries, "a"
     .p2align 2
     .globl opencl_entries

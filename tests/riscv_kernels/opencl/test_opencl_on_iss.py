@@ -17,9 +17,6 @@ FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
 #: Sources with several kernels, and the ones that are not host.py's usual one.
 OTHERS = {"gaussian": "multipliers", "room": "alone"}
-#: What sim.divergence refuses, since the compiler sets a register to the same constant in both arms of a branch.
-REFUSED = pytest.mark.xfail(reason="a barrier in a loop whose bound is set again in a branch", strict=True)
-ON_LARGE = [pytest.param(name, marks=REFUSED) if name == "lu" else name for name in NAMES]
 
 
 def failures(name, config, size=None, seed=1, function=None):
@@ -44,14 +41,14 @@ def test_kernel_passes(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ON_LARGE)
+@pytest.mark.parametrize("name", NAMES)
 def test_kernel_passes_on_larger_machines(name):
     for config in (BASE, MID):
         assert failures(name, config, seed=2) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ON_LARGE)
+@pytest.mark.parametrize("name", NAMES)
 def test_kernel_passes_with_other_sizes(name):
     for size in (3, 13):
         assert failures(name, BASE, size, seed=3) == []

@@ -58,7 +58,7 @@ int main(void)
     results[8] = simt_active_warps();
     results[9] = simt_active_threads();
     results[10] = simt_hart_id();
-    results[11] = (uint32_t)__builtin_frame_address(0);
+    __asm__ volatile("mv %0, sp" : "=r"(results[11]));
     console_puts(greeting);
     console_hex(0x1234abcd);
     const int status = spawn_threads(1, &args->threads, 0, thread, args);

@@ -15,8 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "riscv_kernels"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "riscv_kernels"))
 
 from plain_runs import check_program, everything_divergent, values_in_memory
 

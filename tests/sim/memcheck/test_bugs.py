@@ -26,7 +26,8 @@ WORDS = 16
 
 @functools.cache
 def image():
-    return load_elf(build_elf([SOURCE], name="bugs", flags=("-Wno-uninitialized",)), TINY.memory_map)
+    # Some move the stack pointer by a variable: the pass refuses that.
+    return load_elf(build_elf([SOURCE], name="bugs", flags=("-Wno-uninitialized",), simt=False), TINY.memory_map)
 
 
 def launch_of(number):
