@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -158,6 +159,7 @@ def _bits(operands: tuple[str, ...]) -> int:
     return result & ~1
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Instruction | None:
     """The instruction of a line without label and comment; None for one that the pass does not know."""
     op, *others = text.split(None, 1)

@@ -2,7 +2,8 @@
 
 ``python -m tests.riscv_kernels.measure_divergence 1 3000`` takes the seeds 1 to 3000, on all cores: each program at
 -O1, -O2 and -Os on TINY, BASE and MID. ``--everything`` takes every branch for divergent, ``--memory`` leaves the pass
-no register. A line for each that is wrong; the exit status is 1 if there is one.
+no register. ``--hardware`` runs each at one of the levels on the RTL in lock step, on TINY and BASE by turns. A line
+for each that is wrong; the exit status is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+from metronome.hdl.presets import BASE, TINY
+from tests.riscv_kernels.plain_runs import (
+    check_on_hardware,
+    check_program,
+    everything_divergent,
+    values_in_memory,
+)
 
-from plain_runs import check_program, everything_divergent, values_in_memory
+
+def _check_on_hardware(seed: int) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        return check_on_hardware(seed, Path(folder), (TINY, BASE)[seed % 2])
 
 
 def _check(task: tuple[int, bool, bool]) -> list[str]:
@@ -57,12 +69,21 @@ def main() -> int:
     parser.add_argument("last", type=int)
     parser.add_argument("--everything", action="store_true", help="take every branch for divergent")
     parser.add_argument("--memory", action="store_true", help="what the pass adds lies in memory")
+    parser.add_argument("--hardware", action="store_true", help="on the RTL in lock step")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    tasks = [(seed, options.everything, options.memory) for seed in range(options.first, options.last + 1)]
+    seeds = range(options.first, options.last + 1)
+    tasks: list[Any] = [(seed, options.everything, options.memory) for seed in seeds]
+    check: Callable[[Any], list[str]] = _check
+    if options.hardware:
+        check, tasks = _check_on_hardware, list(seeds)
+        for seed in seeds[:2]:  # builds both machines, once for all
+            check(seed)
     begin, wrong = time.monotonic(), 0
-    with tempfile.TemporaryDirectory() as folder, multiprocessing.Pool(options.jobs, _begin, (folder,)) as pool:
-        for done, lines in enumerate(pool.imap(_check, tasks), 1):
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        start = (None, ()) if options.hardware else (_begin, (folder,))
+        pool = stack.enter_context(multiprocessing.Pool(options.jobs, *start))
+        for done, lines in enumerate(pool.imap(check, tasks), 1):
             for line in lines:
                 print(line, flush=True)
             wrong += bool(lines)

@@ -12,6 +12,9 @@ __all__ = ["WORDS", "random_plain_program"]
 WORDS = 12
 _VALUES = ("a", "b", "c", "d")
 _FLOATS = ("f", "g")
+#: They begin the same in all threads, and get nothing but numbers, each other and u: only by what branches a thread
+#: takes do they become different ones.
+_PATHS = ("p", "q")
 #: How often the body of a nest of loops may run, roughly.
 _MOST_TURNS = 150
 
@@ -87,6 +90,17 @@ class _Writer:
             f"{self.value()} == {self.value()}",
             f"{rng.choice(_FLOATS)} < {rng.choice([*_FLOATS, '0.25f'])}",
             f"u {rng.choice(['<', '>', '&'])} {rng.randrange(1, 60)}",
+            f"{rng.choice(_PATHS)} & {1 << rng.randrange(3)}", f"{rng.choice(_PATHS)} & {1 << rng.randrange(3)}",
+            f"p {rng.choice(['<', '==', '!='])} q", f"{rng.choice(_PATHS)} % 3 == {rng.randrange(3)}",
+        ])
+
+    def step(self) -> str:
+        """An assignment to a value that tells paths."""
+        rng = self.rng
+        x, y = rng.sample(_PATHS, 2)
+        return rng.choice([
+            f"{x} = {rng.randrange(8)};", f"{x} += {rng.randrange(1, 4)};", f"{x} ^= {y};", f"{x} = {y} + 1;",
+            f"{x} = u & 3;", f"{x}++;", f"w[{rng.randrange(3)}] = {x};", f"{x} = w[{rng.randrange(3)}];",
         ])
 
     def condition(self, depth: int = 2) -> str:
@@ -116,12 +130,14 @@ class _Writer:
             f"own[{rng.randrange(8)}] = {self.value()};",
             f"own[{rng.randrange(8)}] += {self.value()};",
             f"{x} = own[{self.value()} & 7];",
+            f"{x} += {rng.choice(_PATHS)};",
         ]
         if self.callees and self.turns < 20:
             callee = rng.choice(self.callees)
             options += [
                 f"{x} = {callee}({self.value()}, {self.value()}, own, &{rng.choice(_VALUES)}, 2);",
                 f"if ({self.condition(1)}) {x} += {callee}({x}, u, own, &{rng.choice(_VALUES)}, 1);",
+                f"{rng.choice(_PATHS)} = {callee}({rng.choice(_PATHS)}, u, own, &{x}, 2) & 15;",
             ]
         return rng.choice(options)
 
@@ -145,7 +161,7 @@ class _Writer:
         return rng.choice(kinds)(depth)
 
     def plain(self, depth: int) -> list[str]:
-        return [self.assignment()]
+        return [self.step() if self.rng.random() < 0.4 else self.assignment()]
 
     def leave(self, depth: int) -> list[str]:
         rng = self.rng
@@ -178,7 +194,8 @@ class _Writer:
         self.loops.pop()
         self.turns //= most
         bound = rng.choice([
-            f"{n} < {most}", f"{n} < ({self.value()} & {most})", f"({n} < {most} && {self.condition(1)})"
+            f"{n} < {most}", f"{n} < ({self.value()} & {most})", f"({n} < {most} && {self.condition(1)})",
+            f"{n} < ({rng.choice(_PATHS)} & {most})",
         ])
         kind = rng.randrange(3)
         if kind == 0:
@@ -189,7 +206,7 @@ class _Writer:
 
     def switch(self, depth: int) -> list[str]:
         rng = self.rng
-        lines = [f"switch ({self.value()} & 7) {{"]
+        lines = [f"switch ({rng.choice([self.value(), self.value(), 'p'])} & 7) {{"]
         self.loops.append(False)
         cases = rng.sample(range(8), rng.randrange(2, 6))
         default = rng.randrange(len(cases) + 1)
@@ -231,11 +248,12 @@ class _Writer:
         return (
             f"uint32_t {self.name}(uint32_t a, uint32_t b, uint32_t *own, uint32_t *out, uint32_t left)\n{{\n"
             "    uint32_t c = a * 2654435761u, d = b >> 3 ^ a, u = b;\n"
-            "    uint32_t m[8] = {a, b, c, 1, 2, 3, 4, 5};\n"
+            "    uint32_t m[8] = {a, b, c, 1, 2, 3, 4, 5}, p = b & 7, q = 1, w[3] = {0, 1, 2};\n"
             f"    float f = (float)(a & 255), g = 0.5f;\n{counters}"
             "    if (left == 0)\n        return a + b;\n"
             f"{body}\n"
             "    *out ^= d + m[a & 7];\n    own[8] += whole(f) + whole(g);\n"
+            "    own[10] += 64 * (8 * p + q) + w[0] + w[1] + w[2];\n"
             "    (void)c, (void)u;\n    return a ^ b ^ c ^ d;\n}\n\n"
         )
 

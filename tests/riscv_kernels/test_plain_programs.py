@@ -4,10 +4,10 @@ import random
 import re
 
 import pytest
-from plain_programs import random_plain_program
-from plain_runs import check_program, everything_divergent, launch_of, values_in_memory
 
 from metronome.hdl.presets import BASE, MID, TINY
+from tests.riscv_kernels.plain_programs import random_plain_program
+from tests.riscv_kernels.plain_runs import check_program, everything_divergent, launch_of, values_in_memory
 from tests.tiers import some_slow
 
 #: From `python -m tests.riscv_kernels.measure_divergence 1 3000`, which takes all of them.

@@ -8,6 +8,7 @@ from tests.builds import TINY, named, on
 from tests.riscv_kernels.iss_runs import RESULTS
 from tests.riscv_kernels.plain.launches import plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
+from tests.riscv_kernels.plain_runs import check_on_hardware
 from tests.system.rtl_programs import problems
 
 #: Exits in the middle of a loop; recursion through three functions; calls in branches; a switch in a loop.
@@ -31,6 +32,14 @@ def check(names, config, threads):
 @pytest.mark.parametrize("name", QUICK)
 def test_a_plain_program(name):
     check([name], TINY, 10)
+
+
+@on("TINY")
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_random_program(seed, tmp_path):
+    """More: `python -m tests.riscv_kernels.measure_divergence 1 150 --hardware`."""
+    assert check_on_hardware(seed, tmp_path, TINY) == []
 
 
 @pytest.mark.long
