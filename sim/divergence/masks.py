@@ -74,28 +74,36 @@ def mask_loops(function: Function, headers: set[str]) -> None:
     """Add masks to the loops with these headers, inner ones first; their ways out become uniform."""
     left = set(headers)
     while left:
-        found = [loop for loop in loops(function) if loop.header in left]
-        loop = max(found, key=lambda one: one.depth)
+        found = loops(function)
+        loop = max((one for one in found if one.header in left), key=lambda one: one.depth)
         left.remove(loop.header)
-        _mask(function, loop)
+        _mask(function, loop, found)
 
 
-def _mask(function: Function, loop: Loop) -> None:
+def _mask(function: Function, loop: Loop, found: list[Loop]) -> None:
+    """Mask one of the loops ``found``."""
     edges = function.edges()
     lost = function.lost(edges)
     ways = [(name, target) for name in function.blocks if name in loop.body for target in edges[name]
             if target not in loop.body and (target not in lost or loop.header in lost)]
     lanes = Virtual("lanes")
     before = [Made(f"csrr\t{{0}}, {_ACTIVE_THREADS}", (lanes,))]
-    if {name for name, _ in ways} <= _together(function, loop, ways):
-        _where_they_stand(function, ways, lanes)
+    around = {target: sum(target in one.body for one in found) for _, target in ways}
+    # Where the ways out lead: those that leave most loops first, so that the others are branches inside a loop.
+    targets = sorted(around, key=around.__getitem__)
+    inner = {name for one in found if one.parent is loop for name in one.body}
+    if {name for name, _ in ways} <= _together(function, loop, ways, inner):
+        _where_they_stand(function, ways, targets, lanes)
     else:
-        before.append(_one_end(function, loop, ways, lanes))
+        before.append(_one_end(function, loop, ways, targets, lanes))
     _add_preheader(function, loop, before)
 
 
-def _together(function: Function, loop: Loop, ways: list[tuple[str, str]]) -> set[str]:
-    """Those blocks with a way out that all lanes still in the loop reach together, if lanes that leave there wait."""
+def _together(function: Function, loop: Loop, ways: list[tuple[str, str]], inner: set[str]) -> set[str]:
+    """Those blocks with a way out that all lanes still in the loop reach together, if lanes that leave there wait.
+
+    ``inner`` has the blocks of loops inside.
+    """
     edges = function.edges()
     lost = function.lost(edges)
     if loop.header in lost:
@@ -106,8 +114,6 @@ def _together(function: Function, loop: Loop, ways: list[tuple[str, str]]) -> se
                    for target in edges[name] if target not in lost]
         turn[name] = list(dict.fromkeys(targets))
     meet = post_dominators(turn, "END")
-    inner = {name for one in loops(function) if one.parent is not None and one.parent.header == loop.header
-             for name in one.body}
     sources = [name for name, _ in ways]
     found = {name for name in sources
              if sources.count(name) == 1 and name not in inner and function.blocks[name].kind == "branch"}
@@ -121,9 +127,8 @@ def _together(function: Function, loop: Loop, ways: list[tuple[str, str]]) -> se
         found -= apart
 
 
-def _where_they_stand(function: Function, ways: list[tuple[str, str]], lanes: Virtual) -> None:
-    """Each way out is where it was: lanes that leave one by one wait there."""
-    targets = _in_order(function, ways)
+def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual) -> None:
+    """Each way out is where it was: lanes that leave one by one wait there. Dispatch to ``targets`` in this order."""
     way_out = Virtual("way_out")
     alone = sum(function.blocks[name].divergent for name, _ in ways) == 1
     going = Virtual("going")
@@ -175,17 +180,11 @@ def _go_by(
     return Predicate(going, stay_where_taken)
 
 
-def _in_order(function: Function, ways: list[tuple[str, str]]) -> list[str]:
-    """Where the ways out lead: those that leave most loops first, so that the others are branches inside a loop."""
-    found = loops(function)
-    around = {target: sum(target in one.body for one in found) for _, target in ways}
-    return sorted(dict.fromkeys(target for _, target in ways), key=lambda target: around[target])
-
-
-def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], lanes: Virtual) -> Made:
+def _one_end(
+    function: Function, loop: Loop, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual
+) -> Made:
     """Lead all ways out and all ways back to one new block; what to do before the loop."""
     way_out = Virtual("way_out")
-    targets = _in_order(function, ways)
     back = [name for name in function.blocks if name in loop.body and loop.header in function.blocks[name].targets]
     end = Block(function.fresh("end"), place=function.blocks[(back or [loop.header])[-1]].place)
     function.add(end, back[-1])

@@ -63,15 +63,26 @@ class Values:
         Where they bring different values there is a new one. ``keep``: what has once been such a one stays it, so that
         the search ends.
         """
+        if not known:
+            return {}
+        first, *others = known
+        met = self._met[name]
+        if not others and not met:
+            return dict(first)
         state: dict[Place, Value] = {}
-        for place in {place for way in known for place in way}:
+        for place in first.keys() | set().union(*others):
             own = (name, -1, place)
-            values = {_of(way, place) for way in known} - {own}
-            if len(values) > 1 or (keep and place in self._met[name]):
-                self._met[name].add(place)
-                state[place] = own
-            else:
-                state[place] = values.pop() if values else own
+            at_entry = ("", 0, place)
+            value = first.get(place, at_entry)
+            for other in others:
+                brought = other.get(place, at_entry)
+                if value == own:
+                    value = brought
+                elif brought not in (value, own):
+                    met.add(place)
+                    value = own
+                    break
+            state[place] = own if keep and place in met else value
         return state
 
     def _through(self, name: str, state: dict[Place, Value]) -> dict[Place, Value]:

@@ -63,7 +63,7 @@ MUTANTS = (
     Mutant("no loop is left at different times", "uniformity:_Analysis._look_at_node",
            "self.result.loops.add(level.header)", "pass"),
     Mutant("all ways out have one number", "masks:_one_end", "value = -2 * targets.index(target)", "value = 0"),
-    Mutant("ways out in the wrong order", "masks:_in_order", "key=lambda target: around[target]",
+    Mutant("ways out in the wrong order", "masks:_mask", "key=around.__getitem__",
            "key=lambda target: -around[target]"),
     Mutant("pred takes out those that stay", "masks:_where_they_stand",
            'negated = "x1" if condition.taken != stay_where_taken else "x0"', 'negated = "x0"'),
