@@ -52,7 +52,8 @@ def launch_of(program: str) -> Launch:
     source, flags = PROGRAMS[program]
     problem = host.make("int32", SIZE, SEED, PAPER)
     elf = build_elf(
-        [REPOSITORY / source], name="vecadd", defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}, flags=flags
+        [REPOSITORY / source], name="vecadd", defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}, flags=flags,
+        simt=False,
     )
     return Launch(
         name=program, image=load_elf(elf, PAPER.memory_map), memory_map=PAPER.memory_map, arguments=problem.arguments,

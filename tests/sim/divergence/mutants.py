@@ -36,8 +36,8 @@ MUTANTS = (
     # Text and blocks.
     Mutant("a branch that is turned round keeps its condition", "assembly:_inverted",
            "replace(branch, op=INVERSE[branch.op])", "branch"),
-    Mutant("a jump to the block behind the next one is left out", "assembly:_ending",
-           'elif block.targets[0] != following:', 'elif block.targets[0] != following and "join" not in block.name:'),
+    Mutant("where a branch is not taken it always goes to the next block", "assembly:_ending",
+           "if other != following:", "if False:"),
     # Loops with several entrances.
     Mutant("a loop's entrances all have one number", "masks:_add_header", "enumerate(entries):\n        for",
            "[(0, entry) for entry in entries]:\n        for"),
