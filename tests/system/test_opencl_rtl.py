@@ -8,6 +8,7 @@ from metronome.sim.kernel import prepare
 from metronome.sim.runner import RunRequest, run_many
 from tests.builds import BASE, TINY, on
 from tests.system.rtl_programs import problems
+from tests.tiers import some_long
 
 KERNELS = Path(__file__).parents[1] / "riscv_kernels" / "opencl" / "kernels"
 NAMES = ("matmul", "reduction", "scan", "bitonic", "collatz", "arguments", "nbody", "mandelbrot", "volume")
@@ -27,13 +28,13 @@ def check(name, config, memories):
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some_long(NAMES, 5))
 def test_kernel_in_lock_step(name):
     check(name, TINY, (("fixed", 20), ("random", 40)))
 
 
 @on("BASE")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES[:5])
+@pytest.mark.parametrize("name", some_long(NAMES[:5], 2))
 def test_kernel_in_lock_step_on_more_warps(name):
     check(name, BASE, (("random", 40),))
