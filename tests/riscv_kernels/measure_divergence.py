@@ -3,13 +3,14 @@
 ``python -m tests.riscv_kernels.measure_divergence 1 3000`` takes the seeds 1 to 3000, on all cores: each program at
 -O1, -O2 and -Os on TINY, BASE and MID. ``--everything`` takes every branch for divergent, ``--memory`` leaves the pass
 no register. ``--hardware`` runs each at one of the levels on the RTL in lock step, on TINY and BASE by turns. A line
-for each that is wrong; the exit status is 1 if there is one.
+for each that is wrong; the exit status is 1 if there is one. ``--time`` measures how long the pass takes instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -17,16 +18,20 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from metronome.hdl.presets import BASE, TINY
+from metronome.sim import toolchain
 from tests.riscv_kernels.plain_runs import (
+    LEVELS,
     check_on_hardware,
     check_program,
     everything_divergent,
+    launch_of,
     values_in_memory,
+    write_program,
 )
 
 
@@ -50,6 +55,29 @@ def _check(task: tuple[int, bool, bool]) -> list[str]:
             _forget_programs()
 
 
+def measure_time(seeds: range) -> None:
+    """Print the CPU time of the pass for each program and level, and the lines of assembly it has: code and labels."""
+    original, slowest = toolchain.insert_divergence, 0.0
+
+    def timed(texts: Sequence[str], **options: Any) -> list[str]:
+        nonlocal slowest
+        lines = [line.strip() for text in texts for line in text.split("\n")]
+        code = sum(bool(line) and (not line.startswith((".", "#")) or line.endswith(":")) for line in lines)
+        begin = time.process_time()
+        after = original(texts, **options)
+        seconds = time.process_time() - begin
+        slowest = max(slowest, 2000 * seconds / code)
+        print(f"seed {seed} {level}: {code} lines, {seconds:.2f} s", flush=True)
+        return after
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["METRONOME_CACHE"] = folder
+        toolchain.insert_divergence = timed
+        for seed, level in itertools.product(seeds, LEVELS):
+            launch_of(write_program(seed, Path(folder))[0], level, 0)
+    print(f"at most {slowest:.2f} s for 2000 lines")
+
+
 def _begin(folder: str) -> None:
     """Each worker has a cache of its own."""
     os.environ["METRONOME_CACHE"] = f"{folder}/{os.getpid()}"
@@ -70,9 +98,13 @@ def main() -> int:
     parser.add_argument("--everything", action="store_true", help="take every branch for divergent")
     parser.add_argument("--memory", action="store_true", help="what the pass adds lies in memory")
     parser.add_argument("--hardware", action="store_true", help="on the RTL in lock step")
+    parser.add_argument("--time", action="store_true", help="how long the pass takes")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     seeds = range(options.first, options.last + 1)
+    if options.time:
+        measure_time(seeds)
+        return 0
     tasks: list[Any] = [(seed, options.everything, options.memory) for seed in seeds]
     check: Callable[[Any], list[str]] = _check
     if options.hardware:
