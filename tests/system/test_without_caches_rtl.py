@@ -45,6 +45,7 @@ def patched() -> RawProgram:
     p.la(5, "here")
     p.la(6, "words")
     p.li(28, ROUNDS)
+    p.li(8, 0)
     p.label("again")
     p.add(asm.lw(7, 0, 6), asm.sw(7, 0, 5), asm.fence_i())
     p.label("here")
