@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metronome.tb.formal.patched import patched
+from tests.riscv_kernels import iss_runs
 from tests.riscv_kernels.plain_runs import check_program, everything_divergent, values_in_memory
 
+#: Ten times what any of the programs takes.
+_STEPS = 1_000_000
 _MODES = {"": contextlib.nullcontext, "everything": everything_divergent, "memory": values_in_memory}
 
 
@@ -97,12 +100,13 @@ MUTANTS = (
 )
 
 
-def first_seed(number: int, seeds: int) -> tuple[int, str] | None:
-    """The first seed whose program goes wrong with this mutant, and how."""
+def first_wrong(number: int, seeds: int) -> str | None:
+    """The first seed whose program goes wrong with this mutant, and how: one line."""
     mutant = MUTANTS[number]
     module, _, name = mutant.place.partition(":")
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         os.environ["METRONOME_CACHE"] = f"{folder}/cache"
+        iss_runs.LIMIT = _STEPS  # many a mistake makes a loop endless
         stack.enter_context(_MODES[mutant.mode]())
         place = f"metronome.sim.divergence.{module}:{name}"
         stack.enter_context(patched(mutant.name, place, mutant.old, mutant.new))
@@ -110,14 +114,14 @@ def first_seed(number: int, seeds: int) -> tuple[int, str] | None:
             try:
                 wrong = check_program(seed, Path(folder))
             except Exception as error:  # the pass, or the assembler behind it, has seen the mistake
-                wrong = [f"{type(error).__name__}"]
+                wrong = [f"seed {seed}: {type(error).__name__}"]
             if wrong:
-                return seed, wrong[0]
+                return wrong[0]
     return None
 
 
-def _first(task: tuple[int, int]) -> tuple[int, str] | None:
-    return first_seed(*task)
+def _first(task: tuple[int, int]) -> tuple[int, str | None]:
+    return task[0], first_wrong(*task)
 
 
 def main() -> int:
@@ -131,10 +135,10 @@ def main() -> int:
     missed = 0
     # A process each, so that nothing of one mistake is left for the next.
     with multiprocessing.Pool(options.jobs, maxtasksperchild=1) as pool:
-        found = pool.imap(_first, [(number, options.seeds) for number in numbers], 1)
-        for number, how in zip(numbers, found, strict=True):
-            print(f"{number:3} {MUTANTS[number].name}: {how[1] if how else 'NOT FOUND'}", flush=True)
-            missed += how is None
+        tasks = [(number, options.seeds) for number in numbers]
+        for number, line in pool.imap_unordered(_first, tasks, 1):
+            print(f"{number:3} {MUTANTS[number].name}: {line or 'NOT FOUND'}", flush=True)
+            missed += line is None
     print(f"{len(numbers) - missed} of {len(numbers)} found")
     return int(missed > 0)
 
