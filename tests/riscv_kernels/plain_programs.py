@@ -197,12 +197,18 @@ class _Writer:
             f"{n} < {most}", f"{n} < ({self.value()} & {most})", f"({n} < {most} && {self.condition(1)})",
             f"{n} < ({rng.choice(_PATHS)} & {most})",
         ])
+        before, behind = [], []
+        if rng.random() < 0.4:
+            # Only the number of turns makes it another one in each thread.
+            x = rng.choice(_PATHS)
+            before, body = [f"{x} = {rng.randrange(4)};"], [f"    {x} += {rng.randrange(1, 4)};", *body]
+            behind = [f"if ({x} & {1 << rng.randrange(3)})", f"    {self.assignment()}"]
         kind = rng.randrange(3)
         if kind == 0:
-            return [f"for ({n} = 0; {bound}; {n}++) {{", *body, "}"]
+            return [*before, f"for ({n} = 0; {bound}; {n}++) {{", *body, "}", *behind]
         if kind == 1:
-            return [f"{n} = 0;", f"while ({n}++ < {most} && {self.condition(1)}) {{", *body, "}"]
-        return [f"{n} = 0;", "do {", *body, f"}} while (++{n} < {most} && {self.condition(1)});"]
+            return [*before, f"{n} = 0;", f"while ({n}++ < {most} && {self.condition(1)}) {{", *body, "}", *behind]
+        return [*before, f"{n} = 0;", "do {", *body, f"}} while (++{n} < {most} && {self.condition(1)});", *behind]
 
     def switch(self, depth: int) -> list[str]:
         rng = self.rng
