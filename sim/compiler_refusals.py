@@ -21,8 +21,8 @@ _ATOMIC = (
 _HEAP = "not supported: a heap. Take arrays of fixed size, or buffers of the host"
 _LONG_FLOAT = "not supported: conversion between float and 64-bit integers. Convert through int32_t or uint32_t"
 _JUMP = (
-    "not supported: return, break, continue or goto out of SIMT_IF or SIMT_WHILE, since the other lanes go on. End the "
-    "block first, or put what decides into the condition (metronome.h)"
+    "not supported: return, break, continue or goto out of SIMT_IF, SIMT_WHILE or SIMT_ONE_BY_ONE, since the other "
+    "lanes go on. End the block first, or write plain if and while (docs/divergence.md)"
 )
 _FRAME = (
     "not supported: an array whose length is no constant, alloca, a variable aligned to more than 16 bytes, or the "

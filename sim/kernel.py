@@ -104,6 +104,8 @@ def _build(
     source = kernel_source(name)
     elf = f"{source.stem if source.name not in KERNEL_FILES else source.resolve().parent.name}_{dtype}"
     if isinstance(problem, OpenCl):
+        if not simt:
+            raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has nothing but plain branches")
         return build_elf(
             [source], name=elf, flags=[*_options(source, problem), *flags], simt=simt, warn=warn, memory_map=memory_map,
             unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],

@@ -41,6 +41,8 @@ __all__ = ["REPOSITORY", "RUNTIME", "ToolchainError", "build_elf", "compiler_ver
 
 #: What a program gets only if it calls it: one object a source, in an archive.
 LIBRARY = RUNTIME / "library"
+#: Flags such as -flto change it.
+_UNREADABLE = "what the compiler wrote is no assembly (do --cflags make it write something else? or try --no-simt)"
 _LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
 
 
@@ -203,7 +205,7 @@ def _assemble(
         assembly = work / "unit.s"
         assembly.write_text(text, encoding="latin-1")
         command = ["clang", *MACHINE_FLAGS, *machine[number], "-c", str(assembly), "-o", str(work / f"{number}.o")]
-        run_wheel(command, work, lambda said: f"sim.divergence wrote what cannot be assembled:\n{said}")
+        run_wheel(command, work, lambda said: f"{_UNREADABLE}:\n{said}")
     (work / "unit.s").unlink(missing_ok=True)
     return dict(zip(texts, changed, strict=True))
 

@@ -150,7 +150,7 @@ class _Reader:
         if text.startswith(".file"):
             self.function.files.append(text)
             return
-        if text.startswith(".") and not text.startswith(".insn"):
+        if text.startswith(".") and not text.startswith(".insn") and not self.inline:
             self.function.items.append(text)
             return
         instruction = parse(text)

@@ -6,6 +6,10 @@
 
 #define LENGTH_LONG_LONG 2
 
+/* How much longer than an int one l means. The long of OpenCL C has 64 bits: opencl/launch.c has another of this name. */
+extern const int32_t __printf_long;
+__attribute__((weak)) const int32_t __printf_long = 1;
+
 double __extendsfdf2(float value);
 
 /* What a float becomes as an argument of printf. Without a branch: it is called outside SIMT_ONE_BY_ONE. */
@@ -168,7 +172,7 @@ static const char *parse(const char *at, text_format *format, int32_t *length, a
         at = parse_number(at + 1, &format->precision, arguments);
     for (;; at++) {
         if (*at == 'l')
-            *length += 1;
+            *length += __printf_long;
         else if (*at == 'j')
             *length = LENGTH_LONG_LONG;
         else if (*at == 'h')

@@ -11,6 +11,9 @@ void __spawn_groups(uint32_t warps);
 extern const thread_function opencl_entries[2];
 
 opencl_range __opencl_range;
+/* printf.c: long has 64 bits, as long long has in C. */
+extern const int32_t __printf_long;
+const int32_t __printf_long = 2;
 
 _Static_assert(offsetof(opencl_range, local_bytes) == OPENCL_LOCAL_BYTES, "launch.h");
 

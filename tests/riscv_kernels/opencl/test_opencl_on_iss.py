@@ -6,7 +6,7 @@ import pytest
 
 from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import prepare
+from metronome.sim.kernel import KernelError, prepare
 from metronome.sim.opencl.local import place_locals
 from metronome.sim.runner import RunRequest, run_many
 from tests.builds import on
@@ -65,7 +65,7 @@ __kernel void print(__global const int *x)
 {
     const int i = get_global_id(0);
     if (i & 1)
-        printf("%d: %.2f %s\\n", x[i], 0.5f * i, "odd");
+        printf("%d: %.2f %ld %s\\n", x[i], 0.5f * i, (long)i << 33, "odd");
 }
 """
 PRINTING_HOST = """
@@ -87,7 +87,15 @@ def test_a_kernel_prints(tmp_path):
     (tmp_path / "host.py").write_text(PRINTING_HOST)
     launch = prepare(str(tmp_path / "print.cl"), config=TINY)
     (result,) = run_many(TINY, [RunRequest(launch=launch, policy="lrr", check=True)])
-    assert sorted(result.console.splitlines()) == ["11: 0.50 odd", "13: 1.50 odd", "15: 2.50 odd"]
+    lines = [f"{10 + i}: {0.5 * i:.2f} {i << 33} odd" for i in (1, 3, 5)]
+    assert sorted(result.console.splitlines()) == lines
+
+
+def test_without_the_pass_there_is_no_kernel(tmp_path):
+    (tmp_path / "print.cl").write_text(PRINTING)
+    (tmp_path / "host.py").write_text(PRINTING_HOST)
+    with pytest.raises(KernelError, match=r"print\.cl: --no-simt is for C"):
+        prepare(str(tmp_path / "print.cl"), config=TINY, simt=False)
 
 
 def test_one_array_for_each_local_variable():
