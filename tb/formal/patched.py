@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ def occurrences(method: str, old: str) -> int:
 def patched(name: str, method: str, old: str, new: str) -> Iterator[None]:
     """``old`` becomes ``new`` in ``method``, for the time of the context; ``name`` is for the messages.
 
-    A function is replaced in its module only: who has imported it before keeps the old one.
+    A function is replaced in every module that has imported it, too.
 
     Raises
     ------
@@ -48,8 +49,14 @@ def patched(name: str, method: str, old: str, new: str) -> Iterator[None]:
         raise LookupError(f"{name}: {method} has {old!r} {source.count(old)} times")
     scope = dict(vars(module))
     exec(compile(source.replace(old, new), f"{module.__name__} ({name})", "exec"), scope)
-    setattr(owner, attribute, scope[attribute])
+    places = [owner]
+    if owner is module:
+        places += [other for other in sys.modules.values() if other is not module
+                   and getattr(other, "__dict__", {}).get(attribute) is original]
+    for place in places:
+        setattr(place, attribute, scope[attribute])
     try:
         yield
     finally:
-        setattr(owner, attribute, original)
+        for place in places:
+            setattr(place, attribute, original)

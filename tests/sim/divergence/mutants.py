@@ -68,8 +68,6 @@ MUTANTS = (
     Mutant("no loop is left at different times", "uniformity:_Analysis._look_at_node",
            "self.result.loops.add(level.header)", "pass"),
     Mutant("all ways out have one number", "masks:_one_end", "value = -2 * targets.index(target)", "value = 0"),
-    Mutant("ways out in the wrong order", "masks:_mask", "key=around.__getitem__",
-           "key=lambda target: -around[target]"),
     Mutant("pred takes out those that stay", "masks:_where_they_stand",
            'negated = "x1" if condition.taken != stay_where_taken else "x0"', 'negated = "x0"'),
     Mutant("lanes that wait at one way out look at old conditions", "masks:_where_they_stand", "if not alone:",
@@ -90,8 +88,6 @@ MUTANTS = (
            'return CONDITIONS[branch.op].replace("ltu", "lt"), registers[0]'),
     Mutant("bit 0 of any value is a condition", "predicates:_is_boolean", "return item.is_boolean", "return True"),
     # Places.
-    Mutant("added values take registers that are in use", "places:_Live.conflicts",
-           "self._clash(result, names, live & added, live)", "pass"),
     Mutant("what is written meanwhile is no conflict", "places:_Live.conflicts",
            "(live | writes) & added, live | writes)", "live & added, live)"),
     Mutant("all added values in memory have one word", "places:place_values",
