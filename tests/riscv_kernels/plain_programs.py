@@ -202,7 +202,8 @@ class _Writer:
             # Only the number of turns makes it another one in each thread.
             x = rng.choice(_PATHS)
             before, body = [f"{x} = {rng.randrange(4)};"], [f"    {x} += {rng.randrange(1, 4)};", *body]
-            behind = [f"if ({x} & {1 << rng.randrange(3)})", f"    {self.assignment()}"]
+            # A store: the compiler would make a select of an assignment.
+            behind = [f"if ({x} & {1 << rng.randrange(3)})", f"    own[{rng.randrange(8)}] += {self.value()};"]
         kind = rng.randrange(3)
         if kind == 0:
             return [*before, f"for ({n} = 0; {bound}; {n}++) {{", *body, "}", *behind]

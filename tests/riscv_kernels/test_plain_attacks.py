@@ -15,6 +15,7 @@ from metronome.sim.elf import load_elf
 from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+from tests.tiers import some_long
 
 FOLDER = Path(__file__).parent / "plain_attacks"
 ALONE = replace(TINY, warps=1, threads=1)
@@ -51,7 +52,7 @@ def check(source, machines, **how):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", list(sources()))
+@pytest.mark.parametrize("source", some_long(sources(), 8))
 def test_attack(source):
     check(source, [(BASE, "-O2")])
 

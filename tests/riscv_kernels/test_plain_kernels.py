@@ -8,6 +8,7 @@ from metronome.sim.iss import EndStatus
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
 from tests.riscv_kernels.plain.launches import FOLDER, plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
+from tests.tiers import some_long
 
 THREADS = 48
 
@@ -24,7 +25,7 @@ def test_each_program_has_its_reference():
 
 
 @pytest.mark.parametrize(("config", "level"), list(cases()))
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some_long(PROGRAMS, 14))
 def test_plain_program(name, config, level):
     launch = plain_launch(name, config, level, THREADS)
     run = run_launch(launch, config)

@@ -11,7 +11,7 @@ from metronome.sim.opencl.local import place_locals
 from metronome.sim.runner import RunRequest, run_many
 from tests.builds import on
 from tests.riscv_kernels.iss_runs import run_launch
-from tests.tiers import some_long, some_slow
+from tests.tiers import some_long
 
 FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
@@ -35,20 +35,21 @@ def test_there_are_kernels():
     assert len(NAMES) >= 15
 
 
-@pytest.mark.parametrize("name", some_slow(NAMES, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_long(NAMES, 14))
 def test_kernel_passes(name):
     assert failures(name, TINY) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 10))
+@pytest.mark.parametrize("name", some_long(NAMES, 6))
 def test_kernel_passes_on_larger_machines(name):
     for config in (BASE, MID):
         assert failures(name, config, seed=2) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 10))
+@pytest.mark.parametrize("name", some_long(NAMES, 6))
 def test_kernel_passes_with_other_sizes(name):
     for size in (3, 13):
         assert failures(name, BASE, size, seed=3) == []

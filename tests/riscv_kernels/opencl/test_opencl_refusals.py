@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from tests.tiers import some_slow
+from tests.tiers import some_long, some_slow
 
 KERNEL = "__kernel void k(__global int *x, float f) { x[get_global_id(0)] = (int)f; }\n"
 HOST = """
@@ -93,7 +93,8 @@ def test_a_source_that_cannot_run(refusal, name):
     assert refusal(source).startswith(f"metronome: {expected}")
 
 
-@pytest.mark.parametrize("name", some_slow(HOSTS, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_long(HOSTS, 6))
 def test_a_host_side_that_does_not_fit(refusal, name):
     made, expected = HOSTS[name]
     assert expected in refusal(KERNEL, made)

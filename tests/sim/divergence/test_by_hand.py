@@ -6,6 +6,7 @@ from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim import toolchain
 from metronome.sim.kernel import prepare
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
+from tests.tiers import some_long
 
 HEAD = """#include <stdio.h>
 #include "metronome.h"
@@ -100,7 +101,7 @@ def test_the_library_with_lanes_apart(tmp_path, config):
         assert found[i] == wanted, text
 
 
-@pytest.mark.parametrize("name", ["vecadd", "saxpy", "sgemm", "transpose", "psort"])
+@pytest.mark.parametrize("name", some_long(["psort", "transpose", "vecadd", "saxpy", "sgemm"], 2))
 def test_a_kernel_without_such_branches_stays_as_it_is(name, tmp_path, monkeypatch):
     texts = []
 
