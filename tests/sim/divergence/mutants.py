@@ -58,8 +58,6 @@ MUTANTS = (
     Mutant("a loop leaves the same values in all lanes", "uniformity:_Analysis.run",
            "self._taint(target, loop.body, loop.body)", "pass"),
     Mutant("two values that meet are one", "values:Values.differ", "len(values) > 1 or ", ""),
-    Mutant("a value of each turn is one value", "values:Values.differ",
-           "any(self._made(value) & blocks for value in values)", "False"),
     Mutant("arguments are the same in all lanes", "program:Program._analyse",
            "callee.arguments &= ~state.divergent", "pass"),
     Mutant("results are the same in all lanes", "program:Program._analyse",

@@ -73,6 +73,24 @@ static void thread(const void *block)
 """
 
 
+#: Only how often a lane goes round makes p another one.
+ROUNDS = """
+static void thread(const void *block)
+{
+    const arguments *const args = block;
+    const uint32_t i = blockIdx.x;
+    uint32_t p = 1, n = 0;
+    while (n++ < 6 && (i >> n & 1)) {
+        count[i] += n;
+        p += 3;
+    }
+    if (p & 2)
+        count[i] += 100;
+    args->out[i] = count[i];
+}
+"""
+
+
 def run(tmp_path, thread, config, threads):
     source = tmp_path / "own.c"
     source.write_text(HEAD + thread + MAIN)
@@ -88,6 +106,14 @@ def test_lanes_one_by_one(tmp_path, thread, config):
     threads = 37
     found = run(tmp_path, thread, config, threads)
     assert sum(found[: config.warps]) == sum(i * (i + 1) // 2 if i & 1 else 100 for i in range(threads))
+
+
+def test_what_only_the_number_of_turns_makes_different(tmp_path):
+    wanted = []
+    for i in range(40):
+        turns = next(n for n in range(6) if not i >> (n + 1) & 1)
+        wanted.append(turns * (turns + 1) // 2 + (100 if 1 + 3 * turns & 2 else 0))
+    assert run(tmp_path, ROUNDS, BASE, 40)[:40] == wanted
 
 
 @pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
