@@ -62,7 +62,7 @@ def _comments(kind: type) -> dict[str, str]:
     """Field -> its comment: behind it, or the lines ``#:`` above it."""
     lines = inspect.getsource(kind).split("\n")
     found = {}
-    for node in ast.parse("\n".join(lines)).body[0].body:  # type: ignore[attr-defined]
+    for node in ast.parse("\n".join(lines)).body[0].body:  # type: ignore[attr-defined]  # one class
         if not isinstance(node, ast.AnnAssign):
             continue
         _, _, behind = lines[node.lineno - 1].partition("  # ")

@@ -34,7 +34,7 @@ class InstructionBuffers(Component):
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
         super().__init__({
-            # Masks and arrays have one element a warp.
+            # Masks and arrays have one element a warp. The stubs know no `init` of a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
             #: A register: it is a NOP.
             "head_nop": Out(config.warps, init=every if self._replaces else 0),  # type: ignore[call-arg]

@@ -13,7 +13,7 @@ _FILE = re.compile(r'^\s*\.file\s+(?P<number>\d+)\s+(?:"(?P<folder>[^"]*)"\s+)?"
 _PLACE = re.compile(r"\.loc\s+(?P<number>\d+)\s+(?P<line>\d+)")
 _LABEL = re.compile(r"^([\w.$]+):")
 _DEBUG_LABEL = re.compile(r"^\.L(?:tmp|func_begin|func_end)\d+:")
-#: Custom instructions of the machine by their number (isa.md), and which operands count.
+#: Custom instructions of the machine by their number (isa.md).
 _NAMES = {"0": "tmc", "1": "wspawn", "2": "split", "3": "join", "4": "bar", "5": "pred"}
 _CUSTOM = re.compile(r"\.insn r (?:0x0B|11), (\d), 0, ")
 _COLUMN = 40

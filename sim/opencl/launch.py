@@ -15,7 +15,7 @@ from metronome.sim.elf import ElfImage
 
 from .local import TABLE
 from .source import Parameter
-from .values import packed
+from .values import packed, short
 
 __all__ = ["launch_arguments"]
 
@@ -157,7 +157,7 @@ def _arguments(problem: OpenCl, built: _Built) -> tuple[bytes, int]:
         what = f"argument {number} {parameter.name!r}"
         if parameter.kind == "local":
             if not isinstance(value, Local) or type(value.bytes) is not int or value.bytes < 1:
-                raise ValueError(f"{what} is a __local pointer: give Local(bytes), not {_short(value)}")
+                raise ValueError(f"{what} is a __local pointer: give Local(bytes), not {short(value)}")
             local = _rounded(local, _LOCAL_ALIGN)
             data = struct.pack("<I", local)
             local += value.bytes
@@ -172,10 +172,6 @@ def _arguments(problem: OpenCl, built: _Built) -> tuple[bytes, int]:
 
 def _rounded(number: int, align: int) -> int:
     return -(-number // align) * align
-
-
-def _short(value: object) -> str:
-    return " ".join(repr(value).split())[:80]
 
 
 def _in_order(given: Sequence[object] | Mapping[str, object], parameters: Sequence[Parameter]) -> list[object]:
@@ -197,6 +193,6 @@ def _address(what: str, value: object, parameter: Parameter, problem: OpenCl) ->
     ends = [(address, address + max(1, len(data))) for address, data in problem.buffers.values()]
     if type(value) is not int or not (value == 0 or any(first <= value < end for first, end in ends)):
         raise ValueError(
-            f"{what} is a __{parameter.kind} pointer: give what Buffers.place has returned, not {_short(value)}"
+            f"{what} is a __{parameter.kind} pointer: give what Buffers.place has returned, not {short(value)}"
         )
     return value

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-__all__ = ["packed"]
+__all__ = ["packed", "short"]
 
 _SCALARS = {
     "char": "b", "uchar": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q", "ulong": "Q",
@@ -30,11 +30,11 @@ def packed(what: str, value: object, kind: str, size: int) -> bytes:
     if vector and vector[1] in _SCALARS:
         count = int(vector[2])
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != count:
-            raise ValueError(f"{what} is of type {kind}: give {count} numbers, not {_short(value)}")
+            raise ValueError(f"{what} is of type {kind}: give {count} numbers, not {short(value)}")
         return b"".join(_scalar(what, one, vector[1]) for one in value).ljust(size, b"\0")
     data = value.tobytes() if isinstance(value, np.generic | np.ndarray) else value
     if not isinstance(data, bytes | bytearray) or len(data) != size:
-        raise ValueError(f"{what} is of type {kind}: give its {size} bytes (struct.pack), not {_short(value)}")
+        raise ValueError(f"{what} is of type {kind}: give its {size} bytes (struct.pack), not {short(value)}")
     return bytes(data)
 
 
@@ -46,8 +46,9 @@ def _scalar(what: str, value: object, kind: str) -> bytes:
             raise ValueError
         return struct.pack(f"<{_SCALARS[kind]}", plain)
     except (ValueError, struct.error, OverflowError):
-        raise ValueError(f"{what} is of type {kind}: {_short(value)} does not fit") from None
+        raise ValueError(f"{what} is of type {kind}: {short(value)} does not fit") from None
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """A wrong value as a message shows it: one line, not too long."""
     return " ".join(repr(value).split())[:80]

@@ -72,7 +72,6 @@ static void thread(const void *block)
 }
 """
 
-
 #: Only how often a lane goes round makes p another one.
 ROUNDS = """
 static void thread(const void *block)
