@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,23 +81,24 @@ def compiler_version() -> str:
 
 
 @functools.cache
-def _compiler_include() -> Path:
-    """Folder of the compiler's own freestanding headers (stdint.h and so on)."""
+def _wheel() -> Path:
+    """Where the package lies."""
     compiler_version()
     spec = importlib.util.find_spec("ziglang")
     assert spec is not None and spec.origin is not None, "the version check above found the package"
-    return Path(spec.origin).parent / "lib" / "include"
+    return Path(spec.origin).parent
 
 
 def system_headers() -> list[str]:
     """Flags by which the compiler finds its own headers, wherever they lie."""
-    include = _compiler_include()
+    include = _wheel() / "lib" / "include"  # stdint.h and so on
     return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
 
 
 def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
     """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
-    done = run([sys.executable, "-m", "ziglang", *arguments], cwd=directory)
+    # The program itself: `python -m ziglang`, which would start it, takes longer than most of what it is called for.
+    done = run([_wheel() / "zig", *arguments], cwd=directory)
     said = (done.stderr + done.stdout).strip()
     if done.returncode != 0:
         raise ToolchainError(failure(said or f"exit status {done.returncode}"))
@@ -144,8 +144,11 @@ class Unit:
 
     def assembly(self, work: Path) -> tuple[str, str]:
         """The assembly of C, and the compiler's warnings; ``work`` is a folder for what is made on the way."""
-        said = self.compile("-S", "-o", str(work / "unit.s"))
-        return (work / "unit.s").read_text(encoding="latin-1"), said
+        result = work / "unit.s"
+        said = self.compile("-S", "-o", str(result))
+        text = result.read_text(encoding="latin-1")
+        result.unlink()
+        return text, said
 
     def preprocessed(self, result: Path) -> bytes:
         """The text that is compiled, with all that it includes."""

@@ -191,7 +191,7 @@ def _key(inputs: object, units: Iterable[Unit]) -> str:
 
 
 def _assemble(
-    work: Path, texts: Mapping[int, str], machine: Mapping[int, Sequence[str]], whole: bool, kernels: Sequence[str]
+    work: Path, texts: Mapping[int, str], machine: Mapping[int, tuple[str, ...]], whole: bool, kernels: Sequence[str]
 ) -> dict[int, str]:
     """Object files of the program's C, by number, with what divergent branches need; returns the assembly.
 
@@ -201,13 +201,16 @@ def _assemble(
         changed = insert_divergence(list(texts.values()), whole=whole, kernels=kernels)
     except SimtError as error:
         raise ToolchainError(str(error)) from None
-    for number, text in zip(texts, changed, strict=True):
-        assembly = work / "unit.s"
-        assembly.write_text(text, encoding="latin-1")
-        command = ["clang", *MACHINE_FLAGS, *machine[number], "-c", str(assembly), "-o", str(work / f"{number}.o")]
-        run_wheel(command, work, lambda said: f"{_UNREADABLE}:\n{said}")
-    (work / "unit.s").unlink(missing_ok=True)
-    return dict(zip(texts, changed, strict=True))
+    final = dict(zip(texts, changed, strict=True))
+    for number, text in final.items():
+        (work / f"{number}.s").write_text(text, encoding="latin-1")
+    for flags in set(machine.values()):  # those for one machine in one call, which writes where it runs
+        names = [f"{number}.s" for number in final if machine[number] == flags]
+        if names:
+            run_wheel(["clang", *MACHINE_FLAGS, *flags, "-c", *names], work, lambda said: f"{_UNREADABLE}:\n{said}")
+    for number in final:
+        (work / f"{number}.s").unlink()
+    return final
 
 
 def _build_into(

@@ -2,8 +2,9 @@
 
 ``python -m tests.riscv_kernels.measure_divergence 1 3000`` takes the seeds 1 to 3000, on all cores: each program at
 -O1, -O2 and -Os on TINY, BASE and MID. ``--everything`` takes every branch for divergent, ``--memory`` leaves the pass
-no register. ``--hardware`` runs each at one of the levels on the RTL in lock step, on TINY and BASE by turns. A line
-for each that is wrong; the exit status is 1 if there is one. ``--time`` measures how long the pass takes instead.
+no register, ``--by-turns`` one of the levels for each program. ``--hardware`` runs each at one of the levels on the
+RTL in lock step, on TINY and BASE by turns. A line for each that is wrong; the exit status is 1 if there is one.
+``--time`` measures how long the pass takes instead.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tests.riscv_kernels.plain_runs import (
     check_program,
     everything_divergent,
     launch_of,
+    level_by_turns,
     values_in_memory,
     write_program,
 )
@@ -40,15 +42,15 @@ def _check_on_hardware(seed: int) -> list[str]:
         return check_on_hardware(seed, Path(folder), (TINY, BASE)[seed % 2])
 
 
-def _check(task: tuple[int, bool, bool]) -> list[str]:
-    seed, everything, memory = task
+def _check(task: tuple[int, bool, bool, bool]) -> list[str]:
+    seed, everything, memory, by_turns = task
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as modes:
         if everything:
             modes.enter_context(everything_divergent())
         if memory:
             modes.enter_context(values_in_memory())
         try:
-            return check_program(seed, Path(folder))
+            return check_program(seed, Path(folder), [level_by_turns(seed)] if by_turns else LEVELS)
         except Exception:
             return [f"seed {seed}: {traceback.format_exc()}"]
         finally:
@@ -97,6 +99,7 @@ def main() -> int:
     parser.add_argument("last", type=int)
     parser.add_argument("--everything", action="store_true", help="take every branch for divergent")
     parser.add_argument("--memory", action="store_true", help="what the pass adds lies in memory")
+    parser.add_argument("--by-turns", action="store_true", help="each at one of the levels")
     parser.add_argument("--hardware", action="store_true", help="on the RTL in lock step")
     parser.add_argument("--time", action="store_true", help="how long the pass takes")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -105,7 +108,7 @@ def main() -> int:
     if options.time:
         measure_time(seeds)
         return 0
-    tasks: list[Any] = [(seed, options.everything, options.memory) for seed in seeds]
+    tasks: list[Any] = [(seed, options.everything, options.memory, options.by_turns) for seed in seeds]
     check: Callable[[Any], list[str]] = _check
     if options.hardware:
         check, tasks = _check_on_hardware, list(seeds)

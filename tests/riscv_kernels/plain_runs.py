@@ -96,10 +96,15 @@ def write_program(seed: int, folder: Path) -> tuple[Path, int]:
     return source, rng.getrandbits(6)
 
 
+def level_by_turns(seed: int) -> str:
+    """One level for each seed."""
+    return LEVELS[seed % len(LEVELS)]
+
+
 def check_on_hardware(seed: int, folder: Path, config: SmConfig) -> list[str]:
     """The program of this seed, at one of the levels, on the RTL in lock step: at most one line."""
     source, u = write_program(seed, folder)
-    level = LEVELS[seed % len(LEVELS)]
+    level = level_by_turns(seed)
     threads = threads_on(config)
     launch = with_threads(launch_of(source, level, u), threads)
     result = run(config, RunRequest(launch=launch, policy="lrr", check=True, max_cycles=5_000_000))
