@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from metronome.hdl.config import Coordination, SmConfig
+from metronome.hdl.config import Coordination
 from metronome.hdl.layouts.counters import COUNTERS
+from metronome.sim import outcome as plain
 
 from .errors import Exit
-from .machine import Machine
 from .region_table import region_rows, warp_table
 from .run_options import DRAMS
 from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
-    from metronome.sim.runner_types import RunRequest, RunResult
+    from metronome.sim.runner_types import RunRequest
 
 __all__ = ["Outcome", "memory_of", "print_outcome"]
 
-#: How a run can end, and what that is as an exit status. A mismatch and an assertion are defects of the machine.
+#: How a run can end other than by itself, and what that is as an exit status.
 _STATUS = {
-    "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT, "assertion": Exit.CHECK_FAILED,
-    "mismatch": Exit.CHECK_FAILED,
+    "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT,
 }
 
 #: Findings of the memory checker that are printed.
@@ -44,151 +41,16 @@ def memory_of(request: RunRequest) -> str:
     return f"{request.memory}, {request.memory_options.timing}, clock ratio {request.memory_options.clock}"
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    """``part / whole``, or None where there is nothing to divide by."""
-    return part / whole if whole else None
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """A finished run with what was asked for."""
-
-    machine: Machine
-    #: That of the machine, with the front end that was asked for.
-    config: SmConfig
-    launch: Launch
-    request: RunRequest
-    result: RunResult
-
-    @functools.cached_property
-    def problems(self) -> list[str]:
-        """What the kernel's own check finds wrong in memory; nothing to find unless the program has ended."""
-        return self.launch.check(self.result.memory) if self.result.status == "ended" else []
+class Outcome(plain.Outcome):
+    """A finished run with what was asked for, and the exit status that says how it ended."""
 
     @property
     def exit_status(self) -> Exit:
         """The exit status of the process."""
-        if self.result.status != "ended":
-            return _STATUS[self.result.status]
-        failed = self.problems or self.result.exit_code or self.result.memcheck
-        return Exit.CHECK_FAILED if failed else Exit.PASSED
-
-    @property
-    def counters(self) -> Mapping[str, Any]:
-        """The counters of the measured region; all 0 if the program never opened it."""
-        return self.result.counters
-
-    @property
-    def cycles(self) -> int | None:
-        """Cycles of the measured region; None if the program never opened it."""
-        return self.counters["cycles"] or None
-
-    def stalls(self) -> dict[str, int]:
-        """Cycles in which nothing was issued, by reason."""
-        return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
-
-    def counted(self) -> dict[str, Any]:
-        """Every counter by its name; None for the oracles' in a build without them (docs/policies.md)."""
-        values = {counter.name: self.counters[counter.name] for counter in COUNTERS}
-        if not self.config.oracles:
-            values |= {counter.name: None for counter in COUNTERS if counter.oracle}
-        return values | {"cycles": self.cycles, "total_cycles": self.result.total_cycles, "stalls": self.stalls()}
-
-    def rates(self) -> dict[str, float | None]:
-        """Ratios of counters."""
-        counters, cycles = self.counters, self.counters["cycles"]
-        return {
-            "ipc": _ratio(counters["committed_threads"], cycles),
-            "error_rate": _ratio(counters["errors"], cycles) if self.config.oracles else None,
-        }
-
-    @property
-    def dcache_misses(self) -> int | None:
-        """Lines that loads have requested from memory; None without a data cache, or without statistics."""
-        region = self.result.region
-        return region.loads.misses if region is not None and self.config.dcache_bytes else None
-
-    def region(self) -> dict[str, Any]:
-        """The statistics of the region that the simulation keeps; None each in a build without a probe."""
-        region = self.result.region
-        return dict.fromkeys(("lines", "coalescing", "load_latency", "warps")) if region is None else region.as_json()
-
-    def fault(self) -> dict[str, Any] | None:
-        """Why the machine stopped, or None."""
-        fault = self.result.fault
-        if fault is None:
-            return None
-        return {
-            "cause": fault.cause.name.lower(),
-            "warp": fault.warp,
-            "pc": fault.pc,
-            "address": fault.address,
-            "function": self.launch.image.function_at(fault.pc),
-            "source": self.launch.image.source_line(fault.pc),
-        }
-
-    def source_of(self, pc: int) -> tuple[str | None, str | None]:
-        """The function and the source line of ``pc``, None each if unknown."""
-        return self.launch.image.function_at(pc), self.launch.image.source_line(pc)
-
-    def place(self, pc: int) -> str:
-        """Where in the source ``pc`` is: " at FILE:LINE in FUNCTION", as much of it as the image tells."""
-        function, source = self.source_of(pc)
-        return (f" at {source}" if source else "") + (f" in {function}" if function else "")
-
-    def hang(self) -> list[str] | None:
-        """What each warp waits for, a line each; None unless the run was cut off."""
-        if self.result.status not in ("hang", "deadlock"):
-            return None
-        return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields that docs/command-line.md lists, and how the run was asked for."""
-        request, result = self.request, self.result
-        dram = request.memory in DRAMS
-        return {
-            "kernel": self.launch.name,
-            "config": {
-                "preset": self.machine.preset,
-                "config_file": self.machine.file,
-                "set": dict(self.machine.settings),
-                "mode": self.config.coordination,
-                "issue": request.policy,
-                "fetch": request.fetch_policy,
-                "memory": request.memory,
-                "latency": None if dram else request.latency,
-                "timing": request.memory_options.timing if dram else None,
-                "memory_clock": str(request.memory_options.clock) if dram else None,
-                "bank_hash": request.memory_options.bank_hash if dram else None,
-                "type": self.launch.dtype,
-                "size": self.launch.size,
-                "seed": request.seed,
-                "check": request.check,
-                "memcheck": request.memcheck,
-                **dataclasses.asdict(self.config),
-            },
-            "passed": self.exit_status == Exit.PASSED,
-            "status": str(result.status),
-            "problems": self.problems,
-            "exit_code": result.exit_code,
-            "fault": self.fault(),
-            "mismatches": result.mismatches,
-            "assertions": result.assertions,
-            "memcheck": None if result.memcheck is None else
-            [finding.as_json(self.source_of) for finding in result.memcheck],
-            "hang": self.hang(),
-            "region": self.launch.region,
-            **self.counted(),
-            **self.rates(),
-            "dcache_misses": self.dcache_misses,
-            **self.region(),
-            "memory_statistics": result.memory_statistics,
-            "python_share": result.python_seconds / result.sim_seconds if result.sim_seconds else None,
-            "sim_seconds": result.sim_seconds,
-            "cycles_per_second": result.cycles_per_second,
-            "elaborate_seconds": result.elaborate_seconds,
-            "build_seconds": result.build_seconds,
-        }
+        if self.passed:
+            return Exit.PASSED
+        return _STATUS.get(self.result.status, Exit.CHECK_FAILED)
 
 
 def _exit_code(word: int, place: str) -> str:

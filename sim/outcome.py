@@ -1,0 +1,181 @@
+"""What came of a run, in the words of docs/command-line.md: the JSON of ``metronome run``, and a row of a sweep."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import COUNTERS
+
+if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
+    from .kernel import Launch
+    from .runner_types import RunRequest, RunResult
+
+__all__ = ["Asked", "Outcome"]
+
+
+class Asked(Protocol):
+    """How a machine was asked for."""
+
+    @property
+    def preset(self) -> str:
+        """The preset that the fields were set in."""
+
+    @property
+    def file(self) -> str | None:
+        """The TOML file of fields, as it was named."""
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Field -> value of each that was set by itself, as a text that ``--set`` takes."""
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    """``part / whole``, or None where there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A finished run with what was asked for."""
+
+    machine: Asked
+    #: That of the machine, with the front end that was asked for.
+    config: SmConfig
+    launch: Launch
+    request: RunRequest
+    result: RunResult
+
+    @functools.cached_property
+    def problems(self) -> list[str]:
+        """What the kernel's own check finds wrong in memory; nothing to find unless the program has ended."""
+        return self.launch.check(self.result.memory) if self.result.status == "ended" else []
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program ended by itself, with a right result and nothing to complain of."""
+        if self.result.status != "ended":
+            return False
+        return not (self.problems or self.result.exit_code or self.result.memcheck)
+
+    @property
+    def counters(self) -> Mapping[str, Any]:
+        """The counters of the measured region; all 0 if the program never opened it."""
+        return self.result.counters
+
+    @property
+    def cycles(self) -> int | None:
+        """Cycles of the measured region; None if the program never opened it."""
+        return self.counters["cycles"] or None
+
+    def stalls(self) -> dict[str, int]:
+        """Cycles in which nothing was issued, by reason."""
+        return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
+
+    def counted(self) -> dict[str, Any]:
+        """Every counter by its name; None for the oracles' in a build without them (docs/policies.md)."""
+        values = {counter.name: self.counters[counter.name] for counter in COUNTERS}
+        if not self.config.oracles:
+            values |= {counter.name: None for counter in COUNTERS if counter.oracle}
+        return values | {"cycles": self.cycles, "total_cycles": self.result.total_cycles, "stalls": self.stalls()}
+
+    def rates(self) -> dict[str, float | None]:
+        """Ratios of counters."""
+        counters, cycles = self.counters, self.counters["cycles"]
+        return {
+            "ipc": _ratio(counters["committed_threads"], cycles),
+            "error_rate": _ratio(counters["errors"], cycles) if self.config.oracles else None,
+        }
+
+    @property
+    def dcache_misses(self) -> int | None:
+        """Lines that loads have requested from memory; None without a data cache, or without statistics."""
+        region = self.result.region
+        return region.loads.misses if region is not None and self.config.dcache_bytes else None
+
+    def region(self) -> dict[str, Any]:
+        """The statistics of the region that the simulation keeps; None each in a build without a probe."""
+        region = self.result.region
+        return dict.fromkeys(("lines", "coalescing", "load_latency", "warps")) if region is None else region.as_json()
+
+    def fault(self) -> dict[str, Any] | None:
+        """Why the machine stopped, or None."""
+        fault = self.result.fault
+        if fault is None:
+            return None
+        return {
+            "cause": fault.cause.name.lower(),
+            "warp": fault.warp,
+            "pc": fault.pc,
+            "address": fault.address,
+            "function": self.launch.image.function_at(fault.pc),
+            "source": self.launch.image.source_line(fault.pc),
+        }
+
+    def source_of(self, pc: int) -> tuple[str | None, str | None]:
+        """The function and the source line of ``pc``, None each if unknown."""
+        return self.launch.image.function_at(pc), self.launch.image.source_line(pc)
+
+    def place(self, pc: int) -> str:
+        """Where in the source ``pc`` is: " at FILE:LINE in FUNCTION", as much of it as the image tells."""
+        function, source = self.source_of(pc)
+        return (f" at {source}" if source else "") + (f" in {function}" if function else "")
+
+    def hang(self) -> list[str] | None:
+        """What each warp waits for, a line each; None unless the run was cut off."""
+        if self.result.status not in ("hang", "deadlock"):
+            return None
+        return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields that docs/command-line.md lists, and how the run was asked for."""
+        from .memory.models import DRAM_MODELS
+
+        request, result = self.request, self.result
+        dram = request.memory in DRAM_MODELS
+        return {
+            "kernel": self.launch.name,
+            "config": {
+                "preset": self.machine.preset,
+                "config_file": self.machine.file,
+                "set": dict(self.machine.settings),
+                "mode": self.config.coordination,
+                "issue": request.policy,
+                "fetch": request.fetch_policy,
+                "memory": request.memory,
+                "latency": None if dram else request.latency,
+                "timing": request.memory_options.timing if dram else None,
+                "memory_clock": str(request.memory_options.clock) if dram else None,
+                "bank_hash": request.memory_options.bank_hash if dram else None,
+                "type": self.launch.dtype,
+                "size": self.launch.size,
+                "seed": request.seed,
+                "check": request.check,
+                "memcheck": request.memcheck,
+                **dataclasses.asdict(self.config),
+            },
+            "passed": self.passed,
+            "status": str(result.status),
+            "problems": self.problems,
+            "exit_code": result.exit_code,
+            "fault": self.fault(),
+            "mismatches": result.mismatches,
+            "assertions": result.assertions,
+            "memcheck": None if result.memcheck is None else
+            [finding.as_json(self.source_of) for finding in result.memcheck],
+            "hang": self.hang(),
+            "region": self.launch.region,
+            **self.counted(),
+            **self.rates(),
+            "dcache_misses": self.dcache_misses,
+            **self.region(),
+            "memory_statistics": result.memory_statistics,
+            "python_share": result.python_seconds / result.sim_seconds if result.sim_seconds else None,
+            "sim_seconds": result.sim_seconds,
+            "cycles_per_second": result.cycles_per_second,
+            "elaborate_seconds": result.elaborate_seconds,
+            "build_seconds": result.build_seconds,
+        }
