@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from metronome.sim.settings import near
+from metronome.sim.settings import ConfigError, one_of
 
 from .errors import UsageError
 from .outputs import STDOUT, require_writable
@@ -41,10 +41,10 @@ def choose(option: str, value: str, built: Collection[str]) -> str:
     UsageError
         For any other value, with the name that resembles it.
     """
-    known = {name.lower(): name for name in built}
-    if value.lower() in known:
-        return known[value.lower()]
-    raise UsageError(f"{option}: unknown name {value!r}{near(value, built)}: use {', '.join(built)}")
+    try:
+        return one_of(option, value, built)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
 
 
 def listed(option: str, text: str) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,8 +32,6 @@ __all__ = [
 #: The testbench counts cycles in 64 bits, and needs room above the last one.
 MAX_CYCLES = 2**62
 MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
-#: Memory clocks a cycle of the SM.
-CLOCKS = (Fraction(1, 64), Fraction(64))
 TYPES = ("int32", "float32")
 USUAL_LATENCY = 20
 
@@ -106,37 +102,14 @@ def memory_latency(memory: str, latency: int | None) -> int:
 def memory_options(
     memory: str, timing: str | None = None, clock: str | None = None, bank_hash: str | None = None,
 ) -> MemoryOptions:
-    """The memory model's options from what was given for it.
+    """See :func:`sim.memory_options.memory_options`; what is wrong is a UsageError."""
+    from metronome.sim.memory_options import memory_options as made
+    from metronome.sim.settings import ConfigError
 
-    Raises
-    ------
-    UsageError
-        For a value that cannot be, or an option that this model does not have.
-    """
-    from metronome.sim.memory.dram.mapping import BANK_HASHES
-    from metronome.sim.memory.dram.timing import TIMINGS
-    from metronome.sim.memory.models import MemoryOptions
-
-    values: dict[str, Any] = {}
-    for option, text in (("--timing", timing), ("--memory-clock", clock), ("--bank-hash", bank_hash)):
-        if text is not None and memory not in DRAMS:
-            raise UsageError(f"{option} is for --memory {' and '.join(DRAMS)}, not for {memory}")
-    if timing is not None:
-        values["timing"] = choose("--timing", timing, TIMINGS)
-    if clock is not None:
-        values["clock"] = _ratio(clock)
-    if bank_hash is not None:
-        values["bank_hash"] = choose("--bank-hash", bank_hash, BANK_HASHES)
-    return MemoryOptions(**values)
-
-
-def _ratio(text: str) -> Fraction:
-    first, last = CLOCKS
     try:
-        # Not what else Fraction takes: 1e999999999 would keep it busy for ever.
-        ratio = Fraction(text if re.fullmatch(r"[0-9]{1,9}([/.][0-9]{1,9})?", text, re.ASCII) else "")
-    except (ValueError, ZeroDivisionError):
-        raise UsageError(f"--memory-clock: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None
-    if not first <= ratio <= last:
-        raise UsageError(f"--memory-clock must be between {first} and {last}, not {text}")
-    return ratio
+        return made(
+            memory, timing=timing, memory_clock=clock, bank_hash=bank_hash,
+            label=lambda name: "--" + name.replace("_", "-"),
+        )
+    except ConfigError as error:
+        raise UsageError(str(error)) from None

@@ -1,20 +1,19 @@
-"""The front ends that a command line asks for: their names checked, and the configuration that has them."""
+"""The front ends that a command line asks for: the options, and their names checked (:mod:`sim.schemes`)."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Annotated
 
 import typer
 
-from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.config import SmConfig
+from metronome.sim import schemes as known
 from metronome.sim.policies import POLICIES
-from metronome.sim.settings import DEFAULT_FETCH
+from metronome.sim.schemes import Scheme, coordinate, one_policy
+from metronome.sim.settings import ConfigError
 
 from .errors import UsageError
-from .options import choose
 
 __all__ = ["POLICY_NAMES", "FetchOption", "IssueOption", "ModeOption", "PredictionOption", "Scheme", "check_scheme",
            "coordinate", "one_policy", "schemes"]
@@ -37,84 +36,28 @@ PredictionOption = Annotated[
 ]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Scheme:
-    """Who coordinates fetch and issue, by which policies. ``fetch`` is None in ``swas``."""
-
-    mode: Coordination
-    fetch: str | None
-    issue: str
-    prediction: Prediction
+def _option(name: str) -> str:
+    return f"--{name}"
 
 
 def check_scheme(
     config: SmConfig, *, mode: str | None = None, fetch: str | None = None, issue: str | None = None,
     prediction: str | None = None,
 ) -> Scheme:
-    """The scheme of these names, each of which is the configuration's own if it is None.
-
-    Raises
-    ------
-    UsageError
-        For an unknown name, and for a fetch policy of ``swas``.
-    """
-    coordination = config.coordination if mode is None else Coordination(choose("--mode", mode, tuple(Coordination)))
-    if fetch is not None:
-        if coordination is Coordination.SWAS:
-            raise UsageError(f"--fetch {fetch}: swas has one scheduler for fetch and issue: name it with --issue")
-        fetch = choose("--fetch", fetch, tuple(POLICIES))
-    elif coordination is config.coordination and config.fetch_policies:
-        fetch = config.fetch_policies[0]
-    else:
-        fetch = DEFAULT_FETCH.get(coordination)
-    return Scheme(
-        mode=coordination, fetch=fetch,
-        issue=config.policies[0] if issue is None else choose("--issue", issue, tuple(POLICIES)),
-        prediction=config.prediction if prediction is None
-        else Prediction(choose("--prediction", prediction, tuple(Prediction))),
-    )
+    """See :func:`sim.schemes.check_scheme`; a wrong name is a UsageError."""
+    try:
+        return known.check_scheme(
+            config, mode=mode, fetch=fetch, issue=issue, prediction=prediction, label=_option
+        )
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
 
 
 def schemes(
     config: SmConfig, modes: Sequence[str], fetches: Sequence[str], issues: Sequence[str], predictions: Sequence[str]
 ) -> Iterator[Scheme]:
-    """Every combination of the names, ``swas`` once for all fetch policies; no ``fetches``: each scheme's own default.
-
-    Raises
-    ------
-    UsageError
-        As :func:`check_scheme`; a fetch policy is refused where ``swas`` alone is asked for.
-    """
-    for mode, prediction in product(modes, predictions):
-        one_of_several = len(modes) > 1 and mode.lower() == Coordination.SWAS
-        own = [None] if not fetches or one_of_several else fetches
-        for fetch, issue in product(own, issues):
-            yield check_scheme(config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
-
-
-def coordinate(config: SmConfig, scheme: Scheme, among: Sequence[Scheme] = ()) -> SmConfig:
-    """The configuration with this scheme. Schemes ``among`` which it is that differ in policies only share its build.
-
-    The usual policies, those of ``config``, share one build.
-    """
-    alike = [s for s in among or (scheme,) if (s.mode, s.prediction) == (scheme.mode, scheme.prediction)]
-    fetched = config.fetch_policies if scheme.mode is config.coordination else ()
-
-    def held(names: Sequence[str], *usual: tuple[str, ...]) -> tuple[str, ...]:
-        asked = tuple(dict.fromkeys(names))
-        return next((its for its in usual if set(asked) <= set(its)), asked)
-
-    return dataclasses.replace(
-        config, coordination=scheme.mode, prediction=scheme.prediction,
-        policies=held([s.issue for s in alike], config.policies),
-        fetch_policies=() if scheme.fetch is None
-        else held([s.fetch for s in alike if s.fetch is not None], fetched, config.policies),
-    )
-
-
-def one_policy(config: SmConfig, scheme: Scheme) -> SmConfig:
-    """The configuration with this scheme and nothing to select: a build without policy straps."""
-    return dataclasses.replace(
-        config, coordination=scheme.mode, prediction=scheme.prediction, policies=(scheme.issue,),
-        fetch_policies=() if scheme.fetch is None else (scheme.fetch,),
-    )
+    """See :func:`sim.schemes.schemes`; a wrong name is a UsageError."""
+    try:
+        yield from known.schemes(config, modes, fetches, issues, predictions, _option)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None

@@ -22,8 +22,8 @@ from metronome.hdl.config import Coordination, MemoryMap, SmConfig
 
 from .policies import POLICIES
 
-__all__ = ["DEFAULT_FETCH", "FIELDS", "ConfigError", "Field", "as_text", "from_toml", "near", "parse", "replaced",
-           "to_toml", "values_of"]
+__all__ = ["DEFAULT_FETCH", "FIELDS", "ConfigError", "Field", "as_text", "from_toml", "near", "one_of", "parse",
+           "replaced", "to_toml", "values_of"]
 
 #: What a field holds: a number, a switch, the name of an enumeration's member, or names of policies.
 Value = int | bool | str | tuple[str, ...]
@@ -114,6 +114,20 @@ def near(name: str, names: Iterable[str]) -> str:
     # A part that was left out is no small difference, but a clear one: user for memory_map.user.
     found = found or [each for each in known if name and each.endswith(f".{name.lower()}")][:1]
     return f" (did you mean {known[found[0]]}?)" if found else ""
+
+
+def one_of(what: str, value: str, names: Iterable[str]) -> str:
+    """The one of ``names`` that ``value`` names, in upper or lower case.
+
+    Raises
+    ------
+    ConfigError
+        For any other value, with the name that resembles it; ``what`` says whose value it is.
+    """
+    known = {name.lower(): name for name in names}
+    if value.lower() in known:
+        return known[value.lower()]
+    raise ConfigError(f"{what}: unknown name {value!r}{near(value, known.values())}: use {', '.join(known.values())}")
 
 
 def _field(name: str) -> Field:

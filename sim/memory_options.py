@@ -1,0 +1,57 @@
+"""What a memory model is given, by the names that a user writes: checked, and as the model takes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from .memory.dram.mapping import BANK_HASHES
+from .memory.dram.timing import TIMINGS
+from .memory.models import DRAM_MODELS, MemoryOptions
+from .settings import ConfigError, one_of
+
+__all__ = ["memory_options"]
+
+#: Memory clocks a cycle of the SM.
+_CLOCKS = (Fraction(1, 64), Fraction(64))
+
+
+def memory_options(
+    memory: str, *, timing: str | None = None, memory_clock: str | None = None, bank_hash: str | None = None,
+    label: Callable[[str], str] = str,
+) -> MemoryOptions:
+    """The options of the model ``memory`` from what was given for it.
+
+    ``label`` makes of ``timing``, ``memory_clock`` and ``bank_hash`` what the user knows them by.
+
+    Raises
+    ------
+    ConfigError
+        For a value that cannot be, or an option that this model does not have.
+    """
+    values: dict[str, Any] = {}
+    for name, text in (("timing", timing), ("memory_clock", memory_clock), ("bank_hash", bank_hash)):
+        if text is not None and memory not in DRAM_MODELS:
+            place = f"{label('memory')} {' and '.join(DRAM_MODELS)}"
+            raise ConfigError(f"{label(name)} is for {place}, not for {memory}")
+    if timing is not None:
+        values["timing"] = one_of(label("timing"), timing, TIMINGS)
+    if memory_clock is not None:
+        values["clock"] = _ratio(label("memory_clock"), memory_clock)
+    if bank_hash is not None:
+        values["bank_hash"] = one_of(label("bank_hash"), bank_hash, BANK_HASHES)
+    return MemoryOptions(**values)
+
+
+def _ratio(what: str, text: str) -> Fraction:
+    first, last = _CLOCKS
+    try:
+        # Not what else Fraction takes: 1e999999999 would keep it busy for ever.
+        ratio = Fraction(text if re.fullmatch(r"[0-9]{1,9}([/.][0-9]{1,9})?", text, re.ASCII) else "")
+    except (ValueError, ZeroDivisionError):
+        raise ConfigError(f"{what}: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None
+    if not first <= ratio <= last:
+        raise ConfigError(f"{what} must be between {first} and {last}, not {text}")
+    return ratio
