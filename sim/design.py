@@ -21,7 +21,7 @@ from metronome.hdl.config import SmConfig
 from .cache import cache_folder, locked, remember, used
 from .processes import children_ended
 
-__all__ = ["Design", "Progress", "elaborate"]
+__all__ = ["Design", "Progress", "elaborate", "sources_digest"]
 
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
@@ -52,6 +52,18 @@ def meaning(source: bytes) -> str:
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 first.value.value = ""
     return ast.dump(tree)
+
+
+@functools.cache
+def sources_digest() -> str:
+    """The same as long as nothing changes on which cycles depend: the SM, the testbench and the memory models.
+
+    Comments and docstrings of Python do not count.
+    """
+    paths = [*(_ROOT / "sim" / "memory").rglob("*.py"), *(_ROOT / "tb").glob("*")]
+    others = {path.relative_to(_ROOT).as_posix(): path.read_bytes() for path in sorted(paths) if path.is_file()}
+    plain = {name: meaning(source) if name.endswith(".py") else source for name, source in others.items()}
+    return _hash(_meanings(), plain)
 
 
 @functools.cache

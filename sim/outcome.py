@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # the command line imports this before it knows whether anyth
     from .kernel import Launch
     from .runner_types import RunRequest, RunResult
 
-__all__ = ["Asked", "Outcome"]
+__all__ = ["Asked", "Outcome", "described"]
 
 
 class Asked(Protocol):
@@ -31,6 +31,34 @@ class Asked(Protocol):
     @property
     def settings(self) -> Mapping[str, str]:
         """Field -> value of each that was set by itself, as a text that ``--set`` takes."""
+
+
+def described(
+    machine: Asked, config: SmConfig, request: RunRequest, dtype: str | None, size: int | None
+) -> dict[str, Any]:
+    """How a run was asked for: ``config`` of its JSON."""
+    from .memory.models import DRAM_MODELS
+
+    dram = request.memory in DRAM_MODELS
+    return {
+        "preset": machine.preset,
+        "config_file": machine.file,
+        "set": dict(machine.settings),
+        "mode": config.coordination,
+        "issue": request.policy,
+        "fetch": request.fetch_policy,
+        "memory": request.memory,
+        "latency": None if dram else request.latency,
+        "timing": request.memory_options.timing if dram else None,
+        "memory_clock": str(request.memory_options.clock) if dram else None,
+        "bank_hash": request.memory_options.bank_hash if dram else None,
+        "type": dtype,
+        "size": size,
+        "seed": request.seed,
+        "check": request.check,
+        "memcheck": request.memcheck,
+        **dataclasses.asdict(config),
+    }
 
 
 def _ratio(part: int, whole: int) -> float | None:
@@ -132,31 +160,10 @@ class Outcome:
 
     def as_json(self) -> dict[str, Any]:
         """The fields that docs/command-line.md lists, and how the run was asked for."""
-        from .memory.models import DRAM_MODELS
-
-        request, result = self.request, self.result
-        dram = request.memory in DRAM_MODELS
+        result = self.result
         return {
             "kernel": self.launch.name,
-            "config": {
-                "preset": self.machine.preset,
-                "config_file": self.machine.file,
-                "set": dict(self.machine.settings),
-                "mode": self.config.coordination,
-                "issue": request.policy,
-                "fetch": request.fetch_policy,
-                "memory": request.memory,
-                "latency": None if dram else request.latency,
-                "timing": request.memory_options.timing if dram else None,
-                "memory_clock": str(request.memory_options.clock) if dram else None,
-                "bank_hash": request.memory_options.bank_hash if dram else None,
-                "type": self.launch.dtype,
-                "size": self.launch.size,
-                "seed": request.seed,
-                "check": request.check,
-                "memcheck": request.memcheck,
-                **dataclasses.asdict(self.config),
-            },
+            "config": described(self.machine, self.config, self.request, self.launch.dtype, self.launch.size),
             "passed": self.passed,
             "status": str(result.status),
             "problems": self.problems,

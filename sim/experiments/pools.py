@@ -1,0 +1,168 @@
+"""Where the runs of a sweep are executed: processes of this machine, or the workers of a Dask cluster.
+
+Both know two kinds of work: the build of a machine, and a run. A run waits for the build of its machine, so that two
+workers do not wait for one build while there is another to make.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .execute import build_machine, execute
+from .record import Run
+from .rows import failed_row
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+__all__ = ["ClusterError", "DaskPool", "Event", "LocalPool", "Pool", "Task"]
+
+#: A worker that dies so often with the same run is the run's fault.
+_TRIES = 3
+#: linux/prctl.h
+_PR_SET_PDEATHSIG = 1
+
+
+class ClusterError(ValueError):
+    """A cluster that cannot be used; one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A run and its key."""
+
+    run: Run
+    key: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """What has happened: ``kind`` is ``built`` (``run``: one of those of this machine) or ``finished`` with the row."""
+
+    kind: str
+    run: Run
+    row: dict[str, Any] | None = None
+
+
+class Pool(Protocol):
+    """Executes the runs of a sweep."""
+
+    def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
+        """Execute all, in any order. Closing the iterator stops what is running."""
+
+
+def _by_machine(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
+    groups: dict[Any, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.run.config, []).append(task)
+    return groups
+
+
+def _begin_worker(parent: int) -> None:
+    """What a worker does first: it ends with its parent, and leaves Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), *[ctypes.c_ulong(0)] * 3)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+class LocalPool:
+    """So many processes of this machine. One that dies is replaced, and its run done again."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
+        """See :class:`Pool`."""
+        from pebble import ProcessPool
+
+        pool = ProcessPool(
+            max_workers=self._workers, context=multiprocessing.get_context("spawn"),
+            initializer=_begin_worker, initargs=(os.getpid(),),
+        )
+        try:
+            yield from self._events(pool, tasks)
+        finally:
+            pool.stop()
+            pool.join()
+
+    def _events(self, pool: ProcessPool, tasks: Sequence[Task]) -> Iterator[Event]:
+        from pebble import ProcessExpired
+
+        groups = _by_machine(tasks)
+        tries: dict[Any, int] = {}
+        # Future -> the task, or the first of those that wait for a build.
+        builds = {pool.schedule(build_machine, args=[group[0].run]): group for group in groups.values()}
+        runs: dict[Any, Task] = {}
+        while builds or runs:
+            done, _ = wait([*builds, *runs], return_when=FIRST_COMPLETED)
+            for future in done:
+                if future in builds:
+                    group = builds.pop(future)
+                    # One whose build has failed says so itself, in each of its runs.
+                    runs |= {pool.schedule(execute, args=[task.run, task.key]): task for task in group}
+                    yield Event("built", group[0].run)
+                    continue
+                task = runs.pop(future)
+                error = future.exception()
+                if isinstance(error, ProcessExpired):
+                    tries[task.key] = tries.get(task.key, 0) + 1
+                    if tries[task.key] < _TRIES:
+                        runs[pool.schedule(execute, args=[task.run, task.key])] = task
+                        continue
+                    reason = f"the process that ran it has died {_TRIES} times ({error})"
+                    yield Event("finished", task.run, failed_row(task.run, task.key, reason))
+                elif error is not None:
+                    raise error
+                else:
+                    yield Event("finished", task.run, future.result())
+
+
+class DaskPool:
+    """The workers of an existing Dask cluster. Each needs Metronome and the paths of the kernels."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
+        """See :class:`Pool`. Raises ClusterError if there is no scheduler."""
+        try:
+            from distributed import Client, as_completed
+        except ImportError:
+            raise ClusterError("--scheduler needs the Python package distributed: pip install distributed") from None
+        try:
+            client = Client(self._address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise ClusterError(f"--scheduler {self._address}: no Dask scheduler answers there ({error})") from None
+        with client:
+            running: dict[Any, Task | list[Task]] = {}
+            for group in _by_machine(tasks).values():
+                running[client.submit(build_machine, group[0].run, pure=False)] = group
+            queue = as_completed(list(running))
+            try:
+                for future in queue:
+                    what = running.pop(future)
+                    if isinstance(what, list):
+                        for task in what:
+                            new = client.submit(execute, task.run, task.key, pure=False, retries=_TRIES)
+                            running[new] = task
+                            queue.add(new)
+                        yield Event("built", what[0].run)
+                        continue
+                    error = future.exception()
+                    row = future.result() if error is None else failed_row(
+                        what.run, what.key, f"the worker has failed {_TRIES} times: {error}"
+                    )
+                    yield Event("finished", what.run, row)
+            finally:
+                client.cancel(list(running))

@@ -1,0 +1,100 @@
+"""One run of an experiment: everything that its result depends on, as plain data that can go to another process."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+
+from ..design import sources_digest
+from ..kernel import Launch, prepare
+from ..memory.models import MemoryOptions
+from ..outcome import described
+from ..runner_types import RunRequest
+
+__all__ = ["Run"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run:
+    """A kernel with its inputs, a machine with its front end, a memory.
+
+    ``config`` may have more policies than the one of ``issue`` (of ``fetch``): runs that differ in them share a build.
+    The other fields are options of ``metronome run``.
+    """
+
+    kernel: str
+    config: SmConfig
+    issue: str
+    function: str | None = None
+    dtype: str | None = None
+    size: int | None = None
+    seed: int = 1
+    preset: str = "BASE"
+    file: str | None = None
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fetch: str | None = None
+    memory: str = "fixed"
+    latency: int = 20
+    memory_options: MemoryOptions = dataclasses.field(default_factory=MemoryOptions)
+    max_cycles: int = 10_000_000
+    check: bool = False
+    memcheck: bool = False
+    flags: tuple[str, ...] = ()
+    simt: bool = True
+
+    def prepare(self) -> Launch:
+        """The kernel, built, with its inputs.
+
+        Raises
+        ------
+        KernelError, ToolchainError
+            As :func:`sim.kernel.prepare`.
+        """
+        return prepare(
+            self.kernel, self.dtype, self.size, self.seed, self.config, self.function, flags=self.flags,
+            simt=self.simt, warn=lambda text: None,
+        )
+
+    def request(self, launch: Launch | None) -> RunRequest:
+        """What the simulation is asked for; without a launch, to be described only."""
+        return RunRequest(
+            launch=launch, policy=self.issue, fetch_policy=self.fetch, memory=self.memory,  # type: ignore[arg-type]
+            latency=self.latency, seed=self.seed, memory_options=self.memory_options, check=self.check,
+            memcheck=self.memcheck, max_cycles=self.max_cycles,
+        )
+
+    @functools.cached_property
+    def described(self) -> dict[str, Any]:
+        """``config`` of the JSON of ``metronome run``."""
+        return described(self, self.config, self.request(None), self.dtype, self.size)
+
+    @property
+    def title(self) -> str:
+        """For people: ``psort 1024, BASE, baseline lrr-gtlrr not_taken, dram``."""
+        pair = self.issue if self.fetch is None else f"{self.fetch}-{self.issue}"
+        machine = ", ".join([self.file or self.preset, *(f"{name}={text}" for name, text in self.settings.items())])
+        what = self.kernel if self.size is None else f"{self.kernel} {self.size}"
+        return f"{what}, {machine}, {self.config.coordination} {pair} {self.config.prediction}, {self.memory}"
+
+    def key(self) -> str:
+        """The same for two runs that must give the same result, and for no others.
+
+        It changes with the kernel, its inputs, and the sources of the hardware and of the memory models. The policies
+        that are in a build only for other runs do not count.
+        """
+        asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
+        what = [self.kernel, self.function, asked, self.max_cycles, self.flags, self.simt, _content(self.prepare())]
+        return hashlib.sha256(json.dumps([what, sources_digest()], sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _content(launch: Launch) -> str:
+    """What is in memory at the start."""
+    image = [(segment.address, segment.data, segment.end) for segment in launch.image.segments]
+    what = [image, launch.entry, launch.arguments, sorted(launch.buffers.items())]
+    return hashlib.sha256(repr(what).encode()).hexdigest()

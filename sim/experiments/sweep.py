@@ -1,0 +1,75 @@
+"""A sweep: the runs of an experiment that are not done yet, executed, each result written as soon as it is there."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ..kernel import KernelError
+from ..toolchain import ToolchainError
+from .pools import Event, Pool, Task
+from .results import Results
+from .spec import Spec, SpecError
+
+__all__ = ["Plan", "plan", "sweep"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What a sweep will do: ``tasks`` all runs in order, ``done`` the keys of those whose result is there."""
+
+    spec: Spec
+    tasks: tuple[Task, ...]
+    done: frozenset[str] = frozenset()
+
+    @property
+    def waiting(self) -> list[Task]:
+        """What is to be run."""
+        return [task for task in self.tasks if task.key not in self.done]
+
+    @property
+    def machines(self) -> int:
+        """Simulations that the waiting runs need."""
+        return len({task.run.config for task in self.waiting})
+
+
+def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
+    """The runs with their keys. Every kernel is built and its inputs made: a mistake shows before anything runs.
+
+    Raises
+    ------
+    SpecError
+        For a kernel that does not build or refuses its inputs.
+    """
+    tasks = []
+    for run in spec.runs:
+        note(f"prepare {run.kernel}")
+        try:
+            tasks.append(Task(run, run.key()))
+        except (KernelError, ToolchainError) as error:
+            raise SpecError(f"{run.title}: {error}") from None
+    return Plan(spec, tuple({task.key: task for task in tasks}.values()))
+
+
+def sweep(planned: Plan, folder: Path, pool: Pool) -> Iterator[tuple[Plan, Event | None]]:
+    """Do what is planned; yields the plan with what is done already, and then every event behind it.
+
+    Raises
+    ------
+    ResultsError
+        If the folder cannot be used.
+    """
+    results = Results(folder)
+    spec = planned.spec
+    about = {"name": spec.name, "title": spec.title, "about": spec.about, "spec": spec.text,
+             "runs": [task.key for task in planned.tasks]}
+    with results.locked():
+        here = dataclasses.replace(planned, done=frozenset(results.begin(about)))
+        yield here, None
+        with contextlib.closing(pool.events(here.waiting)) as events:  # type: ignore[type-var]  # a generator
+            for event in events:
+                if event.row is not None:
+                    results.add(event.row)
+                yield here, event
