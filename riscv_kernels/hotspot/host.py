@@ -36,7 +36,7 @@ def reference(temperature: np.ndarray, power: np.ndarray) -> np.ndarray:
     return temperature
 
 
-def make(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:  # noqa: ARG001
+def make(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
     """A chip of ``size`` x ``size`` cells. Raises KernelError for a size out of range."""
     require_size("hotspot", size, MAX_SIZE)
     rng = np.random.default_rng(seed)

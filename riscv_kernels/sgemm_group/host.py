@@ -10,14 +10,14 @@ from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
 from metronome.riscv_kernels.sgemm.host import reference
 
-ABOUT = "C = A * B by one group, C of size x size, inner dimension 4"
+ABOUT = "C = A * B by one group, C of size x size, inner dimension 2"
 TYPES = ("int32", "float32")
 DEFAULT_SIZE = 8
 MAX_SIZE = 512
 #: For table I of Crouzet 2024: one element a thread on PAPER.
 PAPER_SIZE = 32
 #: Columns of A and rows of B: this few for the table's count of instructions.
-INNER = 4
+INNER = 2
 
 
 def make(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:

@@ -20,9 +20,14 @@ static void multiply(const void *block)
     for (uint32_t i = threadIdx.x; i < n * n; i += blockDim.x) {
         const uint32_t row = i / n;
         const uint32_t column = i % n;
+        const TYPE *a = args->a + row * inner;
+        const TYPE *b = args->b + column;
         TYPE sum = 0;
-        for (uint32_t k = 0; k < inner; k++)
-            sum += args->a[row * inner + k] * args->b[k * n + column];
+        for (uint32_t k = 0; k < inner; k++) {
+            sum += *a * *b;
+            a += 1;
+            b += n;
+        }
         args->c[i] = sum;
     }
 }
