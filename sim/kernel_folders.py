@@ -21,7 +21,10 @@ from .toolchain import REPOSITORY
 __all__ = ["KERNELS", "KERNEL_FILES", "KernelInfo", "host_of", "kernel_source", "kernels", "listing", "require_host"]
 
 #: The names, in the order of a listing.
-KERNELS = ("vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge")
+KERNELS = (
+    "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
+    "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
+)
 _SOURCE, _HOST = "kernel.c", "host.py"
 #: The machine's side: one of these.
 KERNEL_FILES = (_SOURCE, "kernel.cl")

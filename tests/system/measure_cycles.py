@@ -19,12 +19,12 @@ from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.hdl.presets import PRESETS
 from metronome.sim.kernel import kernels, prepare
 from metronome.sim.runner import RunRequest, run_many
+from tests.system.scheme_builds import MATRIX_KERNELS
 
 TABLE = Path(__file__).with_name("cycles.json")
 USUAL = ("lrr", "gtlrr", "gtlo")
 #: Problem size, side of a matrix.
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9), "PAPER": (1024, 32)}
-MATRIX_KERNELS = ("sgemm", "transpose")
 #: Fetch and issue policies that are measured, by front end; PAPER takes the first pair only.
 PAIRS: dict[Coordination, list[tuple[str | None, str]]] = {
     Coordination.SWAS: [(None, name) for name in USUAL],

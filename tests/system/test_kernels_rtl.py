@@ -8,25 +8,29 @@ from metronome.sim.kernel import kernels, prepare
 from metronome.sim.runner import RunRequest, run_many
 from tests.builds import BASE, MID, PAPER, TINY, on
 from tests.system.rtl_programs import problems
-from tests.system.scheme_builds import USUAL
+from tests.system.scheme_builds import MATRIX_KERNELS, MORE_KERNELS, USUAL
 
 #: Small sizes that are no multiple of the lanes, so that the remainders run too. A matrix kernel takes the square.
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
 PRESETS = {"TINY": TINY, "BASE": BASE, "MID": MID}
-MATRIX_KERNELS = ("sgemm", "transpose")
 MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60, seed) for seed in range(1, 6)]
 #: Floats are another path through the SM, not another one through memory: fewer.
 FLOAT_MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 1)]
+MORE_MEMORIES = [("random", 60, 1)]
 PROGRAMS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
 
 
 @pytest.mark.parametrize(("name", "dtype"), PROGRAMS)
 @pytest.mark.parametrize("preset", [pytest.param(name, marks=on(name)) for name in PRESETS])
 def test_kernel_in_lock_step(preset, name, dtype):
-    """The usual policies; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds."""
+    """The usual policies; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds.
+
+    Fewer for floats and for the kernels that others stand for.
+    """
     config = PRESETS[preset]
     size = SIZES[preset][name in MATRIX_KERNELS]
-    combinations = list(itertools.product(USUAL, MEMORIES if dtype == "int32" else FLOAT_MEMORIES))
+    usual = MEMORIES if dtype == "int32" else FLOAT_MEMORIES
+    combinations = list(itertools.product(USUAL, MORE_MEMORIES if name in MORE_KERNELS else usual))
     launches = [prepare(name, dtype, size, seed, config) for seed in range(len(combinations))]
     results = run_many(config, [
         RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True, memcheck=True)

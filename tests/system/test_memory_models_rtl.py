@@ -7,19 +7,18 @@ from fractions import Fraction
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim.kernel import kernels, prepare
+from metronome.sim.kernel import prepare
 from metronome.sim.memory.models import MemoryOptions
 from metronome.sim.runner import RunRequest, run_many
 from tests.builds import BASE, MID, TINY, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.sim.memory.dram_checker import TABLES, violations
 from tests.system.rtl_programs import RawProgram, problems
+from tests.system.scheme_builds import MATRIX_KERNELS, NAMES
 from tests.tiers import some_slow
 
 #: The builds of test_kernels_rtl. Sizes are no multiple of the lanes; a matrix kernel takes the second.
 PRESETS = {"TINY": (TINY, 11, 3), "BASE": (BASE, 37, 6), "MID": (MID, 133, 9)}
-MATRIX_KERNELS = ("sgemm", "transpose")
-NAMES = [kernel.name for kernel in kernels() if "int32" in kernel.types]
 
 MEMORIES = {
     "dram": ("dram", 1, MemoryOptions()),
