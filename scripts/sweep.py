@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,7 +13,18 @@ from rich.table import Table
 
 from .backend import backend_of
 from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
-from .errors import Exit
+from .errors import Exit, UsageError
+from .experiment import (
+    DryRunOption,
+    JobsOption,
+    OutputOption,
+    SchedulerOption,
+    carry_out,
+    experiment_of,
+    find,
+    is_experiment,
+    summary_table,
+)
 from .machine import (
     DEFAULT_PRESET,
     ConfigOption,
@@ -46,6 +58,9 @@ from .run_options import (
 )
 from .schemes import POLICY_NAMES, Scheme, coordinate, schemes
 from .tables import new_table
+
+if TYPE_CHECKING:
+    from metronome.sim.runner_types import RunRequest
 
 __all__ = ["sweep"]
 
@@ -110,7 +125,11 @@ def _schemes(
 def sweep(
     ctx: typer.Context,
     kernel: Annotated[
-        str, typer.Argument(metavar="KERNEL", help="A kernel of `metronome kernels`, or your own folder or .c file.")
+        str,
+        typer.Argument(
+            metavar="KERNEL",
+            help="A kernel of `metronome kernels`, your folder, .c or .cl file; or an experiment: paper, pta, FILE.toml.",
+        ),
     ],
     preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
@@ -143,12 +162,25 @@ def sweep(
     cflags: CflagsOption = None,
     no_simt: NoSimtOption = False,
     check: CheckOption = False,
+    output: OutputOption = None,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
+    dry_run: DryRunOption = False,
     json_file: JsonOption = None,
 ) -> int:
     """Run a kernel on every combination of fields, front ends, policies and predictions, and compare them.
 
     Without a list it compares baseline and swas; with a list in --set, only what that varies.
+
+    An experiment (docs/experiments.md) has its axes in a file. Its runs use all cores, and each result is kept at
+    once: a sweep that was interrupted goes on where it was. So does a kernel's sweep with --output.
     """
+    how = functools.partial(carry_out, output=output, jobs=jobs, scheduler=scheduler, dry_run=dry_run)
+    if is_experiment(kernel):
+        _refuse_axes(ctx)
+        target = json_target(json_file)
+        refuse_inputs(target, {"the experiment": kernel}, waves())
+        return _finish(how(find(kernel)), json_file, target)
     memory, dtype = check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock, bank_hash)
@@ -157,33 +189,40 @@ def sweep(
         (machine, _schemes(machine, varied, mode, fetch, issue, prediction))
         for machine in machines(preset, warps, threads, settings, config_file)
     ]
-    how = compiling(cflags, function, no_simt)
+    compiled = compiling(cflags, function, no_simt)
     program = find_program(kernel)
     target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file, **program.files}, waves())
-    from metronome.sim.runner_types import RunRequest
 
+    def request(launch: Any, scheme: Scheme) -> RunRequest:
+        from metronome.sim.runner_types import RunRequest
+
+        return RunRequest(
+            launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
+            seed=seed, memory_options=options, check=check, memcheck=check, max_cycles=max_cycles,
+        )
+
+    runs = [
+        (machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked for scheme in alike
+    ]
+    if output is not None or dry_run or jobs is not None or scheduler is not None:
+        spec = experiment_of(program, runs, request, compiled, dtype=dtype, size=size)
+        return _finish(how(spec), json_file, target)
     backend = backend_of(ctx)
     # Every program first: what is wrong with one costs no simulation.
-    runs = []
     once = functools.cache(print_warnings)
-    for machine, alike in asked:
-        for scheme in alike:
-            config = coordinate(machine.config, scheme, alike)
-            launch = program.prepare(
-                backend, config, dtype=dtype, size=size, seed=seed, argument=None, compiling=how, warn=once,
-            )
-            request = RunRequest(
-                launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
-                seed=seed, memory_options=options, check=check, memcheck=check, max_cycles=max_cycles,
-            )
-            runs.append((machine, scheme, config, launch, request))
+    launches = [
+        program.prepare(
+            backend, config, dtype=dtype, size=size, seed=seed, argument=None, compiling=compiled, warn=once,
+        )
+        for _, _, config in runs
+    ]
     outcomes = []
     with show_progress() as progress:
-        for machine, scheme, config, launch, request in runs:
-            name = _title(machine, varied, scheme)
-            result = backend.run(config, request, _named(name, progress), lambda line: None)
-            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=request, result=result))
+        for (machine, scheme, config), launch in zip(runs, launches, strict=True):
+            name, asked_for = _title(machine, varied, scheme), request(launch, scheme)
+            result = backend.run(config, asked_for, _named(name, progress), lambda line: None)
+            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=asked_for, result=result))
             print_outcome(outcomes[-1], table=False, name=name)
     # The table first: a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:
@@ -191,6 +230,28 @@ def sweep(
     if json_file is not None:
         write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
     return max(outcome.exit_status for outcome in outcomes)
+
+
+#: Options that an experiment takes; its axes stand in its file.
+_OF_EXPERIMENTS = ("kernel", "output", "jobs", "scheduler", "dry_run", "json_file")
+
+
+def _refuse_axes(ctx: typer.Context) -> None:
+    """UsageError for an option that would be an axis."""
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        source = ctx.get_parameter_source(name)
+        if name not in _OF_EXPERIMENTS and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"{parameter.opts[0]} is for a kernel: the axes of an experiment stand in its file")
+
+
+def _finish(done: tuple[dict[str, Any], Exit], json_file: str | None, target: Path | None) -> int:
+    value, status = done
+    if json_file is not None:
+        write_json(target, value)
+    if json_file != STDOUT:
+        Console().print(summary_table(value))
+    return status
 
 
 def _print(outcomes: Sequence[Outcome], varied: Sequence[str], program: Program) -> None:

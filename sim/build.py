@@ -22,7 +22,7 @@ from .cache import cache_folder, entry, hold, used
 from .design import Design, Progress
 from .processes import run
 
-__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "make", "verilator", "versions"]
+__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "make", "verilator", "versions"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "top.sv"))
@@ -146,6 +146,12 @@ def _key(design: Design, waves: bool) -> str:
     """The name of what is built from the design: the testbench's sources, tool versions and flags go in too."""
     sources = [(path.name, path.read_text()) for path in _TB_SOURCES]
     return digest(design.digest(), sources, waves, versions())
+
+
+def is_built(config: SmConfig) -> bool:
+    """Whether the cache has the simulation of ``config``, as far as that can be told without elaborating it."""
+    design = Design(config)
+    return design.known() is not None and _is_whole(cache_folder() / f"sim-{_key(design, False)}")
 
 
 def build(

@@ -113,6 +113,10 @@ class Design:
         tools = [sys.version, *map(importlib.metadata.version, _PACKAGES)]
         return cache_folder() / f"design-{_hash(content, self.config, tools)[:16]}"
 
+    def known(self) -> str | None:
+        """The digest if the cache has it; nothing is elaborated."""
+        return _known(self._entry(_sources())) or _known(self._entry(_meanings()))
+
     def digest(self) -> str:
         """The same for the same Verilog and the same header of the testbench."""
         if self._given:

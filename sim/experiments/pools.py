@@ -58,6 +58,9 @@ class Pool(Protocol):
     def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
         """Execute all, in any order. Closing the iterator stops what is running."""
 
+    def running(self) -> list[str]:
+        """What is being done at the moment, as far as that is known; from any thread."""
+
 
 def _by_machine(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
     groups: dict[Any, list[Task]] = {}
@@ -81,6 +84,12 @@ class LocalPool:
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
+        #: Future -> what it does.
+        self._titles: dict[Any, str] = {}
+
+    def running(self) -> list[str]:
+        """See :class:`Pool`."""
+        return [title for future, title in list(self._titles.items()) if future.running()]
 
     def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
         """See :class:`Pool`."""
@@ -97,35 +106,54 @@ class LocalPool:
             pool.join()
 
     def _events(self, pool: ProcessPool, tasks: Sequence[Task]) -> Iterator[Event]:
-        from pebble import ProcessExpired
-
         groups = _by_machine(tasks)
-        tries: dict[Any, int] = {}
-        # Future -> the task, or the first of those that wait for a build.
+        tries: dict[str, int] = {}
+
+        def start(task: Task) -> Any:
+            future = pool.schedule(execute, args=[task.run, task.key])
+            self._titles[future] = task.run.title
+            return future
+
+        # Future -> the task, or those that wait for a build.
         builds = {pool.schedule(build_machine, args=[group[0].run]): group for group in groups.values()}
+        self._titles |= {future: f"build {_machine_of(group[0].run)}" for future, group in builds.items()}
         runs: dict[Any, Task] = {}
         while builds or runs:
             done, _ = wait([*builds, *runs], return_when=FIRST_COMPLETED)
             for future in done:
+                del self._titles[future]
                 if future in builds:
                     group = builds.pop(future)
-                    # One whose build has failed says so itself, in each of its runs.
-                    runs |= {pool.schedule(execute, args=[task.run, task.key]): task for task in group}
+                    # Whatever has become of it: if it cannot be built, each of its runs says so.
+                    runs |= {start(task): task for task in group}
                     yield Event("built", group[0].run)
                     continue
                 task = runs.pop(future)
-                error = future.exception()
-                if isinstance(error, ProcessExpired):
-                    tries[task.key] = tries.get(task.key, 0) + 1
-                    if tries[task.key] < _TRIES:
-                        runs[pool.schedule(execute, args=[task.run, task.key])] = task
-                        continue
-                    reason = f"the process that ran it has died {_TRIES} times ({error})"
-                    yield Event("finished", task.run, failed_row(task.run, task.key, reason))
-                elif error is not None:
-                    raise error
+                tries[task.key] = tries.get(task.key, 0) + 1
+                row = _row_of(future, task, tries[task.key])
+                if row is None:
+                    runs[start(task)] = task
                 else:
-                    yield Event("finished", task.run, future.result())
+                    yield Event("finished", task.run, row)
+
+
+def _row_of(future: Any, task: Task, tries: int) -> dict[str, Any] | None:
+    """The row of a run that has ended; None if it has to be done again, since its process has died."""
+    from pebble import ProcessExpired
+
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if not isinstance(error, ProcessExpired):
+        raise error
+    if tries < _TRIES:
+        return None
+    return failed_row(task.run, task.key, f"the process that ran it has died {_TRIES} times ({error})")
+
+
+def _machine_of(run: Run) -> str:
+    config = run.config
+    return f"{config.warps}x{config.threads} {config.coordination} {config.prediction}"
 
 
 class DaskPool:
@@ -133,6 +161,10 @@ class DaskPool:
 
     def __init__(self, address: str) -> None:
         self._address = address
+
+    def running(self) -> list[str]:
+        """See :class:`Pool`: the scheduler knows it, and its own page shows it."""
+        return []
 
     def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
         """See :class:`Pool`. Raises ClusterError if there is no scheduler."""

@@ -1,0 +1,233 @@
+"""``metronome sweep`` with an experiment, or with a folder for its results: the options, the progress, the summary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from .errors import Exit, UsageError
+from .options import positive
+from .tables import new_table
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.experiments.pools import Event, Pool
+    from metronome.sim.experiments.spec import Spec
+    from metronome.sim.experiments.sweep import Plan
+    from metronome.sim.runner_types import RunRequest
+    from metronome.sim.schemes import Scheme
+
+    from .compiling import Compiling
+    from .machine import Machine
+    from .program import Program
+
+__all__ = ["DryRunOption", "JobsOption", "OutputOption", "SchedulerOption", "carry_out",
+           "experiment_of", "find",
+           "is_experiment", "summary_table"]
+
+OutputOption = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go, as Parquet (results-NAME)."),
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", help="Runs at a time; default: the cores of this machine."),
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786."),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
+]
+#: Failed runs that are listed.
+_MOST_FAILED = 20
+
+
+def is_experiment(name: str) -> bool:
+    """Whether this argument of ``metronome sweep`` is an experiment rather than a kernel."""
+    from metronome.sim.experiments.spec import NAMED
+
+    return name in NAMED or name.endswith(".toml")
+
+
+def find(name: str) -> Spec:
+    """The experiment. Raises UsageError for one that cannot be."""
+    from metronome.sim.experiments.spec import SpecError, find_spec
+
+    try:
+        return find_spec(name)
+    except SpecError as error:
+        raise UsageError(str(error)) from None
+
+
+def experiment_of(
+    program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]], request: Callable[[Any, Scheme], RunRequest],
+    compiled: Compiling, *, dtype: str | None, size: int | None,
+) -> Spec:
+    """The experiment that the options of a kernel's sweep describe.
+
+    Raises
+    ------
+    UsageError
+        For a program that is no kernel, or does not have this type or size.
+    """
+    from metronome.sim.experiments.record import Run
+    from metronome.sim.experiments.spec import Spec
+    from metronome.sim.kernel import KernelError, host_of
+
+    if program.kind != "kernel":
+        raise UsageError(f"{program.name}: only a kernel with a host.py can be swept in parallel, or with --output")
+    try:
+        host = host_of(program.name)
+    except KernelError as error:
+        raise UsageError(str(error)) from None
+    made = []
+    for machine, scheme, config in runs:
+        asked = request(None, scheme)
+        made.append(Run(
+            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, function=compiled.function,
+            dtype=dtype or host.types[0], size=size or host.default_size, seed=asked.seed, preset=machine.preset,
+            file=machine.file, settings=machine.settings, memory=asked.memory, latency=asked.latency,
+            memory_options=asked.memory_options, max_cycles=asked.max_cycles, check=asked.check,
+            memcheck=asked.memcheck, flags=compiled.flags, simt=compiled.simt,
+        ))
+    name = Path(program.name).resolve().stem
+    return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))
+
+
+def carry_out(
+    spec: Spec, *, output: str | None, jobs: int | None, scheduler: str | None, dry_run: bool,
+) -> tuple[dict[str, Any], Exit]:
+    """Run what is not done yet; returns what --json writes, and the exit status.
+
+    Raises
+    ------
+    UsageError
+        For an experiment that cannot be, a folder that cannot be used, and a cluster that does not answer.
+    """
+    from metronome.sim.experiments.pools import ClusterError, DaskPool, LocalPool
+    from metronome.sim.experiments.results import ResultsError
+    from metronome.sim.experiments.spec import SpecError
+    from metronome.sim.experiments.sweep import plan, sweep
+
+    positive("--jobs", jobs)
+    if scheduler is not None and jobs is not None:
+        raise UsageError("--jobs is for this machine: a cluster of --scheduler has as many workers as it has")
+    folder = Path(output or f"results-{spec.name}").expanduser()
+    workers = jobs or os.cpu_count() or 1
+    try:
+        planned = plan(spec)
+        if dry_run:
+            return _dry(planned, folder, workers)
+        pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
+        failed: list[str] = []
+        finished = 0
+        with _progress(pool) as show:
+            for here, event in sweep(planned, folder, pool):
+                if event is not None and event.row is not None:
+                    finished += 1
+                    if not event.row["passed"]:
+                        failed.append(f"{event.run.title}: {event.row['reason']}")
+                show(here, finished, len(failed), event)
+    except (ClusterError, ResultsError, SpecError) as error:
+        raise UsageError(str(error)) from None
+    return _summary(planned, folder, finished, failed)
+
+
+def _summary(planned: Plan, folder: Path, finished: int, failed: list[str]) -> tuple[dict[str, Any], Exit]:
+    """Count all the results, those of an earlier time too."""
+    from metronome.sim.experiments.results import Results
+
+    rows = Results.open(folder).table().select(["passed", "reason", "kernel"]).to_pylist()
+    bad = sum(not row["passed"] for row in rows)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for line in failed[:_MOST_FAILED]:
+        console.print(escape(f"metronome: {line}"))
+    if len(failed) > _MOST_FAILED:
+        console.print(f"metronome: {len(failed) - _MOST_FAILED} more have failed: see the column reason")
+    value = {
+        "experiment": planned.spec.name, "results": str(folder), "runs": len(planned.tasks), "run_now": finished,
+        "passed": len(rows) - bad, "failed": bad,
+    }
+    return value, Exit.CHECK_FAILED if bad else Exit.PASSED
+
+
+def _dry(planned: Plan, folder: Path, workers: int) -> tuple[dict[str, Any], Exit]:
+    from metronome.sim.experiments.estimate import estimate
+
+    guess = estimate(planned.tasks, workers)
+    kernels: dict[tuple[str, str], int] = {}
+    for task in planned.tasks:
+        config = task.run.config
+        what = (task.run.kernel, f"{config.warps} x {config.threads}")
+        kernels[what] = kernels.get(what, 0) + 1
+    table = new_table("kernel", "warps x threads", ">runs")
+    for (kernel, machine), count in kernels.items():
+        table.add_row(escape(kernel), machine, str(count))
+    console = Console(stderr=True, highlight=False)
+    console.print(table)
+    value = {
+        "experiment": planned.spec.name, "results": str(folder), "runs": len(planned.tasks),
+        "machines": len({task.run.config for task in planned.tasks}), "machines_to_build": guess.builds,
+        "minutes": round(guess.seconds / 60, 1),
+    }
+    return value, Exit.PASSED
+
+
+def summary_table(value: dict[str, Any]) -> Table:
+    """What :func:`carry_out` returns, for people."""
+    table = new_table("", "")
+    for name, what in value.items():
+        table.add_row(name.replace("_", " "), escape(str(what)))
+    return table
+
+
+class _Running(TextColumn):
+    """What is being done at the moment, a line each."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__("")
+        self._pool = pool
+
+    def render(self, task: Any) -> Any:
+        """The lines, read anew whenever the display is drawn."""
+        from rich.text import Text
+
+        return Text("\n".join(self._pool.running()), style="dim")
+
+
+@contextmanager
+def _progress(pool: Pool) -> Iterator[Callable[[Plan, int, int, Event | None], None]]:
+    """A bar with done, failed, the time left, and what is running; silent where nobody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda planned, finished, failed, event: None
+        return
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(), _Running(pool),
+    )
+    with Progress(*columns, console=console) as display:
+        bar = display.add_task("runs", total=None)
+
+        def show(planned: Plan, finished: int, failed: int, event: Event | None) -> None:
+            name = f"runs, {failed} failed" if failed else "runs"
+            display.update(bar, total=len(planned.waiting), completed=finished, description=name)
+
+        yield show
