@@ -128,7 +128,7 @@ def sweep(
         str,
         typer.Argument(
             metavar="KERNEL",
-            help="A kernel of `metronome kernels`, your folder, .c or .cl file; or an experiment: paper, pta, FILE.toml.",
+            help="A kernel of `metronome kernels`, your folder, .c, .cl; or an experiment: paper, pta, FILE.toml.",
         ),
     ],
     preset: PresetOption = DEFAULT_PRESET,

@@ -180,7 +180,7 @@ class DaskPool:
             running: dict[Any, Task | list[Task]] = {}
             for group in _by_machine(tasks).values():
                 running[client.submit(build_machine, group[0].run, pure=False)] = group
-            queue = as_completed(list(running))
+            queue = as_completed(list(running), loop=client.loop)
             try:
                 for future in queue:
                     what = running.pop(future)

@@ -247,8 +247,15 @@ def _run(
             bank_hash=values.get("bank_hash"),
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
-        flags=tuple(shlex.split(values.get("cflags", ""))), simt=not values.get("no_simt", False),
+        flags=_flags(values.get("cflags", "")), simt=not values.get("no_simt", False),
     )
+
+
+def _flags(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise ConfigError(f'cflags "{text}": {error}: quote the flags as for a shell') from None
 
 
 def _latency(memory: str, given: int | None) -> int:
