@@ -21,7 +21,7 @@ static void simulate(const void *block)
     region_begin();
     const arguments *const args = block;
     const uint32_t n = args->n;
-    const float *from = args->temperature;
+    float *from = args->temperature;
     float *to = args->other;
     for (uint32_t step = 0; step < args->steps; step++) {
         for (uint32_t cell = threadIdx.x; cell < n * n; cell += blockDim.x) {
@@ -37,7 +37,7 @@ static void simulate(const void *block)
                                             (args->ambient - here) * args->outside);
         }
         __syncthreads();
-        float *const next = (float *)from;
+        float *const next = from;
         from = to;
         to = next;
     }

@@ -23,7 +23,7 @@ static void simulate(const void *block)
     const arguments *const args = block;
     const uint32_t n = args->n;
     const uint32_t layer = n * n;
-    const float *from = args->temperature;
+    float *from = args->temperature;
     float *to = args->other;
     for (uint32_t step = 0; step < args->steps; step++) {
         for (uint32_t place = threadIdx.x; place < layer; place += blockDim.x) {
@@ -51,7 +51,7 @@ static void simulate(const void *block)
             }
         }
         __syncthreads();
-        float *const next = (float *)from;
+        float *const next = from;
         from = to;
         to = next;
     }

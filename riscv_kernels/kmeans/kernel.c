@@ -2,6 +2,7 @@
  * distance, the first of equally near ones. All threads of a warp look at the same centre at a time. A feature of all
  * points lies together, so that loads coalesce; a centre's features lie together.
  * The algorithm is that of Rodinia's kmeans; the code is ours. */
+#include <math.h>
 #include "metronome.h"
 
 typedef struct {
@@ -19,7 +20,7 @@ static void assign(const void *block)
     const arguments *const args = block;
     const uint32_t points = args->points;
     for (uint32_t point = threadIdx.x; point < points; point += blockDim.x) {
-        float least = __builtin_inff();
+        float least = INFINITY;
         uint32_t nearest = 0;
         for (uint32_t cluster = 0; cluster < args->clusters; cluster++) {
             float distance = 0;

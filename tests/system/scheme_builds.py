@@ -20,7 +20,7 @@ SCHEMES = {
 #: Preset, problem size, side of a matrix, random programs.
 SIZES = {"TINY": (TINY, 11, 3, 30), "BASE": (BASE, 37, 6, 30), "MID": (MID, 133, 9, 20)}
 MATRIX_KERNELS = ("sgemm", "transpose", "conv3", "sfilter", "hotspot", "hotspot3d", "sgemm_group")
-#: What these ask of the machine, the other kernels do too: test_kernels_rtl alone runs them on all presets.
+#: What these ask of the machine, the other kernels do too. So they have few runs: test_kernels_rtl, measure_cycles.
 MORE_KERNELS = (
     "conv3", "sfilter", "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
 )

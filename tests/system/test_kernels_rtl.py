@@ -18,10 +18,13 @@ MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60,
 FLOAT_MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 1)]
 MORE_MEMORIES = [("random", 60, 1)]
 PROGRAMS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
+CASES = [
+    pytest.param(preset, *program, marks=[on(preset), *[pytest.mark.long] * (more and preset != "TINY")])
+    for preset, program in itertools.product(PRESETS, PROGRAMS) for more in [program[0] in MORE_KERNELS]
+]
 
 
-@pytest.mark.parametrize(("name", "dtype"), PROGRAMS)
-@pytest.mark.parametrize("preset", [pytest.param(name, marks=on(name)) for name in PRESETS])
+@pytest.mark.parametrize(("preset", "name", "dtype"), CASES)
 def test_kernel_in_lock_step(preset, name, dtype):
     """The usual policies; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds.
 
