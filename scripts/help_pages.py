@@ -29,6 +29,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome sweep psort", "baseline and swas"),
         ("metronome sweep psort --set icache_bytes=1K,4K", "one field, two values"),
         ("metronome sweep psort --mode swas --issue lrr,gto", "two policies"),
+        ("metronome sweep paper --dry-run", "an experiment"),
     ),
     "config": (
         ("metronome config", "every field of BASE"),
