@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+
+from metronome.sim.settings import near
 
 from .errors import Exit, UsageError
 from .options import positive
@@ -55,14 +58,26 @@ SchedulerOption = Annotated[
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
 ]
+#: A name that is at least so much like an experiment's is taken for a mistyped one.
+_ALIKE = 0.7
 #: Failed runs that are listed.
 _MOST_FAILED = 20
 
 
 def is_experiment(name: str) -> bool:
-    """Whether this argument of ``metronome sweep`` is an experiment rather than a kernel."""
-    from metronome.sim.experiments.spec import NAMED
+    """Whether this argument of ``metronome sweep`` is an experiment rather than a kernel.
 
+    Raises
+    ------
+    UsageError
+        For a name that is neither and looks like an experiment's.
+    """
+    from metronome.sim.experiments.spec import NAMED
+    from metronome.sim.kernel_folders import KERNELS
+
+    known = name in KERNELS or Path(name).expanduser().exists()
+    if not known and name not in NAMED and difflib.get_close_matches(name.lower(), NAMED, 1, _ALIKE):
+        raise UsageError(f"there is no kernel and no experiment {name!r}{near(name, NAMED)}")
     return name in NAMED or name.endswith(".toml")
 
 

@@ -1,0 +1,80 @@
+"""``metronome sweep`` with an experiment, or with a folder for its results: what it takes, refuses and says."""
+
+import json
+
+import pytest
+
+from metronome.sim.experiments.results import Results
+from tests.builds import on
+
+MINE = 'kernel = "vecadd"\npreset = "TINY"\nsize = 4\nissue = ["lrr", "gtlo"]\n'
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(MINE)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("mine.toml", "--preset", "TINY"), "--preset is for a kernel: the axes of an experiment stand in its file"),
+    (("paper", "--size", "4"), "--size is for a kernel: the axes of an experiment stand in its file"),
+    (("mine.toml", "--jobs", "0"), "--jobs must be at least 1, not 0"),
+    (("mine.toml", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"), "--jobs is for this machine"),
+    (("mine.toml", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers"),
+    (("none.toml",), "none.toml: cannot read the experiment: No such file or directory"),
+    (("bad.toml",), "bad.toml: there is no axis 'sise' (did you mean size?)"),
+    (("broken.toml",), "vecadd 4, TINY, swas lrr btfn, fixed: riscv_kernels/vecadd/kernel.c:6: unknown type name"),
+    (("mine.toml", "--output", "full"), "full: there are other files in it: name a new folder with --output"),
+    (("mine.toml", "--output", "mine.toml"), "mine.toml: cannot be used for results: "),
+    (("mine.toml", "--json", "mine.toml"), "--json: mine.toml is already the file of the experiment"),
+    (("program.elf", "--output", "new"), "program.elf: only a kernel with a host.py can be swept"),
+    (("pappr",), "there is no kernel and no experiment 'pappr' (did you mean paper?)"),
+])
+def test_bad_use_is_one_line(metronome, mine, arguments, message):
+    (mine / "bad.toml").write_text(MINE + "sise = 4\n")
+    (mine / "broken.toml").write_text(MINE + 'cflags = "-DTYPE=nothing -Wno-macro-redefined"\n')
+    (mine / "program.elf").write_bytes(b"\x7fELF")
+    (mine / "full").mkdir()
+    (mine / "full" / "thesis.tex").write_text("")
+    done = metronome("sweep", *arguments)
+    assert done.status == 2
+    assert done.err.startswith(f"metronome: {message}")
+    assert not (mine / "results-mine" / "runs").exists() or not list((mine / "results-mine" / "runs").iterdir())
+
+
+def test_a_dry_run_runs_nothing(metronome, mine):
+    done = metronome("sweep", "mine.toml", "--dry-run", "--json", "-")
+    assert done.status == 0, done.err
+    value = json.loads(done.out)
+    assert (value["experiment"], value["results"], value["runs"], value["machines"]) == ("mine", "results-mine", 2, 1)
+    assert value["minutes"] >= 0
+    assert not (mine / "results-mine").exists()
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_sweep_and_its_short_form(metronome, mine):
+    done = metronome("sweep", "mine.toml", "--json", "-")
+    assert done.status == 0, done.err
+    assert json.loads(done.out) == {
+        "experiment": "mine", "results": "results-mine", "runs": 2, "run_now": 2, "passed": 2, "failed": 0,
+    }
+    short = ("--preset", "TINY", "--size", "4", "--mode", "swas", "--issue", "lrr,gtlo", "--output", "short")
+    done = metronome("sweep", "vecadd", *short)
+    assert done.status == 0, done.err
+    one, two = (Results.open(mine / name).table(times=False) for name in ("results-mine", "short"))
+    assert one.equals(two)
+    again = json.loads(metronome("sweep", "mine.toml", "--json", "-").out)
+    assert (again["run_now"], again["passed"]) == (0, 2)
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_run_that_fails_is_told(metronome, mine):
+    (mine / "mine.toml").write_text(MINE + "max_cycles = 100\n")
+    done = metronome("sweep", "mine.toml", "--json", "-")
+    assert done.status == 1
+    assert json.loads(done.out)["failed"] == 2
+    assert "metronome: vecadd 4, TINY, swas lrr btfn, fixed: hang after 100 cycles" in done.err.splitlines()
