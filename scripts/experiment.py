@@ -27,6 +27,7 @@ from metronome.sim.settings import near
 
 from .errors import Exit, UsageError
 from .options import positive
+from .progress import show_progress
 from .tables import new_table
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def carry_out(
     folder = Path(output or f"results-{spec.name}").expanduser()
     workers = jobs or os.cpu_count() or 1
     try:
-        planned = plan(spec)
+        with show_progress() as report:
+            planned = plan(spec, report)
         if dry_run:
             return _dry(planned, folder, workers)
         pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)

@@ -25,6 +25,10 @@ class Asked(Protocol):
         """The preset that the fields were set in."""
 
     @property
+    def title(self) -> str:
+        """For people."""
+
+    @property
     def file(self) -> str | None:
         """The TOML file of fields, as it was named."""
 

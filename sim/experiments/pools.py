@@ -174,8 +174,8 @@ class DaskPool:
             raise ClusterError("--scheduler needs the Python package distributed: pip install distributed") from None
         try:
             client = Client(self._address, timeout="10s", set_as_default=False)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise ClusterError(f"--scheduler {self._address}: no Dask scheduler answers there ({error})") from None
+        except (OSError, ValueError, TimeoutError) as refusal:
+            raise ClusterError(f"--scheduler {self._address}: no Dask scheduler answers there ({refusal})") from None
         with client:
             running: dict[Any, Task | list[Task]] = {}
             for group in _by_machine(tasks).values():

@@ -45,7 +45,7 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
     """
     tasks = []
     for run in spec.runs:
-        note(f"prepare {run.kernel}")
+        note(f"prepare ({run.title})")
         try:
             tasks.append(Task(run, run.key()))
         except (KernelError, ToolchainError) as error:
