@@ -30,6 +30,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome sweep psort --set icache_bytes=1K,4K", "one field, two values"),
         ("metronome sweep psort --mode swas --issue lrr,gto", "two policies"),
     ),
+    "report": (
+        ("metronome report results", "writes results.html"),
+        ("metronome report new --diff old -o change.html", "run by run"),
+    ),
     "config": (
         ("metronome config", "every field of BASE"),
         ("metronome config --set dcache_bytes=0 -o my.toml", "a file for --config"),

@@ -18,7 +18,8 @@ __all__ = ["bars", "change_bars", "draw", "panel_bars", "stacks", "stretch"]
 
 #: The width of a chart that takes the whole page, without its axis.
 WIDTH = 840
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+#: The first is the one with whose widths a drawing is laid out.
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 #: Between the direction of a change and how it is drawn. The shape says the same as the colour.
 _DIRECTIONS = {"less": (DOWN, "triangle-down"), "more": (UP, "triangle-up"), "the same": (GREY, "circle")}
 
@@ -47,14 +48,15 @@ def _finish(chart: Any) -> dict[str, Any]:
     """With the page's fonts and colours."""
     text = {"font": _FONT}
     return (
-        chart.configure(background="transparent", font=_FONT)
+        chart.configure(background="transparent", font=_FONT, padding={"left": 24, "right": 24, "top": 4, "bottom": 4})
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK, titleColor=INK, gridColor=LINE, tickColor=LINE, domainColor=SOFT, labelFontSize=12,
             titleFontSize=12, titleFontWeight="normal", labelLimit=260,
         )
         .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
-                          labelLimit=320, orient="top", symbolSize=120, symbolStrokeWidth=0)
+                          labelLimit=320, orient="top", symbolSize=120, symbolStrokeWidth=0,
+                          columnPadding=20, rowPadding=3, titlePadding=6)
         .configure_header(labelColor=INK, titleColor=INK, labelFontSize=13, labelFontWeight="bold", labelLimit=400)
         .configure_title(color=INK, **text)
         .to_dict()
@@ -84,10 +86,12 @@ def bars(
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     groups = _order(values, "group")
+    top = max([value["value"] for value in values] + ([] if rule is None else [1.1 * rule]))
+    scale = alt.Scale(domain=[0, top], nice=True)
     mark = alt.Chart().mark_bar().encode(
         x=alt.X("group:N", sort=groups, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=False, ticks=False)),
         xOffset=alt.XOffset("series:N", scale=alt.Scale(domain=list(used))),
-        y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5)),
+        y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5), scale=scale),
         color=alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
                         legend=alt.Legend(columns=legend_columns)),
         description="said:N",
@@ -126,8 +130,8 @@ def panel_bars(
 
 def _panel_width(columns: int, names: Sequence[str]) -> int:
     """What the names of the bars leave of the page's width."""
-    labels = min(260, 7 * max((len(str(name)) for name in names), default=0))
-    return max(140, (WIDTH + 60 - columns * 28 - labels * columns) // columns)
+    labels = min(260, 6 * max((len(str(name)) for name in names), default=0))
+    return max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
 
 
 def stacks(values: Values, *, names: Mapping[str, str], title: str, columns: int = 2) -> dict[str, Any]:

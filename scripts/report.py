@@ -1,0 +1,49 @@
+"""``metronome report``: the results of a sweep as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import Exit, UsageError
+from .outputs import refuse_shared, require_writable, write_file
+
+__all__ = ["report"]
+
+
+def report(
+    results: Annotated[
+        str, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
+    ],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="The page; default: RESULTS.html, here.")
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(metavar="OTHER", help="Compare with these results, run by run: RESULTS is A, OTHER is B."),
+    ] = None,
+) -> int:
+    """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.
+
+    Runs of the paper's experiments stand beside the numbers of the papers. A sweep that goes on can be reported too.
+    """
+    # Only here: the library that draws takes a second to import.
+    from metronome.sim.experiments.report.page import ReportError, compare, render
+    from metronome.sim.experiments.report.page import report as make
+    from metronome.sim.experiments.results import Results, ResultsError
+
+    folders = [Path(name).expanduser() for name in ([results] if diff is None else [results, diff])]
+    try:
+        found = [Results.open(folder) for folder in folders]
+        target = require_writable(output if output is not None else f"{folders[0].resolve().name}.html", "--output")
+        refuse_shared([("--output", target)], [
+            (f"the results in {folder}", path) for folder in folders for path in folder.rglob("*") if path.is_file()
+        ])
+        page = make(found[0]) if diff is None else compare(*found)
+    except (ResultsError, ReportError) as error:
+        raise UsageError(str(error)) from None
+    write_file(target, render(page).encode())
+    print(f"{target.name}: {len(page.figures())} figures, {len(page.tables())} tables")
+    return Exit.PASSED

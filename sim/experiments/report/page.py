@@ -1,0 +1,110 @@
+"""The report as one HTML page that needs nothing else: drawings and numbers are in it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+
+from ..results import Results
+from .charts import draw
+from .compare import compare_section, join
+from .crouzet import crouzet_sections
+from .data import ReportError, Row, Rows, load
+from .general import general_section, status_section, table_of_runs
+from .magalhaes import magalhaes_sections
+from .model import Figure, Page, Section, Table
+from .palette import css_variables, themed
+
+__all__ = ["ReportError", "compare", "render", "report"]
+
+_TEMPLATES = Path(__file__).with_name("templates")
+#: A longer table of all runs is folded.
+_FEW = 40
+
+
+def report(results: Results) -> Page:
+    """The page of one folder of results.
+
+    Raises
+    ------
+    ResultsError, ReportError
+        If there is nothing to report.
+    """
+    rows = load(results)
+    sections = [status_section(rows)]
+    sections += _papers(rows.passed)
+    if rows.passed:
+        title = "All runs" if len(sections) > 1 else "Table of the runs"
+        runs = table_of_runs(rows.passed, "all-runs", "Runs", folded=len(rows.passed) > _FEW)
+        sections.append(Section("all", title, [runs]))
+    return Page(rows.about["title"], rows.about["about"], _facts(rows), sections)
+
+
+def _papers(rows: Sequence[Row]) -> list[Section]:
+    """The sections of the papers whose rows are there, and one of all other rows."""
+    sections: list[Section] = []
+    shown: set[str] = set()
+    for of_paper in (crouzet_sections, magalhaes_sections):
+        found, its = of_paper(rows)
+        sections += found
+        shown |= its
+    others = [row for row in rows if row["run"] not in shown]
+    return [*sections, general_section(others)] if others else sections
+
+
+def compare(first: Results, second: Results) -> Page:
+    """The page that compares two folders of results.
+
+    Raises
+    ------
+    ResultsError, ReportError
+        If one has nothing to report, or they have no run in common.
+    """
+    one, two = load(first), load(second)
+    joined = join(one, two)
+    about = f"A: {one.about['title']} ({one.folder}). B: {two.about['title']} ({two.folder})."
+    return Page("A against B", about, [*_facts(one, "A: "), *_facts(two, "B: ")], [
+        compare_section(joined, one, two), status_section(one, "runs-a", " of A"), status_section(two, "runs-b", " of B"),
+    ])
+
+
+def _facts(rows: Rows, prefix: str = "") -> list[tuple[str, str]]:
+    return [(f"{prefix}results", rows.folder), (f"{prefix}experiment", str(rows.about["name"]))]
+
+
+def _uri(kind: str, text: str) -> str:
+    return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
+
+
+def _standalone(drawing: str) -> str:
+    """A drawing for use elsewhere: on white, and as wide as it is."""
+    return drawing.replace("><", '><rect width="100%" height="100%" fill="white"/><', 1)
+
+
+def _inline(drawing: str, figure: Figure) -> str:
+    """A drawing for this page, in its colours, with a name for those who cannot see it."""
+    label = f'<svg role="group" aria-labelledby="{figure.name}-title" '
+    return themed(drawing).replace("<svg ", label, 1)
+
+
+def render(page: Page) -> str:
+    """The HTML."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["figure"] = lambda item: isinstance(item, Figure)
+    environment.tests["table"] = lambda item: isinstance(item, Table)
+    environment.tests["text"] = lambda item: isinstance(item, str)
+    drawings = {figure.name: draw(figure.chart) for figure in page.figures()}
+    csvs = {item.name: _uri("text/csv;charset=utf-8", item.numbers.csv) for item in [*page.figures(), *page.tables()]}
+    return environment.get_template("page.html.jinja").render(
+        page=page, csvs=csvs, light=css_variables(dark=False), dark=css_variables(dark=True),
+        inline={figure.name: _inline(drawings[figure.name], figure) for figure in page.figures()},
+        svgs={name: _uri("image/svg+xml", _standalone(drawing)) for name, drawing in drawings.items()},
+        numbers={item.name: number for items in (page.figures(), page.tables())
+                 for number, item in enumerate(items, 1)},
+    ) + "\n"
