@@ -9,7 +9,7 @@ from .model import Cell
 __all__ = ["UNKNOWN", "change", "count", "holds", "ratio", "share", "span", "text"]
 
 #: For a value that is not there.
-UNKNOWN = Cell(None, "–", "unknown")
+UNKNOWN = Cell(None, "\u2013", "unknown")
 
 
 def text(value: Any, kind: str = "") -> Cell:

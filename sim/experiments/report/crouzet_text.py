@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from . import cells
 from .data import Row
 from .model import Cell, Column, Table
+from .pairs import Pairs
 from .papers import papers
-
-if TYPE_CHECKING:
-    from .crouzet import Pairs
 
 __all__ = ["text_table"]
 

@@ -67,7 +67,8 @@ def compare(first: Results, second: Results) -> Page:
     joined = join(one, two)
     about = f"A: {one.about['title']} ({one.folder}). B: {two.about['title']} ({two.folder})."
     return Page("A against B", about, [*_facts(one, "A: "), *_facts(two, "B: ")], [
-        compare_section(joined, one, two), status_section(one, "runs-a", " of A"), status_section(two, "runs-b", " of B"),
+        compare_section(joined, one, two),
+        status_section(one, "runs-a", " of A"), status_section(two, "runs-b", " of B"),
     ])
 
 
