@@ -29,7 +29,7 @@ def breakdown(rows: Sequence[Row], name: str, machine: str = "") -> list[str | F
     for prediction, alike in groups.items():
         if len(alike) <= _MOST_BARS:
             suffix = f"-{prediction}" if len(groups) > 1 else ""
-            items.append(_figure(alike, f"{name}-cycles{suffix}", prediction if len(groups) > 1 else "", machine))
+            items.append(_figure(alike, f"{name}-breakdown{suffix}", prediction if len(groups) > 1 else "", machine))
     return [*items, _table(rows, name)]
 
 
@@ -70,7 +70,7 @@ def _table(rows: Sequence[Row], name: str) -> Table:
     columns += [Column("machine", text=True)] * machines
     columns += [Column("cycles"), *(Column(PARTS[column]) for column in used)]
     return Table(
-        f"{name}-cycles-table", "Where the cycles go, in cycles",
+        f"{name}-breakdown-table", "Where the cycles go, in cycles",
         "Cycles of each run, and how many of them commit a warp-instruction, issue a NOP, or issue nothing for the "
         "reason named.", "docs/counters.md", columns,
         [[cells.text(row.workload), cells.text(row.scheme), *[cells.text(row.machine)] * machines,

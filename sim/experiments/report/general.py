@@ -78,13 +78,13 @@ def _bars(rows: Sequence[Row], column: str) -> list[dict[str, Any]]:
     return values
 
 
-def _figure(rows: Sequence[Row], name: str, column: str, title: str, caption: str) -> list[Figure]:
+def _figure(rows: Sequence[Row], column: str, axis: str, title: str, caption: str) -> list[Figure]:
     values = _bars(rows, column)
     if not values or len(values) > _MOST_BARS:
         return []
     return [Figure(
-        f"{name}-{column}", title, caption, "docs/counters.md",
-        charts.panel_bars(values, title=title, colours=_MODES, legend="mode"),
+        f"general-{column}", title, caption, "docs/counters.md",
+        charts.panel_bars(values, title=axis, colours=_MODES, legend="mode"),
         Numbers(("workload", "scheme", "mode", column),
                 [(each["panel"], each["bar"], each["kind"], each["value"]) for each in values]),
     )]
@@ -99,10 +99,10 @@ def general_section(rows: Sequence[Row]) -> Section:
     items: list[str | Sequence[str] | Figure | Table] = [f"{len(rows)} runs. What varies among them: {names}."]
     if len(rows) > _MOST_BARS:
         items.append(f"More than {_MOST_BARS} runs are not drawn; the table has them.")
-    items += _figure(rows, "general", "cycles", "cycles",
+    items += _figure(rows, "cycles", "cycles", "Cycles of each run",
                      "Cycles of the measured region (fewer are better). Each panel is a workload and has a scale of "
                      "its own; a bar is a scheme, its colour the mode of coordination.")
-    items += _figure(rows, "general", "ipc", "IPC",
+    items += _figure(rows, "ipc", "IPC", "IPC of each run",
                      "Thread-instructions committed in a cycle. Each panel is a workload and has a scale of its own; "
                      "a bar is a scheme, its colour the mode of coordination.")
     items += breakdown(rows, "general")

@@ -37,9 +37,8 @@ def report(results: Results) -> Page:
     sections = [status_section(rows)]
     sections += _papers(rows.passed)
     if rows.passed:
-        title = "All runs" if len(sections) > 1 else "Table of the runs"
-        runs = table_of_runs(rows.passed, "all-runs", "Runs", folded=len(rows.passed) > _FEW)
-        sections.append(Section("all", title, [runs]))
+        runs = table_of_runs(rows.passed, "all-runs", "Every run that has passed", folded=len(rows.passed) > _FEW)
+        sections.append(Section("all", "All runs", [runs]))
     return Page(rows.about["title"], rows.about["about"], _facts(rows), sections)
 
 

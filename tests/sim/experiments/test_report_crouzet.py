@@ -7,6 +7,8 @@ import pytest
 
 from tests.sim.experiments.page_reader import figure_problems, number
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {"blackscholes": "blackscholes", "hotspot": "hotspot", "hotspot3d": "hotspot3D", "kmeans": "kmeans",
          "psort_group": "psort", "sgemm_group": "sgemm"}
@@ -141,7 +143,7 @@ def test_the_parts_are_all_cycles(crouzet):
                 if row[column]:
                     key = f"{NAMES[row['kernel']]}, {row['config.mode']} {pair}, {part}"
                     expected[key] = 100 * row[column] / row["cycles"]
-        assert figure_problems(page.figures[f"crouzet-cycles-{prediction}"], expected) == []
+        assert figure_problems(page.figures[f"crouzet-breakdown-{prediction}"], expected) == []
 
 
 def test_the_paper_is_copied_right():
