@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,10 @@ from .errors import Exit, UsageError
 from .outputs import refuse_shared, require_writable, write_file
 
 __all__ = ["report"]
+
+
+def _counted(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def report(
@@ -45,5 +50,5 @@ def report(
     except (ResultsError, ReportError) as error:
         raise UsageError(str(error)) from None
     write_file(target, render(page).encode())
-    print(f"{target.name}: {len(page.figures())} figures, {len(page.tables())} tables")
+    print(f"{target.name}: {_counted(page.figures(), 'figure')}, {_counted(page.tables(), 'table')}")
     return Exit.PASSED

@@ -35,10 +35,10 @@ def share(part: float | None, whole: float | None) -> Cell:
 
 
 def change(value: float | None, kind: str = "") -> Cell:
-    """A change in %, with its sign; two decimals where one would show nothing."""
+    """A change in %, with its sign; one decimal, and more where it would show nothing."""
     if value is None:
         return UNKNOWN
-    digits = 2 if 0 < abs(value) < 0.1 else 1
+    digits = next((digits for digits in range(1, 6) if abs(value) >= 10**-digits), 6)
     shown = "0" if value == 0 else f"{value:+.{digits}f}".replace("-", "\u2212")
     return Cell(value, f"{shown} %", kind)
 

@@ -86,7 +86,7 @@ def bars(
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     groups = _order(values, "group")
-    top = max([value["value"] for value in values] + ([] if rule is None else [1.1 * rule]))
+    top = max([value["value"] for value in values] + [0.0 if rule is None else 1.1 * rule])
     scale = alt.Scale(domain=[0, top], nice=True)
     mark = alt.Chart().mark_bar().encode(
         x=alt.X("group:N", sort=groups, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=False, ticks=False)),
@@ -107,14 +107,14 @@ def bars(
 
 def panel_bars(
     values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
-    columns: int = 2, own_axis: bool = True, zero: bool = True,
+    columns: int = 2, own_axis: bool = True,
 ) -> dict[str, Any]:
     """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``."""
     used = {name: colour for name, colour in colours.items() if name in {value["kind"] for value in values}}
     names = _order(values, "bar")
     mark = alt.Chart().mark_bar().encode(
         y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(ticks=False)),
-        x=alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=zero)),
+        x=alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4, format="~s", labelOverlap=True)),
         color=alt.Color("kind:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
                         legend=alt.Legend(columns=6) if len(used) > 1 else None),
         description="said:N",

@@ -8,9 +8,10 @@ from typing import Any
 
 from . import cells, charts
 from .data import Row, grouped
+from .differences import differences
 from .model import Cell, Column, Figure, Numbers, Section, Table
 from .palette import FAMILIES
-from .papers import change_class, change_in_paper, differences, papers
+from .papers import change_class, change_in_paper, papers
 
 __all__ = ["Experiment", "experiments", "magalhaes_sections", "wins"]
 
@@ -74,11 +75,11 @@ def magalhaes_sections(rows: Sequence[Row]) -> tuple[list[Section], set[str]]:
     for (issue, prediction), alike in groups.items():
         found = experiments(alike)
         if found:
-            name = "magalhaes" + (f"-{len(sections) + 1}" if sections else "")
+            name = _PAPER + (f"-{len(sections) + 1}" if sections else "")
             what = f" ({issue} issue, {prediction})" if len(groups) > 1 else ""
             sections.append(_section(found, name, what))
             shown |= {row["run"] for each in found for row in (each.row, each.base)}
-    return sections, shown
+    return [*sections, *[differences(_PAPER, [])] * bool(sections)], shown
 
 
 def _section(found: Sequence[Experiment], name: str, what: str) -> Section:
@@ -88,7 +89,7 @@ def _section(found: Sequence[Experiment], name: str, what: str) -> Section:
     )
     return Section(name, "Magalhães 2025: GTO and PTA against round robin" + what, [
         about, _intervals(name), _table_2(found, name), _wins_figure(found, name), _wins_table(found, name),
-        *_latency_figure(found, name), "What differs from the paper, and why it can:", differences(_PAPER),
+        *_latency_figure(found, name),
     ])
 
 
@@ -110,19 +111,20 @@ def _change_cell(change: float | None) -> Cell:
 def _table_2(found: Sequence[Experiment], name: str) -> Table:
     machines = list(dict.fromkeys(each.machine for each in found))
     policies = [policy for policy in papers()[_PAPER]["policies"] if any(each.policy == policy for each in found)]
+    known = {(each.policy, each.machine) for each in found if each.paper is not None}
+    groups = [(policy, machine) for policy in policies for machine in machines]
     columns = [Column("program", text=True), Column("size")]
     columns += [
-        Column(source, f"{policy.upper()} {machine}") for policy in policies for machine in machines
-        for source in ("ours", "paper")
+        Column(source, f"{policy.upper()} {machine}") for policy, machine in groups
+        for source in ("ours", *["paper"] * ((policy, machine) in known))
     ]
     rows = []
     for workload, alike in grouped(found, lambda each: each.row.workload).items():
         first = alike[0].row
         row = [cells.text(workload.split()[0]), cells.count(first["config.size"])]
-        for policy in policies:
-            for machine in machines:
-                each = next((one for one in alike if (one.policy, one.machine) == (policy, machine)), None)
-                row += [_change_cell(each and each.change), _change_cell(each and each.paper)]
+        for group in groups:
+            each = next((one for one in alike if (one.policy, one.machine) == group), None)
+            row += [_change_cell(each and each.change), *[_change_cell(each and each.paper)] * (group in known)]
         rows.append(row)
     return Table(
         f"{name}-table-2", "Change of the cycles against round robin",

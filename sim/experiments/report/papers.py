@@ -8,20 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["change_class", "change_in_paper", "differences", "papers"]
+__all__ = ["change_class", "change_in_paper", "papers"]
 
 
 @functools.cache
 def papers() -> Mapping[str, Any]:
     """The file's tables."""
     return tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
-
-
-def differences(paper: str) -> list[str]:
-    """In what the machine differs from the paper's, and the explanations that have been measured."""
-    table = papers()[paper]
-    measured = [f"{each['text']} Measured by: {each['source']}." for each in table.get("measured", [])]
-    return [each["text"] for each in table["differences"]] + measured
 
 
 def change_class(change: float) -> int:

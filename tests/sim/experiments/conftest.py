@@ -2,8 +2,8 @@
 
 import pyarrow.dataset
 import pytest
-from metronome.sim.experiments.report.page import render, report
 
+from metronome.sim.experiments.report.page import render, report
 from tests.sim.experiments.invented_results import OWN, PAPER, PTA, invent
 from tests.sim.experiments.page_reader import Page
 

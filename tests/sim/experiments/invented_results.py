@@ -1,12 +1,11 @@
-"""Results that no machine has made: the real columns with numbers drawn at random, so that no two are alike by chance."""
+"""Results that no machine has made: the real columns, with numbers drawn at random."""
 
 import random
 
+from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.experiments.results import Results
 from metronome.sim.experiments.rows import failed_row
 from metronome.sim.experiments.spec import expand
-
-from metronome.hdl.layouts.counters import StallReason
 
 PAPER = """
 title = "invented, as Crouzet 2024"

@@ -3,10 +3,10 @@
 import re
 
 import pytest
+
 from metronome.sim.experiments.report.data import ReportError
 from metronome.sim.experiments.report.page import compare, render, report
 from metronome.sim.experiments.results import Results, ResultsError
-
 from tests.sim.experiments.invented_results import OWN, invent
 from tests.sim.experiments.page_reader import Page, figure_problems, number
 
@@ -83,7 +83,7 @@ def test_other_results_are_drawn(own):
 
 
 def test_failed_and_missing_runs_are_named_first(own):
-    page, text, rows = own
+    page, text, _ = own
     assert "15 of 16 runs have ended; 13 passed, 2 failed." in text
     assert "1 missing" in page.text and f"{7:024x}" in page.text
     reasons = [line[-1][0] for line in page.tables["runs-failed"].rows]
@@ -92,11 +92,22 @@ def test_failed_and_missing_runs_are_named_first(own):
     assert page.text.count("invented <b>& own</b>") == 2, "the title is text, not markup"
 
 
-def test_an_error_of_swas_is_shown(tmp_path, crouzet):
-    two = 'preset = "TINY"\nkernel = "kmeans"\ntype = "float32"\nissue = "lrr"\n[[block]]\nmode = "baseline"\n' \
-          'fetch = "lrr"\n[[block]]\nmode = "swas"\n'
+def test_an_error_of_swas_is_shown(tmp_path):
+    two = """
+preset = "TINY"
+kernel = "kmeans"
+type = "float32"
+issue = "lrr"
+[[block]]
+mode = "baseline"
+fetch = "fixed"
+[[block]]
+mode = "swas"
+"""
     results = invent(tmp_path / "results", two, 3, changed=lambda row: row | {"errors": 1})
-    table = Page(render(report(results))).tables["crouzet-no-errors"]
+    page = Page(render(report(results)))
+    assert list(page.figures) == ["crouzet-breakdown"], "there is no pair of the paper's policies"
+    table = page.tables["crouzet-no-errors"]
     assert table.rows[0][-1] == ("no", ["text", "bad"]) and "0 of 1" in table.caption
 
 
@@ -143,7 +154,7 @@ def test_results_that_cannot_be_compared(tmp_path, pair):
     with pytest.raises(ReportError, match="have no run in common"):
         compare(pair[0], other)
     one = invent(tmp_path / "one", SMALL + "latency = 99\n", 1)
-    with pytest.raises(ReportError, match="several runs such as .* differ only in latency"):
+    with pytest.raises(ReportError, match=r"several runs such as .* differ only in latency"):
         compare(one, pair[0])
     bad = invent(tmp_path / "bad", SMALL, 1, failed=(0, 1))
     with pytest.raises(ReportError, match="no run there has passed"):

@@ -1,8 +1,8 @@
 """The page of the experiments of Magalhães 2025: changes, their colours, counts of gains, latencies."""
 
 import pytest
-from metronome.sim.experiments.report.papers import change_class, change_in_paper, papers
 
+from metronome.sim.experiments.report.papers import change_class, change_in_paper, papers
 from tests.sim.experiments.page_reader import figure_problems, number
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,8 @@ def test_the_paper_stands_beside_what_corresponds_to_it(magalhaes):
     assert [number(lines["conv3 32"][place][0]) for place in (3, 5, 7, 9)] == [-0.6, -2.5, -0.4, -0.1]
     assert lines["psort 64"][3][1] == ["change-6"]
     assert [lines["psort 96"][place][1] for place in (3, 5, 7, 9)] == [["unknown"]] * 4
-    assert change_in_paper("sgemm", "gto", (32, 32), 64) == -21.0 and change_in_paper("sgemm", "lrr", (8, 8), 64) is None
+    assert change_in_paper("sgemm", "gto", (32, 32), 64) == -21.0
+    assert change_in_paper("sgemm", "lrr", (8, 8), 64) is None
 
 
 def test_gains_are_counted(magalhaes):
