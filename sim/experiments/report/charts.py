@@ -107,14 +107,17 @@ def bars(
 
 def panel_bars(
     values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
-    columns: int = 2, own_axis: bool = True,
+    columns: int = 2, own_axis: bool = True, form: str = "~g",
 ) -> dict[str, Any]:
-    """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``."""
+    """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
+
+    ``form`` is how d3 writes the numbers of the axis.
+    """
     used = {name: colour for name, colour in colours.items() if name in {value["kind"] for value in values}}
     names = _order(values, "bar")
     mark = alt.Chart().mark_bar().encode(
         y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(ticks=False)),
-        x=alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4, format="~s", labelOverlap=True)),
+        x=alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4, format=form, labelOverlap=True)),
         color=alt.Color("kind:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
                         legend=alt.Legend(columns=6) if len(used) > 1 else None),
         description="said:N",

@@ -95,8 +95,8 @@ def compare_section(joined: Joined, first: Rows, second: Rows) -> Section:
          for name, (one, two) in joined.differing.items()],
     )
     text = (
-        f"{len(joined.pairs)} runs are in both. {joined.only_first} are in A only, {joined.only_second} in B only. "
-        f"{sum(one.cycles == two.cycles for one, two in joined.pairs)} take the same number of cycles."
+        f"Runs in both: {len(joined.pairs)}. In A only: {joined.only_first}. In B only: {joined.only_second}. With the "
+        f"same number of cycles: {sum(one.cycles == two.cycles for one, two in joined.pairs)}."
     )
     same = "No setting differs: a difference comes from the sources of the machine or of a kernel."
     return Section("compare", "A against B", [

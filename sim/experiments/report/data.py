@@ -8,12 +8,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from metronome.hdl.layouts.counters import StallReason
 
 from ..results import Results
+from ..spec import SpecError, expand
 
 __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", "named", "varying"]
 
@@ -84,7 +86,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """The rows of one folder: ``passed`` in the order of the sweep, ``failed``, and how many have not ended yet."""
+    """The rows of one folder in the order of the sweep, and in ``missing`` what the other runs are."""
 
     about: Mapping[str, Any]
     folder: str
@@ -120,9 +122,23 @@ def load(results: Results) -> Rows:
     return Rows(
         about=about, folder=str(results.folder), passed=[row for row in good if row["cycles"]],
         failed=[row for row in rows if not row["passed"]],
-        missing=[key for key in about["runs"] if key not in there],
+        missing=_missing(about, there),
         unmeasured=[row for row in good if not row["cycles"]],
     )
+
+
+def _missing(about: Mapping[str, Any], there: Collection[str]) -> list[str]:
+    """What the runs without a result are, in words if the text of the experiment still says it; and their keys."""
+    keys = [key for key in about["runs"] if key not in there]
+    if not keys:
+        return []
+    try:
+        titles = [run.title for run in expand(about["spec"], about["name"], about["name"], Path()).runs]
+    except SpecError:  # a file that it names is not here
+        titles = []
+    if len(titles) != len(about["runs"]):
+        return keys
+    return [f"{titles[about['runs'].index(key)]} ({key})" for key in keys]
 
 
 def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[str]:

@@ -15,6 +15,8 @@ __all__ = ["general_section", "status_section", "table_of_runs"]
 
 #: More bars than this are not drawn: the table has them.
 _MOST_BARS = 600
+#: So many missing runs are named.
+_MOST_MISSING = 12
 _MODES = {"swas": SERIES[0], "baseline": SERIES[1], "vortex": SERIES[2]}
 
 
@@ -24,11 +26,12 @@ def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
     text = f"{ended} of {rows.asked} runs have ended; {ended - len(rows.failed)} passed, {len(rows.failed)} failed."
     items: list[str | Sequence[str] | Figure | Table] = [text]
     if rows.missing:
-        keys = ", ".join(rows.missing[:8]) + (" …" if len(rows.missing) > 8 else "")
         items.append(
-            f"{len(rows.missing)} missing: these have no result yet ({keys}). The same metronome sweep goes on with "
-            "them. Figures and tables show what is there."
+            f"{len(rows.missing)} missing: these have no result yet. The same metronome sweep goes on with them. "
+            "Figures and tables show what is there."
         )
+        more = len(rows.missing) - _MOST_MISSING
+        items.append([*rows.missing[:_MOST_MISSING], *[f"and {more} more"] * (more > 0)])
     if rows.failed:
         items.append(Table(
             f"{name}-failed", "Failed runs", "Runs that no figure and no other table has, with the reason of each.",
@@ -84,7 +87,8 @@ def _figure(rows: Sequence[Row], column: str, axis: str, title: str, caption: st
         return []
     return [Figure(
         f"general-{column}", title, caption, "docs/counters.md",
-        charts.panel_bars(values, title=axis, colours=_MODES, legend="mode"),
+        charts.panel_bars(values, title=axis, colours=_MODES, legend="mode",
+                          form="~s" if column == "cycles" else "~g"),
         Numbers(("workload", "scheme", "mode", column),
                 [(each["panel"], each["bar"], each["kind"], each["value"]) for each in values]),
     )]

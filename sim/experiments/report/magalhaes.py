@@ -50,6 +50,7 @@ def experiments(rows: Sequence[Row]) -> list[Experiment]:
     """Each run with GTO or PTA for which the same with round robin is there; ``rows`` differ in nothing else."""
     base = {(row.machine, row.workload): row for row in rows if row.fetch == papers()[_PAPER]["base"]}
     names = _machine_names(rows)
+    rows = sorted(rows, key=lambda row: (row["config.warps"], row["config.threads"]))
     return [
         Experiment(names[row.machine], row.fetch, row, base[row.machine, row.workload])
         for policy in papers()[_PAPER]["policies"] for row in rows
@@ -180,7 +181,7 @@ def _wins_figure(found: Sequence[Experiment], name: str) -> Figure:
 def _wins_table(found: Sequence[Experiment], name: str) -> Table:
     ours, theirs = wins(found), _paper_wins()
     rows = []
-    for machine, policy in {**ours, **theirs}:
+    for machine, policy in sorted({**theirs, **ours}, key=lambda pair: pair[1]):
         mine, paper = ours.get((machine, policy)), theirs.get((machine, policy))
         rows.append([
             cells.text(policy.upper()), cells.text(machine), *_part(mine), *_part(paper),
@@ -221,7 +222,7 @@ def _pta_better(found: Sequence[Experiment]) -> tuple[int, int] | None:
 
 def _latency_figure(found: Sequence[Experiment], name: str) -> list[Figure]:
     values = []
-    for each in sorted(found, key=lambda one: [other.machine for other in found].index(one.machine)):
+    for each in [each for alike in grouped(found, lambda one: one.machine).values() for each in alike]:
         change = each.latency_change
         said = f"{each.machine}, {each.row.workload}, {each.policy}"
         direction = "the same" if not change else "less" if change < 0 else "more"

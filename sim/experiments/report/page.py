@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,8 @@ __all__ = ["ReportError", "compare", "render", "report"]
 _TEMPLATES = Path(__file__).with_name("templates")
 #: A longer table of all runs is folded.
 _FEW = 40
+#: A drawing that is narrower than so many pixels has text too small to read.
+_READABLE = 560
 
 
 def report(results: Results) -> Page:
@@ -85,9 +88,14 @@ def _standalone(drawing: str) -> str:
 
 
 def _inline(drawing: str, figure: Figure) -> str:
-    """A drawing for this page, in its colours, with a name for those who cannot see it."""
-    label = f'<svg role="group" aria-labelledby="{figure.name}-title" '
-    return themed(drawing).replace("<svg ", label, 1)
+    """A drawing for this page, in its colours, with a name for those who cannot see it.
+
+    On a narrow screen it keeps a width at which its text can be read.
+    """
+    width = re.search(r' width="([\d.]+)"', drawing)
+    least = min(float(width[1]), _READABLE) if width else _READABLE
+    begin = f'<svg role="group" aria-labelledby="{figure.name}-title" style="min-width: {least:.0f}px" '
+    return themed(drawing).replace("<svg ", begin, 1)
 
 
 def render(page: Page) -> str:

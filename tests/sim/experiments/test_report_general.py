@@ -85,7 +85,7 @@ def test_other_results_are_drawn(own):
 def test_failed_and_missing_runs_are_named_first(own):
     page, text, _ = own
     assert "15 of 16 runs have ended; 13 passed, 2 failed." in text
-    assert "1 missing" in page.text and f"{7:024x}" in page.text
+    assert "1 missing" in page.text and f"psort 16, TINY, swas gto btfn, fixed ({7:024x})" in page.text
     reasons = [line[-1][0] for line in page.tables["runs-failed"].rows]
     assert reasons == ["invented fault 3 <at> main & co", "invented fault 4 <at> main & co"]
     assert text.index('id="runs-failed"') < text.index('id="general-cycles"')
@@ -130,7 +130,7 @@ def test_two_results_are_compared_run_by_run(pair):
     page = Page(render(compare(*pair)))
     settings = {line[0][0]: (line[1][0], line[2][0]) for line in page.tables["compare-settings"].rows}
     assert settings == {"icache_bytes": (str(one[0]["config.icache_bytes"]), "1024")}
-    assert "3 runs are in both. 1 are in A only, 0 in B only." in page.text
+    assert "Runs in both: 3. In A only: 1. In B only: 0." in page.text
     expected, cells = {}, []
     for before in one:
         key = ("config.issue", "config.latency")
@@ -145,7 +145,7 @@ def test_two_results_are_compared_run_by_run(pair):
 
 def test_a_result_compared_with_itself_is_the_same(pair):
     page = Page(render(compare(pair[0], pair[0])))
-    assert "4 take the same number of cycles." in page.text and "No setting differs" in page.text
+    assert "With the same number of cycles: 4." in page.text and "No setting differs" in page.text
     assert {mark.value for mark in page.figures["compare-ratio"].marks} == {1.0}
 
 
