@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from metronome.hdl.layouts.counters import StallReason
 
@@ -18,6 +18,8 @@ from ..results import Results
 from ..spec import SpecError, expand
 
 __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", "named", "varying"]
+
+Thing = TypeVar("Thing")
 
 #: Options of a run that say what is computed.
 _WORKLOAD = ("type", "size", "seed")
@@ -199,9 +201,9 @@ def _scheme(row: Mapping[str, Any], columns: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-def grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    """The rows by ``key``, in the order in which the keys come first."""
-    groups: dict[Any, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
+def grouped(things: Iterable[Thing], key: Callable[[Thing], Any]) -> dict[Any, list[Thing]]:
+    """Rows, or what is made of them, by ``key``, in the order in which the keys come first."""
+    groups: dict[Any, list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
     return groups

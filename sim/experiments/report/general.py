@@ -43,7 +43,7 @@ def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
         ))
     if rows.unmeasured:
         names = "; ".join(f"{row.workload}, {row.scheme}" for row in rows.unmeasured)
-        items.append(f"{len(rows.unmeasured)} runs have no measured region, so no cycles: {names}.")
+        items.append(f"{len(rows.unmeasured)} without a measured region, so without cycles: {names}.")
     return Section(name, "Runs" + what, items)
 
 

@@ -52,7 +52,7 @@ def experiments(rows: Sequence[Row]) -> list[Experiment]:
     names = _machine_names(rows)
     rows = sorted(rows, key=lambda row: (row["config.warps"], row["config.threads"]))
     return [
-        Experiment(names[row.machine], row.fetch, row, base[row.machine, row.workload])
+        Experiment(names[row.machine], policy, row, base[row.machine, row.workload])
         for policy in papers()[_PAPER]["policies"] for row in rows
         if row.fetch == policy and (row.machine, row.workload) in base
     ]
@@ -72,7 +72,8 @@ def magalhaes_sections(rows: Sequence[Row]) -> tuple[list[Section], set[str]]:
         and row.fetch in (papers()[_PAPER]["base"], *papers()[_PAPER]["policies"])
     ]
     groups = grouped(ours, lambda row: (row.issue, row.prediction))
-    sections, shown = [], set()
+    sections: list[Section] = []
+    shown: set[str] = set()
     for (issue, prediction), alike in groups.items():
         found = experiments(alike)
         if found:
@@ -125,7 +126,8 @@ def _table_2(found: Sequence[Experiment], name: str) -> Table:
         row = [cells.text(workload.split()[0]), cells.count(first["config.size"])]
         for group in groups:
             each = next((one for one in alike if (one.policy, one.machine) == group), None)
-            row += [_change_cell(each and each.change), *[_change_cell(each and each.paper)] * (group in known)]
+            ours, theirs = (each.change, each.paper) if each is not None else (None, None)
+            row += [_change_cell(ours), *[_change_cell(theirs)] * (group in known)]
         rows.append(row)
     return Table(
         f"{name}-table-2", "Change of the cycles against round robin",

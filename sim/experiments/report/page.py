@@ -107,12 +107,14 @@ def render(page: Page) -> str:
     environment.tests["figure"] = lambda item: isinstance(item, Figure)
     environment.tests["table"] = lambda item: isinstance(item, Table)
     environment.tests["text"] = lambda item: isinstance(item, str)
-    drawings = {figure.name: draw(figure.chart) for figure in page.figures()}
-    csvs = {item.name: _uri("text/csv;charset=utf-8", item.numbers.csv) for item in [*page.figures(), *page.tables()]}
+    figures, tables = page.figures(), page.tables()
+    drawings = {figure.name: draw(figure.chart) for figure in figures}
+    csvs = {figure.name: figure.numbers.csv for figure in figures} | {table.name: table.numbers.csv for table in tables}
+    numbers = {figure.name: number for number, figure in enumerate(figures, 1)}
+    numbers |= {table.name: number for number, table in enumerate(tables, 1)}
     return environment.get_template("page.html.jinja").render(
-        page=page, csvs=csvs, light=css_variables(dark=False), dark=css_variables(dark=True),
-        inline={figure.name: _inline(drawings[figure.name], figure) for figure in page.figures()},
+        page=page, numbers=numbers, light=css_variables(dark=False), dark=css_variables(dark=True),
+        csvs={name: _uri("text/csv;charset=utf-8", text) for name, text in csvs.items()},
+        inline={figure.name: _inline(drawings[figure.name], figure) for figure in figures},
         svgs={name: _uri("image/svg+xml", _standalone(drawing)) for name, drawing in drawings.items()},
-        numbers={item.name: number for items in (page.figures(), page.tables())
-                 for number, item in enumerate(items, 1)},
     ) + "\n"

@@ -1,7 +1,7 @@
 """Colours: each has a value for light pages and one for dark pages, and a name as a CSS variable.
 
 A chart is drawn in the light colours. On the page these become variables, so that one drawing serves both.
-The hues are those of Okabe and Ito 2008, which people with a colour vision deficiency can tell apart.
+The hues are near those of Okabe 2008, which people with a colour vision deficiency can tell apart.
 """
 
 from __future__ import annotations

@@ -175,6 +175,42 @@ def test_options_that_no_column_shows_are_told_apart(tmp_path):
     assert [line[0][0] for line in page.tables["all-runs"].rows] == ["psort", "psort (2)"]
 
 
+def test_each_machine_has_a_section_of_its_own(tmp_path):
+    text = """
+kernel = ["kmeans", "saxpy"]
+type = "float32"
+issue = "lrr"
+[[block]]
+preset = ["TINY", "BASE"]
+mode = "baseline"
+fetch = "lrr"
+[[block]]
+preset = ["TINY", "BASE"]
+mode = "swas"
+"""
+    page = Page(render(report(invent(tmp_path / "results", text, 1))))
+    assert {"crouzet-figure-4", "crouzet-2-figure-4", "general-cycles"} <= page.figures.keys()
+    assert page.text.count("What differs from Crouzet 2024, and why") == 2, "in the contents and as a title"
+    assert {mark.key.split(",")[0] for mark in page.figures["general-cycles"].marks} == {"saxpy"}
+    assert "On TINY our" in page.text and "On BASE our" in page.text
+
+
+def test_runs_without_a_region_are_named(tmp_path):
+    results = invent(tmp_path / "results", SMALL, 1, changed=lambda row: row | (
+        {"cycles": None, "ipc": None} if row["config.issue"] == "gto" else {}
+    ))
+    page = Page(render(report(results)))
+    assert "1 without a measured region, so without cycles: psort, gto." in page.text
+    assert len(page.tables["all-runs"].rows) == 1
+
+
+def test_more_runs_than_can_be_drawn_are_a_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("metronome.sim.experiments.report.general._MOST_BARS", 1)
+    monkeypatch.setattr("metronome.sim.experiments.report.breakdown._MOST_BARS", 1)
+    page = Page(render(report(invent(tmp_path / "results", SMALL, 1))))
+    assert not page.figures and len(page.tables["all-runs"].rows) == 2 and "are not drawn" in page.text
+
+
 def test_the_invented_experiment_is_what_it_says(own):
     """The text above, with its 16 runs, is one that a user may write."""
     assert OWN.count("[") == 4 and len(own[2]) == 15
