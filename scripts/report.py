@@ -10,6 +10,7 @@ import typer
 
 from .errors import Exit, UsageError
 from .outputs import refuse_shared, require_writable, write_file
+from .progress import show_progress
 
 __all__ = ["report"]
 
@@ -46,9 +47,12 @@ def report(
         refuse_shared([("--output", target)], [
             (f"the results in {folder}", path) for folder in folders for path in folder.rglob("*") if path.is_file()
         ])
-        page = make(found[0]) if diff is None else compare(*found)
+        with show_progress() as progress:
+            progress("read the results")
+            page = make(found[0]) if diff is None else compare(*found)
+            text = render(page, progress)
     except (ResultsError, ReportError) as error:
         raise UsageError(str(error)) from None
-    write_file(target, render(page).encode())
+    write_file(target, text.encode())
     print(f"{target.name}: {_counted(page.figures(), 'figure')}, {_counted(page.tables(), 'table')}")
     return Exit.PASSED

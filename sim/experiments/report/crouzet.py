@@ -29,7 +29,7 @@ def crouzet_sections(rows: Sequence[Row]) -> tuple[list[Section], set[str]]:
     ours = [row for row in rows if row.kernel in known and row.mode in ("baseline", "swas")]
     sections: list[Section] = []
     shown: set[str] = set()
-    computed = []
+    computed: list[str] = []
     for machine, alike in grouped(ours, lambda row: row.machine).items():
         both = {row.kernel for row in alike if row.mode == "swas"} & {
             row.kernel for row in alike if row.mode == "baseline"
@@ -38,8 +38,18 @@ def crouzet_sections(rows: Sequence[Row]) -> tuple[list[Section], set[str]]:
         if both:
             sections.append(_section(pairs, machine, f"{_PAPER}-{len(sections) + 1}" if sections else _PAPER))
             shown |= {row["run"] for row in pairs.rows}
-            computed.append(_instructions(pairs, machine))
+            computed += [_caches(pairs.rows[0], machine), _instructions(pairs, machine)]
     return [*sections, *[differences(_PAPER, computed)] * bool(sections)], shown
+
+
+def _caches(row: Row, machine: str) -> str:
+    """The machine's caches and memory, in words."""
+    sizes = [f"{row[f'config.{name}']} bytes" if row[f"config.{name}"] else "none"
+             for name in ("icache_bytes", "dcache_bytes")]
+    return (
+        f"On {machine}: instruction cache {sizes[0]}, data cache {sizes[1]}, lines of {row['config.line_bytes']} "
+        f"bytes, memory {row['config.memory']}."
+    )
 
 
 def _instructions(pairs: Pairs, machine: str) -> str:

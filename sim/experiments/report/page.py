@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jinja2
@@ -98,8 +98,8 @@ def _inline(drawing: str, figure: Figure) -> str:
     return themed(drawing).replace("<svg ", begin, 1)
 
 
-def render(page: Page) -> str:
-    """The HTML."""
+def render(page: Page, note: Callable[[str], None] = lambda step: None) -> str:
+    """The HTML; ``note`` hears what is being drawn."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -108,7 +108,10 @@ def render(page: Page) -> str:
     environment.tests["table"] = lambda item: isinstance(item, Table)
     environment.tests["text"] = lambda item: isinstance(item, str)
     figures, tables = page.figures(), page.tables()
-    drawings = {figure.name: draw(figure.chart) for figure in figures}
+    drawings = {}
+    for figure in figures:
+        note(f"draw {figure.name}")
+        drawings[figure.name] = draw(figure.chart)
     csvs = {figure.name: figure.numbers.csv for figure in figures} | {table.name: table.numbers.csv for table in tables}
     numbers = {figure.name: number for number, figure in enumerate(figures, 1)}
     numbers |= {table.name: number for number, table in enumerate(tables, 1)}

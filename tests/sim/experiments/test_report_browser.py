@@ -5,9 +5,6 @@ import shutil
 
 import pytest
 
-from tests.sim.experiments.conftest import SEED, made
-from tests.sim.experiments.invented_results import PTA, invent
-
 pytestmark = pytest.mark.slow
 
 PAGES = ("crouzet", "magalhaes", "own")
@@ -120,11 +117,11 @@ def test_the_downloads_are_whole(visit, page_file):
         assert text.startswith(beginning) and len(text) > 50 and "var(--" not in text
 
 
-def test_the_colours_of_changes_are_those_of_their_interval(visit, tmp_path_factory):
+def test_the_colours_of_changes_are_those_of_their_interval(visit, magalhaes, tmp_path):
     """Red from the darkest on, yellow, white, green to the darkest."""
-    folder = tmp_path_factory.mktemp("colours")
-    made(folder, invent(folder / "results", PTA, SEED))
-    tab, _, _ = visit(folder / "page.html")
+    file = tmp_path / "page.html"
+    file.write_text(magalhaes[1], "utf-8")
+    tab, _, _ = visit(file)
     cells = tab.evaluate("""() => [...document.querySelectorAll("#magalhaes-table-1 td")].map(
         cell => getComputedStyle(cell).backgroundColor)""")
     colours = [tuple(map(int, re.findall(r"\d+", cell))) for cell in cells]

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from metronome.sim.experiments.report import general
+from metronome.sim.experiments.report.charts import draw, panel_bars
 from metronome.sim.experiments.report.data import ReportError
 from metronome.sim.experiments.report.page import compare, render, report
 from metronome.sim.experiments.results import Results, ResultsError
@@ -192,7 +194,7 @@ mode = "swas"
     assert {"crouzet-figure-4", "crouzet-2-figure-4", "general-cycles"} <= page.figures.keys()
     assert page.text.count("What differs from Crouzet 2024, and why") == 2, "in the contents and as a title"
     assert {mark.key.split(",")[0] for mark in page.figures["general-cycles"].marks} == {"saxpy"}
-    assert "On TINY our" in page.text and "On BASE our" in page.text
+    assert "On TINY: instruction cache" in page.text and "On BASE our" in page.text
 
 
 def test_runs_without_a_region_are_named(tmp_path):
@@ -214,3 +216,11 @@ def test_more_runs_than_can_be_drawn_are_a_table(tmp_path, monkeypatch):
 def test_the_invented_experiment_is_what_it_says(own):
     """The text above, with its 16 runs, is one that a user may write."""
     assert OWN.count("[") == 4 and len(own[2]) == 15
+
+
+def test_the_largest_chart_can_be_drawn():
+    """The order of many names is a deep expression in Vega."""
+    values = [{"panel": "psort", "bar": str(place), "kind": "swas", "value": place, "said": f"psort, {place}: {place}"}
+              for place in range(general._MOST_BARS)]
+    drawing = draw(panel_bars(values, title="cycles", colours={"swas": "#0072b2"}, legend="mode"))
+    assert drawing.count('aria-roledescription="bar"') == general._MOST_BARS
