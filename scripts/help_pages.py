@@ -32,7 +32,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "report": (
         ("metronome report results", "writes results.html"),
-        ("metronome report new --diff old -o change.html", "run by run"),
+        ("metronome report before --diff after -o change.html", "run by run"),
     ),
     "config": (
         ("metronome config", "every field of BASE"),

@@ -33,7 +33,7 @@ def report(
 ) -> int:
     """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.
 
-    Runs of the paper's experiments stand beside the numbers of the papers. A sweep that goes on can be reported too.
+    Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too.
     """
     # Only here: the library that draws takes a second to import.
     from metronome.sim.experiments.report.page import ReportError, compare, render
