@@ -21,6 +21,7 @@ from .help_pages import epilog
 from .kernels import kernels
 from .new import new
 from .prove import prove
+from .report import report
 from .run import run
 from .signals import Received, Terminated, terminable
 from .stdout import BrokenOutput, guard_stdout
@@ -43,8 +44,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "new": new, "run": run, "build": build, "sweep": sweep, "config": config, "verilog": verilog,
-    "synth": synth, "prove": prove, "bench": bench, "cache": cache,
+    "kernels": kernels, "new": new, "run": run, "build": build, "sweep": sweep, "report": report, "config": config,
+    "verilog": verilog, "synth": synth, "prove": prove, "bench": bench, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name, epilog=epilog(_name))(_function)

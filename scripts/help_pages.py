@@ -31,6 +31,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome sweep psort --mode swas --issue lrr,gto", "two policies"),
         ("metronome sweep paper --dry-run", "an experiment"),
     ),
+    "report": (
+        ("metronome report results", "writes results.html"),
+        ("metronome report before --diff after -o change.html", "run by run"),
+    ),
     "config": (
         ("metronome config", "every field of BASE"),
         ("metronome config --set dcache_bytes=0 -o my.toml", "a file for --config"),

@@ -1,0 +1,58 @@
+"""``metronome report``: the results of a sweep as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import Exit, UsageError
+from .outputs import refuse_shared, require_writable, write_file
+from .progress import show_progress
+
+__all__ = ["report"]
+
+
+def _counted(things: Sequence[object], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def report(
+    results: Annotated[
+        str, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
+    ],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="The page; default: RESULTS.html, here.")
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(metavar="OTHER", help="Compare with these results, run by run: RESULTS is A, OTHER is B."),
+    ] = None,
+) -> int:
+    """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.
+
+    Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too.
+    """
+    # Only here: the library that draws takes a second to import.
+    from metronome.sim.experiments.report.page import ReportError, compare, render
+    from metronome.sim.experiments.report.page import report as make
+    from metronome.sim.experiments.results import Results, ResultsError
+
+    folders = [Path(name).expanduser() for name in ([results] if diff is None else [results, diff])]
+    try:
+        found = [Results.open(folder) for folder in folders]
+        target = require_writable(output if output is not None else f"{folders[0].resolve().name}.html", "--output")
+        refuse_shared([("--output", target)], [
+            (f"the results in {folder}", path) for folder in folders for path in folder.rglob("*") if path.is_file()
+        ])
+        with show_progress() as progress:
+            progress("read the results")
+            page = make(found[0]) if diff is None else compare(*found)
+            text = render(page, progress)
+    except (ResultsError, ReportError) as error:
+        raise UsageError(str(error)) from None
+    write_file(target, text.encode())
+    print(f"{target.name}: {_counted(page.figures(), 'figure')}, {_counted(page.tables(), 'table')}")
+    return Exit.PASSED

@@ -1,0 +1,59 @@
+"""Cells of tables: a value, and how it is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .model import Cell
+
+__all__ = ["UNKNOWN", "change", "count", "holds", "ratio", "share", "span", "text"]
+
+#: For a value that is not there.
+UNKNOWN = Cell(None, "\u2013", "unknown")
+
+
+def text(value: Any, kind: str = "") -> Cell:
+    """As it is."""
+    return UNKNOWN if value is None else Cell(value, str(value), kind)
+
+
+def count(value: int | None) -> Cell:
+    """With thin spaces between thousands."""
+    return UNKNOWN if value is None else Cell(value, f"{value:,}".replace(",", "\u202f"))
+
+
+def ratio(value: float | None, digits: int = 2) -> Cell:
+    """A ratio or a rate."""
+    return UNKNOWN if value is None else Cell(value, f"{value:.{digits}f}")
+
+
+def share(part: float | None, whole: float | None) -> Cell:
+    """A part in %; the value is the ratio in % too."""
+    if part is None or not whole:
+        return UNKNOWN
+    return Cell(100 * part / whole, f"{100 * part / whole:.2f} %")
+
+
+def change(value: float | None, kind: str = "") -> Cell:
+    """A change in %, with its sign; one decimal, and more where it would show nothing."""
+    if value is None:
+        return UNKNOWN
+    digits = next((digits for digits in range(1, 6) if abs(value) >= 10**-digits), 6)
+    shown = "0" if value == 0 else f"{value:+.{digits}f}".replace("-", "\u2212")
+    return Cell(value, f"{shown} %", kind)
+
+
+def span(values: list[float] | list[int], digits: int = 0) -> Cell:
+    """The least and the greatest, or the one that there is."""
+    if not values:
+        return UNKNOWN
+    least, most = min(values), max(values)
+    shown = [f"{each:,.{digits}f}".replace(",", "\u202f").replace("-", "\u2212") for each in (least, most)]
+    if shown[0] == shown[1]:
+        return Cell(least, shown[0])
+    return Cell(f"{least} to {most}", " to ".join(shown))
+
+
+def holds(value: bool) -> Cell:
+    """Whether something is as it must be."""
+    return Cell("yes" if value else "no", "yes" if value else "no", "good" if value else "bad")

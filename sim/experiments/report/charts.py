@@ -1,0 +1,188 @@
+"""The kinds of chart that the report has, as Vega-Lite, and their drawing as SVG.
+
+A value is a mapping with the fields that the chart names. Each mark says its own value in words (``said``): that is
+what a screen reader reads out, and what a test compares with the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from .palette import DOWN, GREY, INK, LINE, PART_COLOURS, SOFT, UP
+
+__all__ = ["bars", "change_bars", "draw", "panel_bars", "stacks", "stretch"]
+
+#: The width of a chart that takes the whole page, without its axis.
+WIDTH = 840
+#: The first is the one with whose widths a drawing is laid out.
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
+#: Between the direction of a change and how it is drawn. The shape says the same as the colour.
+_DIRECTIONS = {"less": (DOWN, "triangle-down"), "more": (UP, "triangle-up"), "the same": (GREY, "circle")}
+
+Values = Sequence[Mapping[str, Any]]
+
+
+def draw(chart: Mapping[str, Any]) -> str:
+    """The SVG of a chart, in light colours and without a background."""
+    return vl_convert.vegalite_to_svg(dict(chart))
+
+
+def stretch(count: int, least: int, most: int, each: int) -> int:
+    """A width or height for so many things."""
+    return max(least, min(most, each * count))
+
+
+def _order(values: Values, field: str) -> list[Any]:
+    return list(dict.fromkeys(value[field] for value in values))
+
+
+def _data(values: Values) -> alt.InlineData:
+    return alt.InlineData(values=[dict(value) for value in values])
+
+
+def _finish(chart: Any) -> dict[str, Any]:
+    """With the page's fonts and colours."""
+    text = {"font": _FONT}
+    return (
+        chart.configure(background="transparent", font=_FONT, padding={"left": 24, "right": 24, "top": 4, "bottom": 4})
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK, titleColor=INK, gridColor=LINE, tickColor=LINE, domainColor=SOFT, labelFontSize=12,
+            titleFontSize=12, titleFontWeight="normal", labelLimit=260,
+        )
+        .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
+                          labelLimit=320, orient="top", symbolSize=120, symbolStrokeWidth=0,
+                          columnPadding=20, rowPadding=3, titlePadding=6)
+        .configure_header(labelColor=INK, titleColor=INK, labelFontSize=13, labelFontWeight="bold", labelLimit=400)
+        .configure_title(color=INK, **text)
+        .to_dict()
+    )
+
+
+def _panels(chart: Any, values: Values, columns: int = 1, *, own_axis: str | None = None) -> Any:
+    """One chart for each value of ``panel``, if there is more than one."""
+    names = _order(values, "panel")
+    if len(names) < 2 and not (names and names[0]):
+        return chart.properties(data=_data(values))
+    faceted = chart.properties(data=_data(values)).facet(
+        facet=alt.Facet("panel:N", sort=names, title=None,
+                        header=alt.Header(labelOrient="top", labelAnchor="start", labelPadding=4)),
+        columns=columns, spacing={"row": 22, "column": 28},
+    )
+    return faceted if own_axis is None else faceted.resolve_scale(**{own_axis: "independent"})
+
+
+def bars(
+    values: Values, *, series: Mapping[str, str], title: str, legend: str, legend_columns: int = 3,
+    rule: float | None = None, height: int = 190,
+) -> dict[str, Any]:
+    """Groups of upright bars.
+
+    ``values`` have ``group``, ``series``, ``value``, ``panel``, ``said``; ``series`` is each one's colour, in order.
+    """
+    used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
+    groups = _order(values, "group")
+    top = max([value["value"] for value in values] + [0.0 if rule is None else 1.1 * rule])
+    scale = alt.Scale(domain=[0, top], nice=True)
+    mark = alt.Chart().mark_bar().encode(
+        x=alt.X("group:N", sort=groups, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=False, ticks=False)),
+        xOffset=alt.XOffset("series:N", scale=alt.Scale(domain=list(used))),
+        y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5), scale=scale),
+        color=alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
+                        legend=alt.Legend(columns=legend_columns)),
+        description="said:N",
+    )
+    chart: Any = mark
+    if rule is not None:
+        chart = alt.layer(mark, alt.Chart().mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(
+            y=alt.datum(rule)
+        ))
+    chart = chart.properties(width=stretch(len(groups) * (len(used) + 1), 260, WIDTH, 26), height=height)
+    return _finish(_panels(chart, values))
+
+
+def panel_bars(
+    values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
+    columns: int = 2, own_axis: bool = True, form: str = "~g",
+) -> dict[str, Any]:
+    """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
+
+    ``form`` is how d3 writes the numbers of the axis.
+    """
+    used = {name: colour for name, colour in colours.items() if name in {value["kind"] for value in values}}
+    names = _order(values, "bar")
+    mark = alt.Chart().mark_bar().encode(
+        y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(ticks=False)),
+        x=alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4, format=form, labelOverlap=True)),
+        color=alt.Color("kind:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
+                        legend=alt.Legend(columns=6) if len(used) > 1 else None),
+        description="said:N",
+    )
+    chart: Any = mark
+    if rule is not None:
+        chart = alt.layer(mark, alt.Chart().mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(
+            x=alt.datum(rule)
+        ))
+    chart = chart.properties(width=_panel_width(columns, names), height={"step": 15})
+    return _finish(_panels(chart, values, columns, own_axis="x" if own_axis else None))
+
+
+def _panel_width(columns: int, names: Sequence[str]) -> int:
+    """What the names of the bars leave of the page's width."""
+    labels = min(260, 6 * max((len(str(name)) for name in names), default=0))
+    return max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
+
+
+def stacks(values: Values, *, names: Mapping[str, str], title: str, columns: int = 2) -> dict[str, Any]:
+    """Lying stacked bars of shares: ``values`` have ``panel``, ``bar``, ``part``, ``order``, ``value``, ``said``.
+
+    ``names`` is the part of each colour of :data:`PART_COLOURS`.
+    """
+    parts = {value["part"] for value in values}
+    used = {name: PART_COLOURS[column] for column, name in names.items() if name in parts}
+    mark = alt.Chart().mark_bar().encode(
+        y=alt.Y("bar:N", sort=_order(values, "bar"), title=None, axis=alt.Axis(ticks=False)),
+        x=alt.X("value:Q", title=title, stack="zero", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
+        color=alt.Color("part:N", title=None, scale=alt.Scale(domain=list(used), range=list(used.values())),
+                        legend=alt.Legend(columns=7)),
+        order="order:Q",
+        description="said:N",
+    ).properties(width=_panel_width(columns, _order(values, "bar")), height={"step": 15})
+    return _finish(_panels(mark, values, columns))
+
+
+def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dict[str, Any]:
+    """Bars of one change and marks of another, both in per cent.
+
+    ``values`` have ``group``, ``series``, ``panel``, ``value``, ``said``; those of marks also ``mark``,
+    ``direction`` (less, more, the same) and ``mark_said``.
+    """
+    groups = _order(values, "group")
+    used = [name for name in series if name in {value["series"] for value in values}]
+    x = alt.X("group:N", sort=groups, title=None, axis=alt.Axis(labelAngle=-90, ticks=False, labelOverlap=False))
+    offset = alt.XOffset("series:N", scale=alt.Scale(domain=used))
+    bar = alt.Chart().mark_bar().encode(
+        x=x, xOffset=offset, y=alt.Y("value:Q", title=title),
+        color=alt.Color("series:N", title="bars: change of cycles",
+                        scale=alt.Scale(domain=used, range=[series[name] for name in used])),
+        description="said:N",
+    )
+    mark = alt.Chart().transform_filter("isValid(datum.mark)").mark_point(filled=True, size=42, opacity=1).encode(
+        x=x, xOffset=offset, y=alt.Y("mark:Q", title=title),
+        shape=alt.Shape("direction:N", title="marks: accumulated load latency", scale=alt.Scale(
+            domain=list(_DIRECTIONS), range=[shape for _, shape in _DIRECTIONS.values()]
+        )),
+        fill=alt.Fill("direction:N", title="marks: accumulated load latency", scale=alt.Scale(
+            domain=list(_DIRECTIONS), range=[colour for colour, _ in _DIRECTIONS.values()]
+        )),
+        description="mark_said:N",
+    )
+    zero = alt.Chart().mark_rule(color=SOFT, aria=False).encode(y=alt.datum(0))
+    chart = alt.layer(bar, zero, mark).properties(
+        width=stretch(len(groups) * (len(used) + 1), 260, WIDTH, 20), height=200
+    )
+    return _finish(_panels(chart, values))

@@ -1,0 +1,209 @@
+"""The rows of a sweep as the report reads them: each is a workload on a machine with a scheme.
+
+The three names leave out what all rows have in common, so that they are short and still tell the rows apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from metronome.hdl.layouts.counters import StallReason
+
+from ..results import Results
+from ..spec import SpecError, expand
+
+__all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", "named", "varying"]
+
+Thing = TypeVar("Thing")
+
+#: Options of a run that say what is computed.
+_WORKLOAD = ("type", "size", "seed")
+#: Options that belong to the machine, beside its preset and the fields that were set.
+_MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck")
+_SCHEME = ("mode", "fetch", "issue", "prediction")
+#: Columns of the reasons for which nothing is issued.
+STALLS = tuple(f"stalls.{reason.name.lower()}" for reason in StallReason if reason)
+#: With :data:`STALLS`, the parts of all cycles.
+ISSUED = ("committed", "nops")
+
+
+class ReportError(ValueError):
+    """Results that no report can be made of; one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A run that has passed. ``values`` has all columns; the three names say which run it is among the others."""
+
+    values: Mapping[str, Any]
+    workload: str
+    machine: str
+    scheme: str
+
+    def __getitem__(self, column: str) -> Any:
+        """The value in a column."""
+        return self.values[column]
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self["kernel"]
+
+    @property
+    def mode(self) -> str:
+        """How fetch and issue are coordinated."""
+        return self["config.mode"]
+
+    @property
+    def fetch(self) -> str | None:
+        """The fetch policy; None where there is none of its own."""
+        return self["config.fetch"]
+
+    @property
+    def issue(self) -> str:
+        """The issue policy."""
+        return self["config.issue"]
+
+    @property
+    def prediction(self) -> str:
+        """The branch prediction."""
+        return self["config.prediction"]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the measured region."""
+        return self["cycles"]
+
+    @property
+    def load_cycles(self) -> float | None:
+        """The latencies of all loads, added up; None if the run has no statistics."""
+        mean, count = self["load_latency.mean"], self["load_latency.count"]
+        return None if count is None else (mean or 0.0) * count
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """The rows of one folder in the order of the sweep, and in ``missing`` what the other runs are."""
+
+    about: Mapping[str, Any]
+    folder: str
+    passed: Sequence[Row]
+    failed: Sequence[Row]
+    missing: Sequence[str]
+    #: Passed, but the program has not opened the measured region: there are no cycles.
+    unmeasured: Sequence[Row]
+
+    @property
+    def asked(self) -> int:
+        """How many runs the sweep was asked for."""
+        return len(self.about["runs"])
+
+
+def load(results: Results) -> Rows:
+    """All that is in a folder of results.
+
+    Raises
+    ------
+    ResultsError
+        If it is no folder of results, or one of them cannot be read.
+    ReportError
+        If no run has ended yet.
+    """
+    about = results.about()
+    values = results.table().to_pylist()
+    if not values:
+        raise ReportError(f"{results.folder}: no run has ended yet: there is nothing to report")
+    rows = named(values)
+    there = {row["run"] for row in rows}
+    good = [row for row in rows if row["passed"]]
+    return Rows(
+        about=about, folder=str(results.folder), passed=[row for row in good if row["cycles"]],
+        failed=[row for row in rows if not row["passed"]],
+        missing=_missing(about, there),
+        unmeasured=[row for row in good if not row["cycles"]],
+    )
+
+
+def _missing(about: Mapping[str, Any], there: Collection[str]) -> list[str]:
+    """What the runs without a result are, in words if the text of the experiment still says it; and their keys."""
+    keys = [key for key in about["runs"] if key not in there]
+    if not keys:
+        return []
+    try:
+        titles = [run.title for run in expand(about["spec"], about["name"], about["name"], Path()).runs]
+    except SpecError:  # a file that it names is not here
+        titles = []
+    if len(titles) != len(about["runs"]):
+        return keys
+    return [f"{titles[about['runs'].index(key)]} ({key})" for key in keys]
+
+
+def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[str]:
+    """Those of the columns that are not the same in all rows."""
+    values = list(values)
+    return [name for name in columns if len({_hashable(row[name]) for row in values}) > 1]
+
+
+def _hashable(value: Any) -> Hashable:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def named(values: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """The rows with their names."""
+    machine = varying(values, [f"config.{name}" for name in _MACHINE])
+    scheme = varying(values, [f"config.{name}" for name in _SCHEME])
+    own: dict[str, list[str]] = {}
+    for kernel in {row["kernel"] for row in values}:
+        alike = [row for row in values if row["kernel"] == kernel]
+        own[kernel] = varying(alike, [f"config.{name}" for name in _WORKLOAD])
+    seen: Counter[tuple[str, str, str]] = Counter()
+    rows = []
+    for row in values:
+        names = (_workload(row, own[row["kernel"]]), _machine(row, machine), _scheme(row, scheme))
+        seen[names] += 1
+        # Options that no column shows, such as the compiler's, can make two runs alike here.
+        again = "" if seen[names] == 1 else f" ({seen[names]})"
+        rows.append(Row(row, names[0] + again, names[1], names[2]))
+    return rows
+
+
+def _short(name: str, value: Any) -> str:
+    """``seed=2``; a size needs no name."""
+    name = name.removeprefix("config.")
+    return str(value) if name in ("size", "type", "memory") else f"{name}={value}"
+
+
+def _workload(row: Mapping[str, Any], columns: Iterable[str]) -> str:
+    return " ".join([row["kernel"], *(_short(name, row[name]) for name in columns if row[name] is not None)])
+
+
+def _machine(row: Mapping[str, Any], columns: Iterable[str]) -> str:
+    settings = json.loads(row["config.set"] or "{}")
+    parts = [row["config.config_file"] or row["config.preset"] or "-"]
+    parts += [f"{name}={text}" for name, text in settings.items()]
+    parts += [_short(name, row[name]) for name in columns if row[name] is not None]
+    return ", ".join(parts)
+
+
+def _scheme(row: Mapping[str, Any], columns: Sequence[str]) -> str:
+    """``baseline lrr-gtlrr btfn``, as much of it as varies; the policies always."""
+    fetch, issue = row["config.fetch"], row["config.issue"]
+    parts = [issue if fetch is None else f"{fetch}-{issue}"]
+    if "config.mode" in columns:
+        parts.insert(0, row["config.mode"])
+    if "config.prediction" in columns:
+        parts.append(row["config.prediction"])
+    return " ".join(parts)
+
+
+def grouped(things: Iterable[Thing], key: Callable[[Thing], Any]) -> dict[Any, list[Thing]]:
+    """Rows, or what is made of them, by ``key``, in the order in which the keys come first."""
+    groups: dict[Any, list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
+    return groups

@@ -1,0 +1,22 @@
+"""What differs between the papers and our results, and why: what is known of both, and what has been measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .model import Section
+from .papers import papers
+
+__all__ = ["differences"]
+
+
+def differences(paper: str, computed: Sequence[str]) -> Section:
+    """The section of a paper; ``computed`` are statements about these results."""
+    table = papers()[paper]
+    measured = [f"{each['text']} Measured with: {each['source']}." for each in table.get("measured", [])]
+    return Section(f"{paper}-differences", f"What differs from {table['short']}, and why", [
+        "The machine and the programs are not those of the paper, so the numbers need not agree:",
+        [*(each["text"] for each in table["differences"]), *computed],
+        *(["Causes that have been measured:", measured] if measured else
+          ["No cause of a difference has been measured yet."]),
+    ])

@@ -1,0 +1,63 @@
+"""Colours: each has a value for light pages and one for dark pages, and a name as a CSS variable.
+
+A chart is drawn in the light colours. On the page these become variables, so that one drawing serves both.
+The hues are near those of Okabe 2008, which people with a colour vision deficiency can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "DOWN", "FAMILIES", "GREY", "INK", "LINE", "PALETTE", "PART_COLOURS", "SERIES", "SOFT", "UP", "css_variables",
+    "themed",
+]
+
+#: Name -> light, dark. The light values are all different: they are how a colour is found in a drawing.
+PALETTE: Mapping[str, tuple[str, str]] = {
+    "ink": ("#1c2126", "#e6e9ec"),
+    "soft": ("#555d66", "#a9b2bb"),
+    "line": ("#d3d8dd", "#3a424b"),
+    "blue-1": ("#004a78", "#9ad0f5"), "blue-2": ("#0072b2", "#4aa3df"), "blue-3": ("#5fb0e5", "#1f6ea8"),
+    "orange-1": ("#8f3d00", "#ffc08a"), "orange-2": ("#d55e01", "#f08330"), "orange-3": ("#f2a15f", "#a9500c"),
+    "green-1": ("#005c44", "#8fe0c4"), "green-2": ("#009e73", "#2fbf94"), "green-3": ("#66cbab", "#147d60"),
+    "grey": ("#8a929a", "#818a93"),
+    "purple": ("#b05a8c", "#d48ab8"), "yellow": ("#d9b800", "#e8d44d"), "sky": ("#56b4e9", "#7cc8f2"),
+    "violet": ("#6a4fa3", "#a48de0"), "brown": ("#7a5230", "#b98a5e"), "black": ("#30363c", "#c9d0d6"),
+    "pale": ("#b9c0c7", "#59626b"), "rose": ("#e58fa0", "#f4b3bf"), "olive": ("#7d8b1a", "#b8c653"),
+    "up": ("#c1272d", "#ff7b72"), "down": ("#1a7f37", "#56d364"),
+}
+
+
+def _light(name: str) -> str:
+    return PALETTE[name][0]
+
+
+INK, LINE, SOFT, GREY = _light("ink"), _light("line"), _light("soft"), _light("grey")
+UP, DOWN = _light("up"), _light("down")
+#: Three shades each of three hues: a pair of a fetch and an issue policy.
+FAMILIES: Sequence[Sequence[str]] = [
+    [_light(f"{hue}-{shade}") for shade in (1, 2, 3)] for hue in ("blue", "green", "orange")
+]
+#: For things that have no order.
+SERIES = [_light(name) for name in ("blue-2", "orange-2", "green-2", "purple", "yellow", "sky", "brown", "grey")]
+#: Column of a part of the cycles -> its colour.
+PART_COLOURS = {
+    "committed": _light("blue-2"), "nops": _light("yellow"), "stalls.load": _light("orange-2"),
+    "stalls.data": _light("orange-3"), "stalls.unit": _light("purple"), "stalls.writeback": _light("rose"),
+    "stalls.drain": _light("brown"), "stalls.icache": _light("green-2"), "stalls.control": _light("sky"),
+    "stalls.barrier": _light("violet"), "stalls.buffer": _light("black"), "stalls.idle": _light("pale"),
+    "stalls.policy": _light("olive"),
+}
+
+
+def css_variables(dark: bool) -> str:
+    """The declarations of all variables."""
+    return " ".join(f"--{name}: {values[dark]};" for name, values in PALETTE.items())
+
+
+def themed(drawing: str) -> str:
+    """The drawing with variables in place of colours."""
+    for name, (light, _) in PALETTE.items():
+        drawing = drawing.replace(f'"{light}"', f'"var(--{name})"')
+    return drawing

@@ -1,0 +1,37 @@
+"""What the two papers report (papers.toml, which says where in the paper each number is)."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["change_class", "change_in_paper", "papers"]
+
+
+@functools.cache
+def papers() -> Mapping[str, Any]:
+    """The file's tables."""
+    return tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
+
+
+def change_class(change: float) -> int:
+    """The interval of Magalhães 2025, Table 1, of a change in %: 0 the greatest increase, 4 no change, 8 the least."""
+    first, second, third, _, _, *greens = papers()["magalhaes"]["intervals"]["limits"]
+    if change == 0:
+        return 4
+    if change > 0:
+        return sum(change <= limit for limit in (first, second, third))
+    return 5 + sum(change <= limit for limit in greens)
+
+
+def change_in_paper(kernel: str, policy: str, machine: tuple[int, int], size: int) -> float | None:
+    """The change in % of Magalhães 2025, Table 2, of the experiment that corresponds to a run here, if there is one."""
+    table = papers()["magalhaes"]
+    sizes, machines = table["sizes"].get(kernel, []), table["machines"]
+    if size not in sizes or list(machine) not in machines or policy not in table["policies"]:
+        return None
+    column = len(machines) * table["policies"].index(policy) + machines.index(list(machine))
+    return table["changes"][kernel][sizes.index(size)][column]

@@ -1,0 +1,43 @@
+"""Pages of invented results, each made once."""
+
+import pyarrow.dataset
+import pytest
+
+from metronome.sim.experiments.report.page import render, report
+from tests.sim.experiments.invented_results import OWN, PAPER, PTA, invent
+from tests.sim.experiments.page_reader import Page
+
+SEED = 20_240_828
+
+
+def made(folder, results):
+    """The page, its text, and the rows as another program reads them."""
+    text = render(report(results))
+    (folder / "page.html").write_text(text, "utf-8")
+    return Page(text), text, pyarrow.dataset.dataset(folder / "results" / "runs").to_table().to_pylist()
+
+
+@pytest.fixture(scope="session")
+def crouzet(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crouzet")
+    return made(folder, invent(folder / "results", PAPER, SEED))
+
+
+@pytest.fixture(scope="session")
+def magalhaes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("magalhaes")
+
+    def same_as_before(row):
+        """One run with exactly the cycles of round robin's, for the white cell and the grey mark."""
+        if (row["kernel"], row["config.size"], row["config.preset"]) == ("conv3", 16, "MID"):
+            same = {"cycles": 5_000, "load_latency.mean": 40.0, "load_latency.count": 100}
+            return row | (same if row["config.fetch"] in ("lrr", "gto") else {})
+        return row
+
+    return made(folder, invent(folder / "results", PTA, SEED, changed=same_as_before))
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    return made(folder, invent(folder / "results", OWN, SEED, failed=(3, 4), missing=(7,)))

@@ -1,0 +1,131 @@
+"""The pages in Debian's Chromium without a network: no complaint, no request, every figure to be seen."""
+
+import re
+import shutil
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PAGES = ("crouzet", "magalhaes", "own")
+MEDIA = {
+    "light": {"media": "screen", "color_scheme": "light"},
+    "dark": {"media": "screen", "color_scheme": "dark"},
+    "print": {"media": "print", "color_scheme": "dark"},
+}
+#: The contrast of what is drawn as text with the page, as WCAG 2.1 computes it.
+CONTRAST = """() => {
+  const luminance = text => {
+    const parts = text.match(/[\\d.]+/g).slice(0, 3).map(part => part / 255)
+      .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const page = luminance(getComputedStyle(document.body).backgroundColor);
+  return [...document.querySelectorAll("figure svg text, figcaption, p, h3")].map(element => {
+    const style = getComputedStyle(element);
+    const own = luminance(element instanceof SVGElement ? style.fill : style.color);
+    return (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05);
+  }).reduce((least, each) => Math.min(least, each), 21);
+}"""
+#: Figures of which something lies outside of the drawing or is not drawn at all.
+UNSEEN = """() => [...document.querySelectorAll("figure:not(.of-table)")].filter(figure => {
+  const svg = figure.querySelector("svg"), box = svg.getBoundingClientRect();
+  const marks = [...svg.querySelectorAll("[aria-roledescription=bar]")];
+  const texts = [...svg.querySelectorAll("text")].map(text => text.getBoundingClientRect());
+  return !figure.checkVisibility() || box.width < 200 || box.height < 60 || !marks.length
+    || !marks.some(mark => mark.getBoundingClientRect().width > 1)
+    || texts.some(text => text.left < box.left - 1 || text.right > box.right + 1);
+}).map(figure => figure.id)"""
+#: Names below the bars that lie over each other.
+OVERLAPS = """() => [...document.querySelectorAll("figure svg .role-axis-label")].flatMap(axis => {
+  const boxes = [...axis.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+  return boxes.flatMap(([name, one], place) => boxes.slice(place + 1).filter(([, two]) =>
+    one.left < two.right - 1 && two.left < one.right - 1 && one.top < two.bottom - 3 && two.top < one.bottom - 3
+  ).map(([other]) => `${name} / ${other}`));
+})"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium: apt-get install chromium")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="there is no playwright: pip install playwright")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; the requests that it makes, and what it complains of."""
+    context = browser.new_context(offline=True, viewport={"width": 1100, "height": 900})
+
+    def go(file):
+        tab = context.new_page()
+        requests, complaints = [], []
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        tab.goto(file.as_uri())
+        return tab, requests, complaints
+
+    yield go
+    context.close()
+
+
+@pytest.fixture(params=PAGES)
+def page_file(request, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(request.getfixturevalue(request.param)[1], "utf-8")
+    return file
+
+
+def test_a_page_in_light_dark_and_print(visit, page_file):
+    tab, requests, complaints = visit(page_file)
+    pages = set()
+    for name, media in MEDIA.items():
+        tab.emulate_media(**media)
+        assert tab.evaluate(UNSEEN) == [], name
+        assert tab.evaluate(OVERLAPS) == [], name
+        assert tab.evaluate(CONTRAST) >= 4.5, name
+        pages.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert pages == {"rgb(255, 255, 255)", "rgb(20, 24, 28)"}
+    hidden = tab.evaluate("[...document.querySelectorAll('td')].filter(cell => !cell.checkVisibility()).length")
+    assert hidden <= tab.locator("details td").count(), "what is not folded is printed"
+    assert [url for url in requests if not url.startswith("data:")] == [page_file.as_uri()]
+    assert complaints == []
+
+
+def test_a_page_is_as_wide_as_the_screen(visit, page_file):
+    tab, _, _ = visit(page_file)
+    for width in (390, 800, 1400):
+        tab.set_viewport_size({"width": width, "height": 800})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_downloads_are_whole(visit, page_file):
+    tab, _, _ = visit(page_file)
+    figure = tab.locator("figure:not(.of-table)").first
+    name = figure.get_attribute("id")
+    for kind, beginning in (("SVG", "<svg"), ("CSV", "")):
+        with tab.expect_download() as download:
+            figure.get_by_role("link", name=kind, exact=True).click()
+        assert download.value.suggested_filename == f"{name}.{kind.lower()}"
+        text = download.value.path().read_text("utf-8")
+        assert text.startswith(beginning) and len(text) > 50 and "var(--" not in text
+
+
+def test_the_colours_of_changes_are_those_of_their_interval(visit, magalhaes, tmp_path):
+    """Red from the darkest on, yellow, white, green to the darkest."""
+    file = tmp_path / "page.html"
+    file.write_text(magalhaes[1], "utf-8")
+    tab, _, _ = visit(file)
+    cells = tab.evaluate("""() => [...document.querySelectorAll("#magalhaes-table-1 td")].map(
+        cell => getComputedStyle(cell).backgroundColor)""")
+    colours = [tuple(map(int, re.findall(r"\d+", cell))) for cell in cells]
+    assert len(set(colours)) == 9 and colours[4] == (255, 255, 255)
+    assert all(red > green for red, green, _ in colours[:4]) and all(green > red for red, green, _ in colours[5:])
+    brightness = [sum(colour) for colour in colours]
+    assert brightness[:5] == sorted(brightness[:5]) and brightness[4:] == sorted(brightness[4:], reverse=True)
