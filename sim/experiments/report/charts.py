@@ -107,7 +107,7 @@ def bars(
 
 def panel_bars(
     values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
-    columns: int = 2, own_axis: bool = True, form: str = "~g",
+    columns: int = 2, own_axis: bool = True, form: str = "~r",
 ) -> dict[str, Any]:
     """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
 

@@ -88,7 +88,7 @@ def _figure(rows: Sequence[Row], column: str, axis: str, title: str, caption: st
     return [Figure(
         f"general-{column}", title, caption, "docs/counters.md",
         charts.panel_bars(values, title=axis, colours=_MODES, legend="mode",
-                          form="~s" if column == "cycles" else "~g"),
+                          form="~s" if column == "cycles" else "~r"),
         Numbers(("workload", "scheme", "mode", column),
                 [(each["panel"], each["bar"], each["kind"], each["value"]) for each in values]),
     )]
