@@ -19,8 +19,8 @@ OWN, CLUSTER = PAGE.split("## An experiment of your own")[1].split("## On a clus
 
 
 def commands(text):
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.strip().split("\n")]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line for language, block in blocks if not language for line in block.strip().split("\n")]
 
 
 def test_every_axis_is_named():
@@ -45,6 +45,7 @@ def test_the_commands_and_the_program(tmp_path, monkeypatch, capsys):
         assert program == "metronome"
         assert main(words) == 0, f"{line}\n{capsys.readouterr().err}"
     assert Results.open(Path("results-short")).table().num_rows == 2
+    assert "<figure" in Path("results-mine.html").read_text() and "<figure" in Path("compared.html").read_text()
     capsys.readouterr()
     runpy.run_path("compare.py")
     printed = capsys.readouterr().out
