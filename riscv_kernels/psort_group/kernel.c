@@ -20,8 +20,7 @@ static void sort(const void *block)
         uint32_t rank = 0;
         for (uint32_t i = 0; i < n; i++) {
             const TYPE other = args->source[i];
-            if (other < value || (other == value && i < own))
-                rank++;
+            rank += other < value || (other == value && i < own);
         }
         args->target[rank] = value;
     }

@@ -34,8 +34,8 @@ COUNTS = {
     ("hotspot", "float32", 64): (22903, 21099),
     ("hotspot3d", "float32", 32): (41783, 39979),
     ("kmeans", "float32", 32): (3953, 2149),
-    ("psort_group", "int32", 64): (4849, 3141),
-    ("psort_group", "float32", 64): (4747, 3039),
+    ("psort_group", "int32", 64): (3643, 1935),
+    ("psort_group", "float32", 64): (3515, 1807),
     ("sgemm_group", "int32", 32): (3831, 2091),
     ("sgemm_group", "float32", 32): (3639, 1931),
 }
@@ -45,7 +45,7 @@ TABLE_I = {
     ("hotspot", 64): (21099, 17554),
     ("hotspot3d", 32): (39979, 39971),
     ("kmeans", 3072): (143941, 164077),
-    ("psort_group", 1024): (576449, 492237),
+    ("psort_group", 1024): (328747, 492237),
     ("sgemm_group", 32): (1931, 1728),
 }
 
@@ -78,8 +78,9 @@ def test_counts(name, dtype, size):
 def test_sizes_for_table_one_are_those_of_the_kernels():
     modules = {name: importlib.import_module(f"metronome.riscv_kernels.{name}.host") for name, _ in TABLE_I}
     assert {(name, module.PAPER_SIZE) for name, module in modules.items()} == set(TABLE_I)
-    for (name, _), (ours, theirs) in TABLE_I.items():
-        assert 0.75 < ours / theirs < 1.25, name
+    near = {name for (name, _), (ours, theirs) in TABLE_I.items() if 0.75 < ours / theirs < 1.25}
+    # Its loop has 10 instructions here and 15 there (riscv_kernels/README.md).
+    assert near == {name for name, _ in TABLE_I} - {"psort_group"}
 
 
 @pytest.mark.long
