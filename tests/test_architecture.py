@@ -42,9 +42,6 @@ MAY_IMPORT = {
 #: Whoever observes does not steer: in hdl, only the top connects the observers.
 OBSERVERS, THEIR_USER = "hdl.observe", "hdl.sm"
 
-#: Rooms at the end of the house, and who may enter: nothing that they are built of knows them.
-LAST_ROOMS = {"sim.experiments": ("sim.experiments", "scripts", "tests")}
-
 Graph = dict[str, set[str]]
 
 
@@ -122,14 +119,6 @@ def observer_users(graph: Graph) -> list[str]:
     others = {module for module in graph if inside(module, "hdl") and not inside(module, OBSERVERS)} - {THEIR_USER}
     return sorted(
         f"{module} imports {target}" for module in others for target in graph[module] if inside(target, OBSERVERS)
-    )
-
-
-def intruders(graph: Graph) -> list[str]:
-    """Imports of the last rooms by what they are built of."""
-    return sorted(
-        f"{module} imports {target}" for room, guests in LAST_ROOMS.items() for module in graph
-        if not any(inside(module, guest) for guest in guests) for target in graph[module] if inside(target, room)
     )
 
 
@@ -236,12 +225,6 @@ def test_a_unit_that_imports_an_observer_is_reported(tmp_path):
     assert observer_users(import_graph(write_tree(tmp_path, files))) == [
         "hdl.frontend.a imports hdl.observe.counters",
     ]
-
-
-def test_the_last_rooms_are_entered_from_above():
-    assert intruders(our_graph()) == []
-    tree = {"sim.runner": {"sim.experiments.sweep"}, "scripts.sweep": {"sim.experiments.sweep"}}
-    assert intruders(tree) == ["sim.runner imports sim.experiments.sweep"]
 
 
 def test_every_hdl_module_has_a_layer():

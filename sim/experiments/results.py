@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,3 @@ class Results:
                 raise ResultsError(f"{path}: it cannot be read: {error}: delete it and sweep again") from None
         table = pa.concat_tables(rows) if rows else schema().empty_table()
         return table if times else table.drop_columns(list(TIMES))
-
-    def keys(self) -> Sequence[str]:
-        """The keys of all runs that were asked for."""
-        return self.about()["runs"]

@@ -91,10 +91,9 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
     row = dict.fromkeys(schema().names) | {"run": key, "reason": reason}
     flat = dict(_flat(values))
-    if not_a_column := flat.keys() - row.keys():
-        # Without statistics these are None instead of a table.
-        not_a_column = {name for name in not_a_column if flat[name] is not None}
-    assert not not_a_column, f"the table has no column {', '.join(sorted(not_a_column))}"
+    # Without statistics these are None instead of a table.
+    missing = {name for name, value in flat.items() if name not in row and value is not None}
+    assert not missing, f"the table has no column {', '.join(sorted(missing))}"
     return row | {name: value for name, value in flat.items() if name in row}
 
 

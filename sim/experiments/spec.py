@@ -63,10 +63,6 @@ class Spec:
     text: str
     runs: tuple[Run, ...]
 
-    def keys(self) -> list[str]:
-        """The key of every run, in order. Builds the kernels."""
-        return [run.key() for run in self.runs]
-
 
 def named_specs() -> dict[str, str]:
     """Name -> what it is, of the experiments that come with the project."""
