@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from .backend import backend_of
-from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
+from .backend import Backend, backend_of
+from .compiling import CflagsOption, Compiling, FunctionOption, NoSimtOption, compiling, print_warnings
 from .errors import Exit, UsageError
 from .experiment import (
     DryRunOption,
@@ -60,6 +60,7 @@ from .schemes import POLICY_NAMES, Scheme, coordinate, schemes
 from .tables import new_table
 
 if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
     from metronome.sim.runner_types import RunRequest
 
 __all__ = ["sweep"]
@@ -208,8 +209,21 @@ def sweep(
     if output is not None or dry_run or jobs is not None or scheduler is not None:
         spec = experiment_of(program, runs, request, compiled, dtype=dtype, size=size)
         return _finish(how(spec), json_file, target)
-    backend = backend_of(ctx)
-    # Every program first: what is wrong with one costs no simulation.
+    outcomes = _outcomes(backend_of(ctx), program, runs, request, compiled, varied, dtype=dtype, size=size, seed=seed)
+    # The table first: a file that cannot be written after all does not cost the results.
+    if json_file != STDOUT:
+        _print(outcomes, varied, program)
+    if json_file is not None:
+        write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
+    return max(outcome.exit_status for outcome in outcomes)
+
+
+def _outcomes(
+    backend: Backend, program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]],
+    request: Callable[[Any, Scheme], RunRequest], compiled: Compiling, varied: Sequence[str], *, dtype: str | None,
+    size: int | None, seed: int,
+) -> list[Outcome]:
+    """Run one after the other. Every program is prepared first: what is wrong with one costs no simulation."""
     once = functools.cache(print_warnings)
     launches = [
         program.prepare(
@@ -220,16 +234,11 @@ def sweep(
     outcomes = []
     with show_progress() as progress:
         for (machine, scheme, config), launch in zip(runs, launches, strict=True):
-            name, asked_for = _title(machine, varied, scheme), request(launch, scheme)
-            result = backend.run(config, asked_for, _named(name, progress), lambda line: None)
-            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=asked_for, result=result))
+            name, asked = _title(machine, varied, scheme), request(launch, scheme)
+            result = backend.run(config, asked, _named(name, progress), lambda line: None)
+            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=asked, result=result))
             print_outcome(outcomes[-1], table=False, name=name)
-    # The table first: a file that cannot be written after all does not cost the results.
-    if json_file != STDOUT:
-        _print(outcomes, varied, program)
-    if json_file is not None:
-        write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
-    return max(outcome.exit_status for outcome in outcomes)
+    return outcomes
 
 
 #: Options that an experiment takes; its axes stand in its file.
