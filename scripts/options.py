@@ -14,7 +14,6 @@ from .errors import UsageError
 from .outputs import STDOUT, require_writable
 
 __all__ = [
-    "MAX_LATENCY",
     "JsonOption",
     "choose",
     "input_file",
@@ -23,9 +22,6 @@ __all__ = [
     "positive",
     "within",
 ]
-
-#: Cycles. Far above every memory there is, and far below what the mailbox of the simulation can hold.
-MAX_LATENCY = 1_000_000
 
 JsonOption = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import UsageError
-from .options import MAX_LATENCY, choose, positive, within
+from .options import choose, positive, within
 
 if TYPE_CHECKING:
     from metronome.sim.memory.models import MemoryOptions
@@ -33,7 +33,6 @@ __all__ = [
 MAX_CYCLES = 2**62
 MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 TYPES = ("int32", "float32")
-USUAL_LATENCY = 20
 
 TypeOption = Annotated[
     str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32; default: the kernel's first one.")
@@ -83,6 +82,10 @@ def check_run_options(
     return choose("--memory", memory, MEMORIES), None if dtype is None else choose("--type", dtype, TYPES)
 
 
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
 def memory_latency(memory: str, latency: int | None) -> int:
     """The latency in cycles, or the usual one; dram and tdm, which have no such number, do not look at it.
 
@@ -91,12 +94,13 @@ def memory_latency(memory: str, latency: int | None) -> int:
     UsageError
         For a latency out of range, or given for a memory that has its own.
     """
-    if latency is None:
-        return USUAL_LATENCY
-    if memory in DRAMS:
-        raise UsageError(f"--latency is for --memory fixed and random, not for {memory}, whose timing is its own")
-    within("--latency", latency, 1, MAX_LATENCY)
-    return latency
+    from metronome.sim.memory_options import memory_latency as checked
+    from metronome.sim.settings import ConfigError
+
+    try:
+        return checked(memory, latency, _option)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
 
 
 def memory_options(
@@ -109,7 +113,7 @@ def memory_options(
     try:
         return made(
             memory, timing=timing, memory_clock=clock, bank_hash=bank_hash,
-            label=lambda name: "--" + name.replace("_", "-"),
+            label=_option,
         )
     except ConfigError as error:
         raise UsageError(str(error)) from None

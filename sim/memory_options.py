@@ -12,10 +12,32 @@ from .memory.dram.timing import TIMINGS
 from .memory.models import DRAM_MODELS, MemoryOptions
 from .settings import ConfigError, one_of
 
-__all__ = ["memory_options"]
+__all__ = ["MAX_LATENCY", "memory_latency", "memory_options"]
 
+#: Cycles. Far above every memory there is, and far below what the mailbox of the simulation can hold.
+MAX_LATENCY = 1_000_000
+_USUAL_LATENCY = 20
 #: Memory clocks a cycle of the SM.
 _CLOCKS = (Fraction(1, 64), Fraction(64))
+
+
+def memory_latency(memory: str, latency: int | None, label: Callable[[str], str] = str) -> int:
+    """The latency in cycles, or the usual one; dram and tdm, which have no such number, do not look at it.
+
+    Raises
+    ------
+    ConfigError
+        For a latency out of range, or given for a memory that has its own.
+    """
+    if latency is None:
+        return _USUAL_LATENCY
+    if memory in DRAM_MODELS:
+        place = f"{label('memory')} fixed and random"
+        raise ConfigError(f"{label('latency')} is for {place}, not for {memory}, whose timing is its own")
+    if not 1 <= latency <= MAX_LATENCY:
+        limit = "at least 1" if latency < 1 else f"at most {MAX_LATENCY}"
+        raise ConfigError(f"{label('latency')} must be {limit}, not {latency}")
+    return latency
 
 
 def memory_options(

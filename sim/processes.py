@@ -74,8 +74,10 @@ def own_folder(prefix: str = "tmp-", parent: Path | None = None) -> Iterator[Pat
             surely(functools.partial(shutil.rmtree, folder, ignore_errors=True))
 
 
-def end_with_parent() -> Callable[[], None] | None:
+def end_with_parent(parent: int | None = None) -> Callable[[], None] | None:
     """What a process does before it starts, so that it ends with the thread that has started it.
+
+    ``parent`` is the process that starts it, by default this one.
 
     Without it a simulation of a parent that was killed would go on for ever. Linux only: None elsewhere. Everything is
     looked up now, since a process between fork and exec can do little without the danger of a deadlock.
@@ -83,12 +85,12 @@ def end_with_parent() -> Callable[[], None] | None:
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
+    expected = os.getpid() if parent is None else parent
     arguments = [ctypes.c_ulong(value) for value in (signal.SIGKILL, 0, 0, 0)]
 
     def die_with_parent() -> None:
         prctl(_PR_SET_PDEATHSIG, *arguments)
-        if os.getppid() != parent:  # it was faster
+        if os.getppid() != expected:  # it was faster
             os._exit(1)
 
     return die_with_parent

@@ -6,16 +6,15 @@ workers do not wait for one build while there is another to make.
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..processes import end_with_parent
 from .execute import build_machine, execute
 from .record import Run
 from .rows import failed_row
@@ -27,8 +26,6 @@ __all__ = ["ClusterError", "DaskPool", "Event", "LocalPool", "Pool", "Task"]
 
 #: A worker that dies so often with the same run is the run's fault.
 _TRIES = 3
-#: linux/prctl.h
-_PR_SET_PDEATHSIG = 1
 
 
 class ClusterError(ValueError):
@@ -73,10 +70,8 @@ def _begin_worker(parent: int) -> None:
     """What a worker does first: it ends with its parent, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), *[ctypes.c_ulong(0)] * 3)
-        if os.getppid() != parent:
-            os._exit(1)
+    if (end := end_with_parent(parent)) is not None:
+        end()
 
 
 class LocalPool:

@@ -17,11 +17,12 @@ from typing import Any
 
 from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.presets import PRESETS
+from metronome.riscv_kernels.host import require_size
 
 from ..kernel_folders import KERNELS, host_of
 from ..kernel_host import Host
-from ..memory.models import DRAM_MODELS, MEMORY_MODELS
-from ..memory_options import memory_options
+from ..memory.models import MEMORY_MODELS
+from ..memory_options import memory_latency, memory_options
 from ..schemes import Scheme, check_scheme, coordinate
 from ..settings import FIELDS, ConfigError, as_text, from_toml, near, one_of, replaced, values_of
 from .record import Run
@@ -45,8 +46,6 @@ _INSTEAD = {
 }
 _TEXTS = ("title", "about")
 _MOST_RUNS = 100_000
-_LATENCY = range(1, 1_000_001)
-_USUAL_LATENCY = 20
 
 
 class SpecError(ValueError):
@@ -223,8 +222,7 @@ def _run(
     if dtype not in host.types:
         raise ConfigError(f"type of {kernel} must be one of {', '.join(host.types)}, not {dtype!r}")
     size = values.get("size", host.default_size)
-    if not 1 <= size <= host.max_size:
-        raise ConfigError(f"size of {kernel} must be between 1 and {host.max_size}, not {size}")
+    require_size(kernel, size, host.max_size)
     for name, least in (("seed", 0), ("max_cycles", 1)):
         if values.get(name, least) < least:
             raise ConfigError(f"{name} must be at least {least}, not {values[name]}")
@@ -237,7 +235,7 @@ def _run(
         kernel=kernel, config=config, issue=scheme.issue, fetch=scheme.fetch, function=values.get("function"),
         dtype=dtype, size=size, seed=values.get("seed", 1), preset=preset, file=file,
         settings={name: as_text(name, values_of(config)[name]) for name in fields},
-        memory=memory, latency=_latency(memory, values.get("latency")),
+        memory=memory, latency=memory_latency(memory, values.get("latency")),
         memory_options=memory_options(
             memory, timing=values.get("timing"), memory_clock=values.get("memory_clock"),
             bank_hash=values.get("bank_hash"),
@@ -252,16 +250,6 @@ def _flags(text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError as error:
         raise ConfigError(f'cflags "{text}": {error}: quote the flags as for a shell') from None
-
-
-def _latency(memory: str, given: int | None) -> int:
-    if given is None:
-        return _USUAL_LATENCY
-    if memory in DRAM_MODELS:
-        raise ConfigError(f"latency is for the memories fixed and random, not for {memory}, whose timing is its own")
-    if given not in _LATENCY:
-        raise ConfigError(f"latency must be between 1 and {_LATENCY[-1]}, not {given}")
-    return given
 
 
 def _read(file: str | None, folder: Path) -> dict[str, Any]:
