@@ -49,7 +49,7 @@ class Results:
         return results
 
     def about(self) -> dict[str, Any]:
-        """``sweep.json``: name, title, about, spec (its text) and runs (their keys in order)."""
+        """``sweep.json``: name, title, about, spec (its text) and runs (in order, key -> title)."""
         path = self.folder / _ABOUT
         try:
             about = json.loads(path.read_text("utf-8"))

@@ -64,7 +64,7 @@ def sweep(planned: Plan, folder: Path, pool: Pool) -> Iterator[tuple[Plan, Event
     results = Results(folder)
     spec = planned.spec
     about = {"name": spec.name, "title": spec.title, "about": spec.about, "spec": spec.text,
-             "runs": [task.key for task in planned.tasks]}
+             "runs": {task.key: task.run.title for task in planned.tasks}}
     with results.locked():
         here = dataclasses.replace(planned, done=frozenset(results.begin(about)))
         yield here, None

@@ -8,14 +8,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from metronome.hdl.layouts.counters import StallReason
 
 from ..results import Results
-from ..spec import SpecError, expand
 
 __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", "named", "varying"]
 
@@ -124,23 +122,9 @@ def load(results: Results) -> Rows:
     return Rows(
         about=about, folder=str(results.folder), passed=[row for row in good if row["cycles"]],
         failed=[row for row in rows if not row["passed"]],
-        missing=_missing(about, there),
+        missing=[f"{title} ({key})" for key, title in about["runs"].items() if key not in there],
         unmeasured=[row for row in good if not row["cycles"]],
     )
-
-
-def _missing(about: Mapping[str, Any], there: Collection[str]) -> list[str]:
-    """What the runs without a result are, in words if the text of the experiment still says it; and their keys."""
-    keys = [key for key in about["runs"] if key not in there]
-    if not keys:
-        return []
-    try:
-        titles = [run.title for run in expand(about["spec"], about["name"], about["name"], Path()).runs]
-    except SpecError:  # a file that it names is not here
-        titles = []
-    if len(titles) != len(about["runs"]):
-        return keys
-    return [f"{titles[about['runs'].index(key)]} ({key})" for key in keys]
 
 
 def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[str]:

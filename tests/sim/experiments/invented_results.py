@@ -82,7 +82,8 @@ def invent(folder, text, seed, *, failed=(), missing=(), changed=None):
     spec = expand(text, "invented", "invented", folder)
     keys = [f"{place:024x}" for place in range(len(spec.runs))]
     results = Results(folder)
-    results.begin({"name": spec.name, "title": spec.title, "about": spec.about, "spec": text, "runs": keys})
+    results.begin({"name": spec.name, "title": spec.title, "about": spec.about, "spec": text,
+                   "runs": {key: run.title for key, run in zip(keys, spec.runs, strict=True)}})
     for place, (run, key) in enumerate(zip(spec.runs, keys, strict=True)):
         row = failed_row(run, key, f"invented fault {place} <at> main & co")
         if place not in failed:

@@ -11,7 +11,7 @@ from metronome.sim.experiments.record import Run
 from metronome.sim.experiments.results import Results, ResultsError
 from metronome.sim.experiments.rows import failed_row, schema
 
-ABOUT = {"name": "mine", "title": "Mine", "about": "", "spec": "", "runs": ["one", "two", "three"]}
+ABOUT = {"name": "mine", "title": "Mine", "about": "", "spec": "", "runs": {"one": "1", "two": "2", "three": "3"}}
 
 
 def row(key, reason="no such kernel"):
@@ -52,9 +52,9 @@ def test_results_of_another_sweep_are_not_touched(tmp_path):
     results.add(row("two"))
     before = (tmp_path / "sweep.json").read_text()
     with pytest.raises(ResultsError, match="1 of its 1 results are of another sweep"):
-        results.begin(ABOUT | {"runs": ["one"]})
+        results.begin(ABOUT | {"runs": {"one": "1"}})
     assert (tmp_path / "sweep.json").read_text() == before
-    assert results.begin(ABOUT | {"runs": ["zero", "two"]}) == {"two"}, "a sweep may grow"
+    assert results.begin(ABOUT | {"runs": {"zero": "0", "two": "2"}}) == {"two"}, "a sweep may grow"
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path):
