@@ -14,8 +14,8 @@ import typer
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import PAPER
+from metronome.sim.compiling import AS_USUAL, Compiling
 
-from .compiling import AS_USUAL, Compiling
 from .errors import UsageError
 from .progress import Report
 

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from metronome.sim.compiling import Compiling
+
 from .backend import Backend, backend_of
-from .compiling import CflagsOption, Compiling, FunctionOption, NoSimtOption, compiling, print_warnings
+from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
 from .errors import Exit, UsageError
 from .options import JsonOption, choose, json_target
 from .outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from metronome.sim.compiling import Compiling, split_flags
+
 from .errors import UsageError
 
-__all__ = ["AS_USUAL", "CflagsOption", "Compiling", "FunctionOption", "NoSimtOption", "compiling", "print_warnings"]
+__all__ = ["CflagsOption", "FunctionOption", "NoSimtOption", "compiling", "print_warnings"]
 
 CflagsOption = Annotated[
     str | None,
@@ -25,28 +25,6 @@ NoSimtOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Compiling:
-    """How a program is compiled."""
-
-    #: The user's flags, after ours.
-    flags: tuple[str, ...] = ()
-    #: Which kernel of an OpenCL source.
-    function: str | None = None
-    #: Make branches right on which lanes disagree.
-    simt: bool = True
-
-    def given(self) -> str | None:
-        """An option that has been given, if there is one: what is not compiled takes none."""
-        if self.flags:
-            return "--cflags"
-        return None if self.simt else "--no-simt"
-
-
-#: Without options.
-AS_USUAL = Compiling()
-
-
 def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compiling:
     """What the options say; flags are split as a shell does.
 
@@ -56,9 +34,9 @@ def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compil
         For a quotation mark without its second one.
     """
     try:
-        return Compiling(tuple(shlex.split(cflags or "")), function, not no_simt)
+        return Compiling(split_flags(cflags or ""), function, not no_simt)
     except ValueError as error:
-        raise UsageError(f"--cflags {cflags}: {error}: quote the flags as for a shell") from None
+        raise UsageError(f"--cflags {cflags}: {error}") from None
 
 
 def print_warnings(text: str) -> None:

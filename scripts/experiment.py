@@ -32,13 +32,13 @@ from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
+    from metronome.sim.compiling import Compiling
     from metronome.sim.experiments.pools import Event, Pool
     from metronome.sim.experiments.spec import Spec
     from metronome.sim.experiments.sweep import Plan
     from metronome.sim.runner_types import RunRequest
     from metronome.sim.schemes import Scheme
 
-    from .compiling import Compiling
     from .machine import Machine
     from .program import Program
 
@@ -117,11 +117,11 @@ def experiment_of(
     for machine, scheme, config in runs:
         asked = request(None, scheme)
         made.append(Run(
-            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, function=compiled.function,
+            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, compiling=compiled,
             dtype=dtype or host.types[0], size=size or host.default_size, seed=asked.seed, preset=machine.preset,
             file=machine.file, settings=machine.settings, memory=asked.memory, latency=asked.latency,
             memory_options=asked.memory_options, max_cycles=asked.max_cycles, check=asked.check,
-            memcheck=asked.memcheck, flags=compiled.flags, simt=compiled.simt,
+            memcheck=asked.memcheck,
         ))
     name = Path(program.name).resolve().stem
     return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))

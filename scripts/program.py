@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.sim.compiling import Compiling
 
 from .backend import Backend
-from .compiling import Compiling, print_warnings
+from .compiling import print_warnings
 from .errors import UsageError
 from .loads import Load
 from .options import input_file

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .backend import Backend, backend_of
-from .compiling import CflagsOption, Compiling, FunctionOption, NoSimtOption, compiling, print_warnings
+from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
 from .errors import Exit, UsageError
 from .experiment import (
     DryRunOption,
@@ -61,6 +61,7 @@ from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
+    from metronome.sim.compiling import Compiling
     from metronome.sim.runner_types import RunRequest
 
 __all__ = ["sweep"]

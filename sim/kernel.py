@@ -20,6 +20,7 @@ from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import KernelError, Problem, require_size
 from metronome.riscv_kernels.opencl import OpenCl
+from metronome.sim.compiling import Compiling
 from metronome.sim.elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from metronome.sim.kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from metronome.sim.kernel_host import C_TYPES, Host, HostError, shown
@@ -52,6 +53,8 @@ class Launch:
     dtype: str | None = None
     size: int | None = None
     seed: int | None = None
+    #: How it was compiled; None if that was done elsewhere.
+    compiling: Compiling | None = None
     #: What --region has opened the measured region around, if it has.
     region: str | None = None
 
@@ -189,6 +192,7 @@ def prepare(
         dtype=dtype,
         size=size,
         seed=seed,
+        compiling=Compiling(tuple(flags), function, simt),
     )
     overlap = _overlap(launch)
     if overlap is not None:
@@ -211,7 +215,8 @@ def prepare_source(
     elf = build_elf(
         [path], name=path.resolve().stem, flags=flags, simt=simt, warn=warn, memory_map=config.memory_map
     )
-    return _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
+    launch = _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
+    return dataclasses.replace(launch, compiling=Compiling(tuple(flags), simt=simt))
 
 
 def _overlap(launch: Launch) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import COUNTERS
 
 if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
+    from .compiling import Compiling
     from .kernel import Launch
     from .runner_types import RunRequest, RunResult
 
@@ -38,9 +40,10 @@ class Asked(Protocol):
 
 
 def described(
-    machine: Asked, config: SmConfig, request: RunRequest, dtype: str | None, size: int | None
+    machine: Asked, config: SmConfig, request: RunRequest, compiling: Compiling | None, dtype: str | None,
+    size: int | None,
 ) -> dict[str, Any]:
-    """How a run was asked for: ``config`` of its JSON."""
+    """How a run was asked for: ``config`` of its JSON. Without ``compiling`` the program was compiled elsewhere."""
     from .memory.models import DRAM_MODELS
 
     dram = request.memory in DRAM_MODELS
@@ -56,9 +59,13 @@ def described(
         "timing": request.memory_options.timing if dram else None,
         "memory_clock": str(request.memory_options.clock) if dram else None,
         "bank_hash": request.memory_options.bank_hash if dram else None,
+        "cflags": None if compiling is None else shlex.join(compiling.flags),
+        "function": None if compiling is None else compiling.function,
+        "no_simt": None if compiling is None else not compiling.simt,
         "type": dtype,
         "size": size,
         "seed": request.seed,
+        "max_cycles": request.max_cycles,
         "check": request.check,
         "memcheck": request.memcheck,
         **dataclasses.asdict(config),
@@ -167,7 +174,9 @@ class Outcome:
         result = self.result
         return {
             "kernel": self.launch.name,
-            "config": described(self.machine, self.config, self.request, self.launch.dtype, self.launch.size),
+            "config": described(
+                self.machine, self.config, self.request, self.launch.compiling, self.launch.dtype, self.launch.size,
+            ),
             "passed": self.passed,
             "status": str(result.status),
             "problems": self.problems,

@@ -48,8 +48,8 @@ def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
     for task in tasks:
         run, config = task.run, task.run.config
         lanes = config.warps * config.threads
-        what = (run.kernel, run.function, run.dtype, run.size, run.seed, run.flags, run.simt, config.warps,
-                config.threads, config.memory_map)
+        what = (run.kernel, run.compiling, run.dtype, run.size, run.seed, config.warps, config.threads,
+                config.memory_map)
         if what not in counted:
             counted[what] = _instructions(task)
         cycles = _CYCLES_AN_INSTRUCTION * counted[what]

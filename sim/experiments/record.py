@@ -11,6 +11,7 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 
+from ..compiling import AS_USUAL, Compiling
 from ..design import sources_digest
 from ..kernel import Launch, prepare
 from ..memory.models import MemoryOptions
@@ -31,7 +32,7 @@ class Run:
     kernel: str
     config: SmConfig
     issue: str
-    function: str | None = None
+    compiling: Compiling = AS_USUAL
     dtype: str | None = None
     size: int | None = None
     seed: int = 1
@@ -45,8 +46,6 @@ class Run:
     max_cycles: int = 10_000_000
     check: bool = False
     memcheck: bool = False
-    flags: tuple[str, ...] = ()
-    simt: bool = True
 
     def prepare(self) -> Launch:
         """The kernel, built, with its inputs.
@@ -57,8 +56,8 @@ class Run:
             As :func:`sim.kernel.prepare`.
         """
         return prepare(
-            self.kernel, self.dtype, self.size, self.seed, self.config, self.function, flags=self.flags,
-            simt=self.simt, warn=lambda text: None,
+            self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling.function,
+            flags=self.compiling.flags, simt=self.compiling.simt, warn=lambda text: None,
         )
 
     def request(self, launch: Launch | None) -> RunRequest:
@@ -72,7 +71,7 @@ class Run:
     @functools.cached_property
     def described(self) -> dict[str, Any]:
         """``config`` of the JSON of ``metronome run``."""
-        return described(self, self.config, self.request(None), self.dtype, self.size)
+        return described(self, self.config, self.request(None), self.compiling, self.dtype, self.size)
 
     @property
     def title(self) -> str:
@@ -89,7 +88,7 @@ class Run:
         that are in a build only for other runs do not count.
         """
         asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
-        what = [self.kernel, self.function, asked, self.max_cycles, self.flags, self.simt, _content(self.prepare())]
+        what = [self.kernel, asked, _content(self.prepare())]
         return hashlib.sha256(json.dumps([what, sources_digest()], sort_keys=True).encode()).hexdigest()[:24]
 
 

@@ -8,7 +8,6 @@ the axes of the block and of those above all blocks. Without a block the file is
 from __future__ import annotations
 
 import dataclasses
-import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -19,6 +18,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.presets import PRESETS
 from metronome.riscv_kernels.host import require_size
 
+from ..compiling import Compiling, split_flags
 from ..kernel_folders import KERNELS, host_of
 from ..kernel_host import Host
 from ..memory.models import MEMORY_MODELS
@@ -232,8 +232,8 @@ def _run(
     if (check or memcheck) and not config.probe:
         raise ConfigError("check and memcheck compare what the probe shows: leave out probe = false")
     return Run(
-        kernel=kernel, config=config, issue=scheme.issue, fetch=scheme.fetch, function=values.get("function"),
-        dtype=dtype, size=size, seed=values.get("seed", 1), preset=preset, file=file,
+        kernel=kernel, config=config, issue=scheme.issue, fetch=scheme.fetch, dtype=dtype, size=size,
+        seed=values.get("seed", 1), preset=preset, file=file,
         settings={name: as_text(name, values_of(config)[name]) for name in fields},
         memory=memory, latency=memory_latency(memory, values.get("latency")),
         memory_options=memory_options(
@@ -241,15 +241,17 @@ def _run(
             bank_hash=values.get("bank_hash"),
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
-        flags=_flags(values.get("cflags", "")), simt=not values.get("no_simt", False),
+        compiling=Compiling(
+            _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
+        ),
     )
 
 
 def _flags(text: str) -> tuple[str, ...]:
     try:
-        return tuple(shlex.split(text))
+        return split_flags(text)
     except ValueError as error:
-        raise ConfigError(f'cflags "{text}": {error}: quote the flags as for a shell') from None
+        raise ConfigError(f'cflags "{text}": {error}') from None
 
 
 def _read(file: str | None, folder: Path) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from metronome.hdl.config import FaultCause, MemoryMap
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.scripts.cli import main
-from metronome.scripts.compiling import AS_USUAL
 from metronome.scripts.errors import UsageError
+from metronome.sim.compiling import AS_USUAL
 from metronome.sim.elf import ElfImage
 from metronome.sim.kernel import KernelError, KernelInfo, Launch
 from metronome.sim.memory.store import SparseMemory
@@ -104,11 +104,12 @@ class FakeBackend:
         if name != "psort":
             raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
         self.compiling = compiling
-        return self._launch(name, dtype=dtype or "int32", size=64 if size is None else size, seed=seed)
+        launch = self._launch(name, dtype=dtype or "int32", size=64 if size is None else size, seed=seed)
+        return dataclasses.replace(launch, compiling=compiling)
 
     def prepare_source(self, path, argument, config, compiling, warn):
         self.compiling = compiling
-        return self._launch(path.name)
+        return dataclasses.replace(self._launch(path.name), compiling=compiling)
 
     def prepare_elf(self, path, argument, config):
         return self._launch(path.name)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import PAPER, TINY
+from metronome.sim.compiling import Compiling
 from metronome.sim.experiments.spec import NAMED, SpecError, expand, find_spec, named_specs
 
 
@@ -81,7 +82,7 @@ def test_options_and_fields_reach_the_run():
     assert (run.dtype, run.memory, str(run.memory_options.clock), run.memory_options.bank_hash) == (
         "float32", "dram", "3/2", "none",
     )
-    assert (run.max_cycles, run.check, run.flags, run.simt) == (1000, True, ("-O1", "-DN=4"), False)
+    assert (run.max_cycles, run.check, run.compiling) == (1000, True, Compiling(("-O1", "-DN=4"), simt=False))
     assert (run.config.dcache_ways, run.config.memory_map.stack_bytes_per_hart) == (2, 4096)
 
 
