@@ -71,7 +71,7 @@ def join(first: Rows, second: Rows) -> Joined:
 
 
 def _ambiguous(rows: Rows, row: Row, differing: Mapping[str, Any]) -> str:
-    names = ", ".join(name.removeprefix("config.") for name in differing) or "options that no column shows"
+    names = ", ".join(name.removeprefix("config.") for name in differing)
     return (
         f"{rows.folder}: several runs such as {row.workload}, {row.scheme} differ only in {names}: give --diff results "
         "that have one run each"

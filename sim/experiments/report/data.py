@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from metronome.hdl.layouts.counters import StallReason
@@ -20,7 +19,7 @@ __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", 
 Thing = TypeVar("Thing")
 
 #: Options of a run that say what is computed.
-_WORKLOAD = ("type", "size", "seed")
+_WORKLOAD = ("function", "type", "size", "seed", "cflags", "no_simt", "max_cycles")
 #: Options that belong to the machine, beside its preset and the fields that were set.
 _MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck")
 _SCHEME = ("mode", "fetch", "issue", "prediction")
@@ -145,32 +144,30 @@ def named(values: Sequence[Mapping[str, Any]]) -> list[Row]:
     for kernel in {row["kernel"] for row in values}:
         alike = [row for row in values if row["kernel"] == kernel]
         own[kernel] = varying(alike, [f"config.{name}" for name in _WORKLOAD])
-    seen: Counter[tuple[str, str, str]] = Counter()
-    rows = []
-    for row in values:
-        names = (_workload(row, own[row["kernel"]]), _machine(row, machine), _scheme(row, scheme))
-        seen[names] += 1
-        # Options that no column shows, such as the compiler's, can make two runs alike here.
-        again = "" if seen[names] == 1 else f" ({seen[names]})"
-        rows.append(Row(row, names[0] + again, names[1], names[2]))
-    return rows
+    return [
+        Row(row, _workload(row, own[row["kernel"]]), _machine(row, machine), _scheme(row, scheme)) for row in values
+    ]
 
 
-def _short(name: str, value: Any) -> str:
-    """``seed=2``; a size needs no name."""
-    name = name.removeprefix("config.")
-    return str(value) if name in ("size", "type", "memory") else f"{name}={value}"
+def _given(row: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:
+    """The options that were given: ``seed=2``; a size needs no name, and a switch no value."""
+    for column in columns:
+        name, value = column.removeprefix("config."), row[column]
+        if value is True:
+            yield name
+        elif value is not None and value is not False and value != "":
+            yield str(value) if name in ("function", "size", "type", "memory") else f"{name}={value}"
 
 
 def _workload(row: Mapping[str, Any], columns: Iterable[str]) -> str:
-    return " ".join([row["kernel"], *(_short(name, row[name]) for name in columns if row[name] is not None)])
+    return " ".join([row["kernel"], *_given(row, columns)])
 
 
 def _machine(row: Mapping[str, Any], columns: Iterable[str]) -> str:
     settings = json.loads(row["config.set"] or "{}")
-    parts = [row["config.config_file"] or row["config.preset"] or "-"]
+    parts = [row["config.preset"] or "-", *[row["config.config_file"]] * (row["config.config_file"] is not None)]
     parts += [f"{name}={text}" for name, text in settings.items()]
-    parts += [_short(name, row[name]) for name in columns if row[name] is not None]
+    parts += _given(row, columns)
     return ", ".join(parts)
 
 

@@ -171,10 +171,16 @@ def test_what_is_no_result(tmp_path):
         report(results)
 
 
-def test_options_that_no_column_shows_are_told_apart(tmp_path):
-    text = SMALL.replace('["lrr", "gto"]', '"lrr"') + 'cflags = ["-O1", "-O2"]\n'
+@pytest.mark.parametrize(("axis", "names"), [
+    ('cflags = ["", "-O2"]', ["psort", "psort cflags=-O2"]),
+    ("no_simt = [true, false]", ["psort no_simt", "psort"]),
+    ("max_cycles = [1000, 2000]", ["psort max_cycles=1000", "psort max_cycles=2000"]),
+    ("seed = [0, 1]", ["psort seed=0", "psort seed=1"]),
+])
+def test_workloads_that_differ_in_an_option_are_told_apart(tmp_path, axis, names):
+    text = SMALL.replace('["lrr", "gto"]', '"lrr"') + axis + "\n"
     page = Page(render(report(invent(tmp_path / "results", text, 1))))
-    assert [line[0][0] for line in page.tables["all-runs"].rows] == ["psort", "psort (2)"]
+    assert [line[0][0] for line in page.tables["all-runs"].rows] == names
 
 
 def test_each_machine_has_a_section_of_its_own(tmp_path):
