@@ -189,8 +189,7 @@ def _block(given: Mapping[str, Any], folder: Path) -> Iterator[Run]:
             raise ConfigError(f"{count} runs of {kernel} are more than {_MOST_RUNS}: split the experiment")
         for combination in product(*own.values()):
             values_now = dict(zip(own, combination, strict=True))
-            if (run := _run(kernel, host, values_now, own, folder)) is not None:
-                yield run
+            yield _run(kernel, host, values_now, own, folder)
 
 
 def _kernel(name: str, folder: Path) -> tuple[str, Host]:
@@ -202,8 +201,8 @@ def _kernel(name: str, folder: Path) -> tuple[str, Host]:
 
 def _run(
     kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], folder: Path
-) -> Run | None:
-    """One combination; None for a fetch policy with swas, where other modes have it (swas has one run for all)."""
+) -> Run:
+    """One combination. swas has no fetch policy: where other modes have several, its run is the same for all."""
     preset = one_of("preset", values.get("preset", "BASE"), PRESETS)
     file = values.get("config")
     fields = {name: value for name, value in values.items() if name not in _AXES}
@@ -211,8 +210,6 @@ def _run(
     fetch = values.get("fetch")
     mode = values.get("mode")
     if fetch is not None and mode == Coordination.SWAS and len(axes.get("mode", ())) > 1:
-        if fetch != axes["fetch"][0]:
-            return None
         fetch = None
     scheme = check_scheme(
         config, mode=mode, fetch=fetch, issue=values.get("issue"), prediction=values.get("prediction"),

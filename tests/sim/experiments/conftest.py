@@ -34,7 +34,7 @@ def magalhaes(tmp_path_factory):
             return row | (same if row["config.fetch"] in ("lrr", "gto") else {})
         return row
 
-    return made(folder, invent(folder / "results", PTA, SEED, changed=same_as_before))
+    return made(folder, invent(folder / "results", PTA, SEED + 1, changed=same_as_before))
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,7 @@ def measured(row, rng):
     """The row as of a run that has passed."""
     cycles = rng.randint(2_000, 9_000_000)
     parts = {f"stalls.{reason.name.lower()}": rng.random() for reason in StallReason if reason}
-    parts["stalls.policy"] = 0.0
+    parts["stalls.policy"] *= row["config.issue"] == "gtlo"
     parts |= {"committed": 3 * rng.random(), "nops": rng.random() * (row["config.mode"] == "swas")}
     scale = cycles / sum(parts.values())
     counts = {name: int(part * scale) for name, part in parts.items()}

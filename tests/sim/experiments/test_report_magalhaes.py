@@ -83,6 +83,7 @@ def test_gains_are_counted(magalhaes):
     change = of_cycles(rows)
     better = sum(each < change[machine, what, "gto"] for (machine, what, policy), each in change.items()
                  if policy == "pta")
+    assert better != 10 - better, "this would not tell fewer from more"
     assert lines["PTA better than GTO", "all"] == [better, 10, pytest.approx(10 * better, abs=0.01), 18, 96, 18.75]
 
 
