@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.compiling import Compiling
     from metronome.sim.experiments.pools import Event, Pool
+    from metronome.sim.experiments.results import Results
     from metronome.sim.experiments.spec import Spec
     from metronome.sim.experiments.sweep import Plan
     from metronome.sim.runner_types import RunRequest
@@ -42,9 +44,8 @@ if TYPE_CHECKING:
     from .machine import Machine
     from .program import Program
 
-__all__ = ["DryRunOption", "JobsOption", "OutputOption", "SchedulerOption", "carry_out",
-           "experiment_of", "find",
-           "is_experiment", "summary_table"]
+__all__ = ["DryRunOption", "ForgetOption", "JobsOption", "OutputOption", "SchedulerOption", "carry_out",
+           "experiment_of", "find", "is_experiment", "summary_table"]
 
 OutputOption = Annotated[
     str | None,
@@ -55,6 +56,10 @@ JobsOption = Annotated[
 ]
 SchedulerOption = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786."),
+]
+ForgetOption = Annotated[
+    bool,
+    typer.Option("--forget-others", help="Delete results in the folder that are not of this sweep (any more)."),
 ]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
@@ -128,9 +133,10 @@ def experiment_of(
 
 
 def carry_out(
-    spec: Spec, *, output: str | None, jobs: int | None, scheduler: str | None, dry_run: bool,
+    spec: Spec, *, output: str | None, jobs: int | None, scheduler: str | None, forget_others: bool, dry_run: bool,
+    target: Path | None,
 ) -> tuple[dict[str, Any], Exit]:
-    """Run what is not done yet; returns what --json writes, and the exit status.
+    """Run what is not done yet; returns what --json writes to ``target``, and the exit status.
 
     Raises
     ------
@@ -138,7 +144,7 @@ def carry_out(
         For an experiment that cannot be, a folder that cannot be used, and a cluster that does not answer.
     """
     from metronome.sim.experiments.pools import ClusterError, DaskPool, LocalPool
-    from metronome.sim.experiments.results import ResultsError
+    from metronome.sim.experiments.results import Results, ResultsError
     from metronome.sim.experiments.spec import SpecError
     from metronome.sim.experiments.sweep import plan, sweep
 
@@ -146,51 +152,52 @@ def carry_out(
     if scheduler is not None and jobs is not None:
         raise UsageError("--jobs is for this machine: a cluster of --scheduler has as many workers as it has")
     folder = Path(output or f"results-{spec.name}").expanduser()
+    if target is not None and Results(folder).owns(target):
+        raise UsageError(f"--json {target.name}: it would be among the results in {folder}: name another file")
     workers = jobs or os.cpu_count() or 1
     try:
         with show_progress() as report:
             planned = plan(spec, report)
         if dry_run:
-            return _dry(planned, folder, workers)
+            return _dry(planned, folder, workers, forget=forget_others)
         pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
-        failed: list[str] = []
-        finished = 0
+        finished = failed = 0
         with _progress(pool) as show:
-            for here, event in sweep(planned, folder, pool):
+            for here, event in sweep(planned, folder, pool, forget=forget_others):
                 if event is not None and event.row is not None:
                     finished += 1
-                    if not event.row["passed"]:
-                        failed.append(f"{event.run.title}: {event.row['reason']}")
-                show(here, finished, len(failed), event)
+                    failed += not event.row["passed"]
+                show(here, finished, failed, event)
+        return _summary(planned, Results.open(folder), finished)
     except (ClusterError, ResultsError, SpecError) as error:
         raise UsageError(str(error)) from None
-    return _summary(planned, folder, finished, failed)
 
 
-def _summary(planned: Plan, folder: Path, finished: int, failed: list[str]) -> tuple[dict[str, Any], Exit]:
-    """Count all the results, those of an earlier time too."""
-    from metronome.sim.experiments.results import Results
-
-    rows = Results.open(folder).table().select(["passed", "reason", "kernel"]).to_pylist()
-    bad = sum(not row["passed"] for row in rows)
+def _summary(planned: Plan, results: Results, finished: int) -> tuple[dict[str, Any], Exit]:
+    """Count all the results and name the failed ones, those of an earlier time too."""
+    titles = planned.about["runs"]
+    rows = results.table().select(["run", "passed", "reason"]).to_pylist()
+    failed = [f"{titles[row['run']]}: {row['reason']}" for row in rows if not row["passed"]]
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for line in failed[:_MOST_FAILED]:
         console.print(escape(f"metronome: {line}"))
     if len(failed) > _MOST_FAILED:
-        console.print(f"metronome: {len(failed) - _MOST_FAILED} more have failed: see the column reason")
+        console.print(f"metronome: {len(failed) - _MOST_FAILED} more have failed: metronome report shows them")
     value = {
-        "experiment": planned.spec.name, "results": str(folder), "runs": len(planned.tasks), "run_now": finished,
-        "passed": len(rows) - bad, "failed": bad,
+        "experiment": planned.spec.name, "results": str(results.folder), "runs": len(planned.tasks),
+        "run_now": finished, "passed": len(rows) - len(failed), "failed": len(failed),
     }
-    return value, Exit.CHECK_FAILED if bad else Exit.PASSED
+    return value, Exit.CHECK_FAILED if failed else Exit.PASSED
 
 
-def _dry(planned: Plan, folder: Path, workers: int) -> tuple[dict[str, Any], Exit]:
+def _dry(planned: Plan, folder: Path, workers: int, *, forget: bool) -> tuple[dict[str, Any], Exit]:
     from metronome.sim.experiments.estimate import estimate
+    from metronome.sim.experiments.results import Results
 
-    guess = estimate(planned.tasks, workers)
+    planned = dataclasses.replace(planned, done=frozenset(Results(folder).done(planned.about, forget=forget)))
+    guess = estimate(planned.waiting, workers)
     kernels: dict[tuple[str, str], int] = {}
-    for task in planned.tasks:
+    for task in planned.waiting:
         config = task.run.config
         what = (task.run.kernel, f"{config.warps} x {config.threads}")
         kernels[what] = kernels.get(what, 0) + 1
@@ -201,7 +208,7 @@ def _dry(planned: Plan, folder: Path, workers: int) -> tuple[dict[str, Any], Exi
     console.print(table)
     value = {
         "experiment": planned.spec.name, "results": str(folder), "runs": len(planned.tasks),
-        "machines": len({task.run.config for task in planned.tasks}), "machines_to_build": guess.builds,
+        "to_run": len(planned.waiting), "machines": planned.machines, "machines_to_build": guess.builds,
         "minutes": round(guess.seconds / 60, 1),
     }
     return value, Exit.PASSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .errors import Exit, UsageError
-from .outputs import refuse_shared, require_writable, write_file
+from .outputs import STDOUT, require_writable, write_file
 from .progress import show_progress
 
 __all__ = ["report"]
@@ -24,7 +25,8 @@ def report(
         str, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="The page; default: RESULTS.html, here.")
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page, or - ; default: RESULTS.html, here."),
     ] = None,
     diff: Annotated[
         str | None,
@@ -43,16 +45,22 @@ def report(
     folders = [Path(name).expanduser() for name in ([results] if diff is None else [results, diff])]
     try:
         found = [Results.open(folder) for folder in folders]
-        target = require_writable(output if output is not None else f"{folders[0].resolve().name}.html", "--output")
-        refuse_shared([("--output", target)], [
-            (f"the results in {folder}", path) for folder in folders for path in folder.rglob("*") if path.is_file()
-        ])
+        target = None
+        if output != STDOUT:
+            target = require_writable(output if output is not None else f"{folders[0].resolve().name}.html", "--output")
+            for each in found:
+                if each.owns(target):
+                    raise UsageError(f"--output {target.name}: it would be among the results in {each.folder}: "
+                                     "name another file")
         with show_progress() as progress:
             progress("read the results")
             page = make(found[0]) if diff is None else compare(*found)
             text = render(page, progress)
     except (ResultsError, ReportError) as error:
         raise UsageError(str(error)) from None
+    if target is None:
+        sys.stdout.write(text)
+        return Exit.PASSED
     write_file(target, text.encode())
     print(f"{target.name}: {_counted(page.figures(), 'figure')}, {_counted(page.tables(), 'table')}")
     return Exit.PASSED

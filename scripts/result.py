@@ -30,9 +30,6 @@ _STATUS = {
     "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT,
 }
 
-#: Findings of the memory checker that are printed.
-MOST_FINDINGS = 20
-
 
 def memory_of(request: RunRequest) -> str:
     """The memory model and what it was given, for people."""
@@ -51,42 +48,6 @@ class Outcome(plain.Outcome):
         if self.passed:
             return Exit.PASSED
         return _STATUS.get(self.result.status, Exit.CHECK_FAILED)
-
-
-def _exit_code(word: int, place: str) -> str:
-    """The exit code as ``main`` in C returns it: with a sign."""
-    negative = word >> 31
-    hint = ": spawn_threads returns it if a block has more threads than the machine" if word == 0xFFFF_FFFF else ""
-    return f"exit code {word - (1 << 32)} ({word:#010x}, {place}){hint}" if negative else f"exit code {word} ({place})"
-
-
-def _complaints(outcome: Outcome) -> list[str]:
-    """Why the run has not passed, a line each; nothing if it has."""
-    result = outcome.result
-    lines = []
-    fault = outcome.fault()
-    if fault is not None:
-        place = outcome.place(fault["pc"])
-        what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
-        lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
-    elif result.status == "hang":
-        lines.append(f"not ended after {result.total_cycles} cycles (--max-cycles)")
-    elif result.status == "deadlock":
-        lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever go on")
-    lines += outcome.hang() or []
-    if any("in __groups_worker" in line for line in lines):
-        lines.append("(__groups_worker is the end of a block: its warps have not come to as many barriers each)")
-    # A defect of the machine can be what led to the fault or the hang.
-    lines += [f"assertion: {text}" for text in result.assertions]
-    lines += [f"differs from the golden model: {text}" for text in result.mismatches]
-    if result.exit_code:
-        lines.append(_exit_code(result.exit_code, f"the word at {outcome.config.memory_map.exit_code:#x}"))
-    lines += [f"check: {problem}" for problem in outcome.problems]
-    findings = result.memcheck or []
-    lines += [f"memcheck: {finding.describe(outcome.source_of)}" for finding in findings[:MOST_FINDINGS]]
-    if len(findings) > MOST_FINDINGS:
-        lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
-    return lines
 
 
 def _notes(outcome: Outcome) -> list[str]:
@@ -172,5 +133,5 @@ def print_outcome(outcome: Outcome, *, table: bool, per_warp: bool = False, name
         if per_warp and outcome.result.region is not None and outcome.cycles is not None:
             Console().print(warp_table(outcome.result.region))
         sys.stdout.flush()
-    for line in _complaints(outcome) + [f"note: {note}" for note in _notes(outcome)]:
+    for line in outcome.complaints() + [f"note: {note}" for note in _notes(outcome)]:
         print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metronome.sim.limits import MAX_CYCLES, MAX_SEED
+
 from .errors import UsageError
 from .options import choose, positive, within
 
@@ -29,8 +31,6 @@ __all__ = [
     "memory_options",
 ]
 
-#: The testbench counts cycles in 64 bits, and needs room above the last one.
-MAX_CYCLES = 2**62
 MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 TYPES = ("int32", "float32")
 
@@ -77,7 +77,7 @@ def check_run_options(
         Naming the option and what it may be.
     """
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
-    within("--seed", seed, 0)
+    within("--seed", seed, 0, MAX_SEED)
     positive("--size", size)
     return choose("--memory", memory, MEMORIES), None if dtype is None else choose("--type", dtype, TYPES)
 

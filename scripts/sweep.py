@@ -16,6 +16,7 @@ from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, pr
 from .errors import Exit, UsageError
 from .experiment import (
     DryRunOption,
+    ForgetOption,
     JobsOption,
     OutputOption,
     SchedulerOption,
@@ -167,6 +168,7 @@ def sweep(
     output: OutputOption = None,
     jobs: JobsOption = None,
     scheduler: SchedulerOption = None,
+    forget_others: ForgetOption = False,
     dry_run: DryRunOption = False,
     json_file: JsonOption = None,
 ) -> int:
@@ -177,12 +179,17 @@ def sweep(
     An experiment (docs/experiments.md) has its axes in a file. Its runs use all cores, and each result is kept at
     once: a sweep that was interrupted goes on where it was. So does a kernel's sweep with --output.
     """
-    how = functools.partial(carry_out, output=output, jobs=jobs, scheduler=scheduler, dry_run=dry_run)
+    target = json_target(json_file)
+    how = functools.partial(
+        carry_out, output=output, jobs=jobs, scheduler=scheduler, forget_others=forget_others, dry_run=dry_run,
+        target=target,
+    )
     if is_experiment(kernel):
         _refuse_axes(ctx)
-        target = json_target(json_file)
         refuse_inputs(target, {"the experiment": kernel}, waves())
         return _finish(how(find(kernel)), json_file, target)
+    if output is None and not dry_run and (jobs is not None or scheduler is not None or forget_others):
+        raise UsageError("--jobs, --scheduler and --forget-others are for results that are kept: add --output FOLDER")
     memory, dtype = check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock, bank_hash)
@@ -193,7 +200,6 @@ def sweep(
     ]
     compiled = compiling(cflags, function, no_simt)
     program = find_program(kernel)
-    target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file, **program.files}, waves())
 
     def request(launch: Any, scheme: Scheme) -> RunRequest:
@@ -207,7 +213,7 @@ def sweep(
     runs = [
         (machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked for scheme in alike
     ]
-    if output is not None or dry_run or jobs is not None or scheduler is not None:
+    if output is not None or dry_run:
         spec = experiment_of(program, runs, request, compiled, dtype=dtype, size=size)
         return _finish(how(spec), json_file, target)
     outcomes = _outcomes(backend_of(ctx), program, runs, request, compiled, varied, dtype=dtype, size=size, seed=seed)
@@ -243,7 +249,7 @@ def _outcomes(
 
 
 #: Options that an experiment takes; its axes stand in its file.
-_OF_EXPERIMENTS = ("kernel", "output", "jobs", "scheduler", "dry_run", "json_file")
+_OF_EXPERIMENTS = ("kernel", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
 
 
 def _refuse_axes(ctx: typer.Context) -> None:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:  # the command line imports this before it knows whether anyth
     from .kernel import Launch
     from .runner_types import RunRequest, RunResult
 
-__all__ = ["Asked", "Outcome", "described"]
+__all__ = ["MOST_FINDINGS", "Asked", "Outcome", "described"]
+
+#: Findings of the memory checker that are told one by one.
+MOST_FINDINGS = 20
 
 
 class Asked(Protocol):
@@ -75,6 +78,13 @@ def described(
 def _ratio(part: int, whole: int) -> float | None:
     """``part / whole``, or None where there is nothing to divide by."""
     return part / whole if whole else None
+
+
+def _exit_code(word: int, place: str) -> str:
+    """The exit code as ``main`` in C returns it: with a sign."""
+    negative = word >> 31
+    hint = ": spawn_threads returns it if a block has more threads than the machine" if word == 0xFFFF_FFFF else ""
+    return f"exit code {word - (1 << 32)} ({word:#010x}, {place}){hint}" if negative else f"exit code {word} ({place})"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -168,6 +178,34 @@ class Outcome:
         if self.result.status not in ("hang", "deadlock"):
             return None
         return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
+
+    def complaints(self) -> list[str]:
+        """Why the run has not passed, a line each; nothing if it has."""
+        result = self.result
+        lines = []
+        fault = self.fault()
+        if fault is not None:
+            what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
+            place = self.place(fault["pc"])
+            lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
+        elif result.status == "hang":
+            lines.append(f"not ended after {result.total_cycles} cycles (--max-cycles)")
+        elif result.status == "deadlock":
+            lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever go on")
+        lines += self.hang() or []
+        if any("in __groups_worker" in line for line in lines):
+            lines.append("(__groups_worker is the end of a block: its warps have not come to as many barriers each)")
+        # A defect of the machine can be what led to the fault or the hang.
+        lines += [f"assertion: {text}" for text in result.assertions]
+        lines += [f"differs from the golden model: {text}" for text in result.mismatches]
+        if result.exit_code:
+            lines.append(_exit_code(result.exit_code, f"the word at {self.config.memory_map.exit_code:#x}"))
+        lines += [f"check: {problem}" for problem in self.problems]
+        findings = result.memcheck or []
+        lines += [f"memcheck: {finding.describe(self.source_of)}" for finding in findings[:MOST_FINDINGS]]
+        if len(findings) > MOST_FINDINGS:
+            lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         """The fields that docs/command-line.md lists, and how the run was asked for."""

@@ -19,7 +19,6 @@ _CYCLE_SECONDS, _CYCLE_SECONDS_A_LANE = 4.1e-6, 1.6e-8
 _BUILD_SECONDS, _BUILD_SECONDS_A_LANE = 28.0, 0.07
 #: Cycles for an instruction, about; seconds to start a simulation.
 _CYCLES_AN_INSTRUCTION, _START_SECONDS = 2.5, 2.0
-_MOST_INSTRUCTIONS = 1 << 40
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +37,8 @@ def _instructions(task: Task) -> int:
     load_into(launch, memory)
     iss = Iss(run.config, memory)
     iss.launch(launch.entry, launch.argument_address)
-    return iss.run(_MOST_INSTRUCTIONS).executed
+    # The machine issues at most one instruction in a cycle, so that more cannot run.
+    return iss.run(task.run.max_cycles).executed
 
 
 def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
@@ -48,11 +48,11 @@ def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
     for task in tasks:
         run, config = task.run, task.run.config
         lanes = config.warps * config.threads
-        what = (run.kernel, run.compiling, run.dtype, run.size, run.seed, config.warps, config.threads,
-                config.memory_map)
+        what = (run.kernel, run.max_cycles, run.compiling, run.dtype, run.size, run.seed, config.warps,
+                config.threads, config.memory_map)
         if what not in counted:
             counted[what] = _instructions(task)
-        cycles = _CYCLES_AN_INSTRUCTION * counted[what]
+        cycles = min(_CYCLES_AN_INSTRUCTION * counted[what], run.max_cycles)
         seconds += _START_SECONDS + cycles * (_CYCLE_SECONDS + _CYCLE_SECONDS_A_LANE * lanes)
     missing = {config for config in {task.run.config for task in tasks} if not is_built(config)}
     seconds += sum(_BUILD_SECONDS + _BUILD_SECONDS_A_LANE * config.warps * config.threads for config in missing)

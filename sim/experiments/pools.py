@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..processes import end_with_parent
-from .execute import build_machine, execute
+from .execute import TRIES, build_machine, execute
 from .record import Run
 from .rows import failed_row
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from pebble import ProcessPool
 
 __all__ = ["ClusterError", "DaskPool", "Event", "LocalPool", "Pool", "Task"]
-
-#: A worker that dies so often with the same run is the run's fault.
-_TRIES = 3
 
 
 class ClusterError(ValueError):
@@ -141,9 +138,9 @@ def _row_of(future: Any, task: Task, tries: int) -> dict[str, Any] | None:
         return future.result()
     if not isinstance(error, ProcessExpired):
         raise error
-    if tries < _TRIES:
+    if tries < TRIES:
         return None
-    return failed_row(task.run, task.key, f"the process that ran it has died {_TRIES} times ({error})")
+    return failed_row(task.run, task.key, f"the process that ran it has died {TRIES} times ({error})")
 
 
 def _machine_of(run: Run) -> str:
@@ -181,14 +178,14 @@ class DaskPool:
                     what = running.pop(future)
                     if isinstance(what, list):
                         for task in what:
-                            new = client.submit(execute, task.run, task.key, pure=False, retries=_TRIES)
+                            new = client.submit(execute, task.run, task.key, pure=False, retries=TRIES)
                             running[new] = task
                             queue.add(new)
                         yield Event("built", what[0].run)
                         continue
                     error = future.exception()
                     row = future.result() if error is None else failed_row(
-                        what.run, what.key, f"the worker has failed {_TRIES} times: {error}"
+                        what.run, what.key, f"the worker has failed {TRIES} times: {error}"
                     )
                     yield Event("finished", what.run, row)
             finally:

@@ -20,6 +20,10 @@ from ..runner_types import RunRequest
 
 __all__ = ["Run"]
 
+#: Options that a title has only where they are not the usual ones.
+_OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
+            "max_cycles", "check", "memcheck")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Run:
@@ -32,6 +36,8 @@ class Run:
     kernel: str
     config: SmConfig
     issue: str
+    #: Where the kernel is, from where the command runs; None: ``kernel`` says it.
+    place: str | None = None
     compiling: Compiling = AS_USUAL
     dtype: str | None = None
     size: int | None = None
@@ -56,7 +62,7 @@ class Run:
             As :func:`sim.kernel.prepare`.
         """
         return prepare(
-            self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling.function,
+            self.place or self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling.function,
             flags=self.compiling.flags, simt=self.compiling.simt, warn=lambda text: None,
         )
 
@@ -75,11 +81,19 @@ class Run:
 
     @property
     def title(self) -> str:
-        """For people: ``psort 1024, BASE, baseline lrr-gtlrr not_taken, dram``."""
+        """For people: ``psort int32 1024, BASE, baseline lrr-gtlrr not_taken, dram``, and what is not as usual."""
         pair = self.issue if self.fetch is None else f"{self.fetch}-{self.issue}"
-        machine = ", ".join([self.file or self.preset, *(f"{name}={text}" for name, text in self.settings.items())])
-        what = self.kernel if self.size is None else f"{self.kernel} {self.size}"
-        return f"{what}, {machine}, {self.config.coordination} {pair} {self.config.prediction}, {self.memory}"
+        settings = [f"{name}={text}" for name, text in self.settings.items()]
+        machine = ", ".join([self.preset, *([self.file] if self.file else []), *settings])
+        what = " ".join(str(part) for part in (self.kernel, self.dtype, self.size) if part is not None)
+        usual = Run(kernel="", config=self.config, issue="", memory=self.memory).described
+        options = [
+            name if value is True else f"{name}={value}" for name, value in self.described.items()
+            if name in _OPTIONS and value is not None and value != usual[name]
+        ]
+        return ", ".join([
+            what, machine, f"{self.config.coordination} {pair} {self.config.prediction}", self.memory, *options,
+        ])
 
     def key(self) -> str:
         """The same for two runs that must give the same result, and for no others.

@@ -17,12 +17,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .rows import TIMES, schema
+from .rows import FAILED, TIMES, schema
 
 __all__ = ["Results", "ResultsError"]
 
 _ABOUT, _RUNS, _LOCK = "sweep.json", "runs", ".lock"
 _FORMAT = 1
+
+
+def _is_about(about: Mapping[str, Any]) -> bool:
+    """Whether this is what a sweep says of itself."""
+    runs = about.get("runs")
+    return all(isinstance(about.get(name), str) for name in ("name", "title", "about", "spec")) and (
+        isinstance(runs, dict) and all(isinstance(title, str) for title in runs.values())
+    )
 
 
 class ResultsError(ValueError):
@@ -59,37 +67,64 @@ class Results:
             ) from None
         except ValueError:
             about = None
-        if not isinstance(about, dict) or about.get("format") != _FORMAT:
+        if not isinstance(about, dict) or about.get("format") != _FORMAT or not _is_about(about):
             raise ResultsError(f"{path}: it is not what metronome sweep has written: name another folder")
         return about
 
-    def begin(self, about: Mapping[str, Any]) -> set[str]:
-        """Make the folder ready for a sweep, and return the keys of the runs that are already there.
+    def owns(self, path: Path) -> bool:
+        """Whether a file of this path would be one of the results, or among them."""
+        runs, path = (self.folder / _RUNS).resolve(), path.resolve()
+        return path == (self.folder / _ABOUT).resolve() or path.is_relative_to(runs)
+
+    def require_usable(self) -> None:
+        """Raise ResultsError if the folder holds something else."""
+        try:
+            if (self.folder / _ABOUT).exists():
+                self.about()
+            # A sweep that was killed at its start leaves these two.
+            elif self.folder.exists() and {path.name for path in self.folder.iterdir()} - {_RUNS, f".{_ABOUT}.part"}:
+                raise ResultsError(f"{self.folder}: there are other files in it: name a new folder with --output")
+        except OSError as error:
+            raise ResultsError(f"{self.folder}: cannot be used for results: {error.strerror}") from None
+
+    def begin(self, about: Mapping[str, Any], *, forget: bool = False) -> set[str]:
+        """Make the folder ready for a sweep, and return the keys of the runs that need not be done again.
 
         Raises
         ------
         ResultsError
-            If the folder holds something else, or results that are not among the runs asked for.
+            If the folder holds something else, or results that are not among the runs asked for; with ``forget``
+            these are deleted.
         """
+        there = self.done(about, forget=forget)
         try:
-            if self.folder.exists() and not (self.folder / _ABOUT).exists() and any(self.folder.iterdir()):
-                raise ResultsError(f"{self.folder}: there are other files in it: name a new folder with --output")
             (self.folder / _RUNS).mkdir(parents=True, exist_ok=True)
+            others = [path for key, path in self._files().items() if key not in about["runs"]]
+            for left in [*others, *(self.folder / _RUNS).glob(".*.part")]:  # those of a sweep that was killed
+                left.unlink()
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be used for results: {error.strerror}") from None
-        if (self.folder / _ABOUT).exists():
-            self.about()
-        there = {path.stem for path in (self.folder / _RUNS).glob("[!.]*.parquet")}
-        others = there - set(about["runs"])
-        if others:
-            raise ResultsError(
-                f"{self.folder}: {len(others)} of its {len(there)} results are of another sweep, or of other sources "
-                "of the machine or a kernel: name another folder with --output, or delete this one"
-            )
-        for left in (self.folder / _RUNS).glob(".*.part"):  # of one that was killed
-            left.unlink()
         self._write(self.folder / _ABOUT, (json.dumps({"format": _FORMAT, **about}, indent=1) + "\n").encode())
         return there
+
+    def done(self, about: Mapping[str, Any], *, forget: bool = False) -> set[str]:
+        """The keys of the runs that need not be done again: all with a result but those that could not be simulated.
+
+        Raises as :meth:`begin`, and if a result is damaged. It changes nothing in the folder.
+        """
+        self.require_usable()
+        files = self._files()
+        others = files.keys() - set(about["runs"])
+        if others and not forget:
+            raise ResultsError(
+                f"{self.folder}: {len(others)} of its {len(files)} results are of another sweep, or of another version "
+                "of a kernel, its inputs or the machine: name another folder with --output, or delete them with "
+                "--forget-others"
+            )
+        return {key for key in files.keys() - others if self._row(key)["status"][0].as_py() != FAILED}
+
+    def _files(self) -> dict[str, Path]:
+        return {path.stem: path for path in (self.folder / _RUNS).glob("[!.]*.parquet")}
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -112,7 +147,7 @@ class Results:
         table = pa.Table.from_pylist([dict(row)], schema=schema())
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        self._write(self.folder / _RUNS / f"{row['run']}.parquet", sink.getvalue().to_pybytes())
+        self._write(self._file(row["run"]), sink.getvalue().to_pybytes())
 
     def _write(self, path: Path, data: bytes) -> None:
         temporary = path.with_name(f".{path.name}.part")
@@ -125,16 +160,25 @@ class Results:
         except OSError as error:
             raise ResultsError(f"cannot write {path}: {error.strerror}") from None
 
+    def _file(self, key: str) -> Path:
+        return self.folder / _RUNS / f"{key}.parquet"
+
+    def _row(self, key: str) -> pa.Table:
+        """The table of one row. Raises ResultsError if the file is damaged."""
+        path = self._file(key)
+        try:
+            # As a file of its own, not as a data set: that would read a folder, too, and fill up columns.
+            with path.open("rb") as file:
+                table = pq.read_table(file)
+        except (OSError, pa.ArrowException) as error:
+            reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+            raise ResultsError(f"{path}: it cannot be read ({reason}): delete it and sweep again") from None
+        if not table.schema.equals(schema()) or table["run"].to_pylist() != [key]:
+            raise ResultsError(f"{path}: it is not the result of its run: delete it and sweep again")
+        return table
+
     def table(self, *, times: bool = True) -> pa.Table:
         """All rows in the order of the sweep; without ``times`` the same for every sweep of the same runs."""
-        rows = []
-        for key in self.about()["runs"]:
-            path = self.folder / _RUNS / f"{key}.parquet"
-            try:
-                rows.append(pq.read_table(path, schema=schema()))
-            except FileNotFoundError:
-                continue
-            except (OSError, pa.ArrowException) as error:
-                raise ResultsError(f"{path}: it cannot be read: {error}: delete it and sweep again") from None
+        rows = [self._row(key) for key in self.about()["runs"] if self._file(key).exists()]
         table = pa.concat_tables(rows) if rows else schema().empty_table()
         return table if times else table.drop_columns(list(TIMES))

@@ -23,8 +23,10 @@ from ..outcome import Outcome
 from ..statistics import LineAccesses
 from .record import Run
 
-__all__ = ["TIMES", "failed_row", "result_row", "schema"]
+__all__ = ["FAILED", "TIMES", "failed_row", "result_row", "schema"]
 
+#: The status of a run that could not be simulated.
+FAILED = "error"
 #: Columns that differ from one run to the next.
 TIMES = ("python_share", "sim_seconds", "cycles_per_second", "elaborate_seconds", "build_seconds")
 #: Columns of JSON text.
@@ -100,22 +102,10 @@ def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> d
 
 def result_row(run: Run, key: str, outcome: Outcome) -> dict[str, Any]:
     """The row of a run that has been simulated; ``reason`` says what is wrong, if something is."""
-    return _row(run, key, outcome.as_json(), None if outcome.passed else _reason(outcome))
-
-
-def _reason(outcome: Outcome) -> str:
-    """The first thing that is wrong with a run."""
-    result = outcome.result
-    if result.fault is not None:
-        return f"fault: {result.fault}{outcome.place(result.fault.pc)}"
-    complaints = [*result.mismatches, *result.assertions, *outcome.problems]
-    if complaints:
-        return complaints[0]
-    if result.status != "ended":
-        return f"{result.status} after {result.total_cycles} cycles"
-    return f"exit code {result.exit_code}" if result.exit_code else "the memory checker complains"
+    reason = None if outcome.passed else next(iter(outcome.complaints()), str(outcome.result.status))
+    return _row(run, key, outcome.as_json() | {"kernel": run.kernel}, reason)
 
 
 def failed_row(run: Run, key: str, reason: str) -> dict[str, Any]:
-    """The row of a run that could not be simulated."""
-    return _row(run, key, {"kernel": run.kernel, "config": run.described, "passed": False, "status": "error"}, reason)
+    """The row of a run that could not be simulated: its ``status`` is ``error``."""
+    return _row(run, key, {"kernel": run.kernel, "config": run.described, "passed": False, "status": FAILED}, reason)

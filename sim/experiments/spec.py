@@ -21,6 +21,7 @@ from metronome.riscv_kernels.host import require_size
 from ..compiling import Compiling, split_flags
 from ..kernel_folders import KERNELS, host_of
 from ..kernel_host import Host
+from ..limits import MAX_CYCLES, MAX_SEED
 from ..memory.models import MEMORY_MODELS
 from ..memory_options import memory_latency, memory_options
 from ..schemes import Scheme, check_scheme, coordinate
@@ -61,6 +62,8 @@ class Spec:
     about: str
     text: str
     runs: tuple[Run, ...]
+    #: How the user named the file; empty if there is none.
+    file: str = ""
 
 
 def named_specs() -> dict[str, str]:
@@ -81,7 +84,7 @@ def find_spec(name: str) -> Spec:
         return expand(path.read_text("utf-8"), name, name, path.parent)
     path = Path(name).expanduser()
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")  # editors of Windows begin a file with a mark
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", "it is not text in UTF-8")
         hint = near(name, NAMED) or f": use {', '.join(NAMED)}, or the path of a .toml file"
@@ -94,6 +97,8 @@ def _document(text: str, what: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{what}: no TOML: {error}") from None
+    except RecursionError:
+        raise SpecError(f"{what}: no TOML: too many brackets inside one another") from None
 
 
 def expand(text: str, name: str, what: str, folder: Path) -> Spec:
@@ -116,7 +121,7 @@ def expand(text: str, name: str, what: str, folder: Path) -> Spec:
             raise SpecError(f"{place}: {error}") from None
     return Spec(
         name=name, title=document.get("title", name), about=document.get("about", ""), text=text,
-        runs=tuple(_share_builds(list(runs.values()))),
+        runs=tuple(_share_builds(list(runs.values()))), file=what,
     )
 
 
@@ -147,13 +152,14 @@ def _values(name: str, given: Any) -> list[Any]:
     """The values of an axis. A field with a list for a value (of names) has none here: see :data:`_INSTEAD`."""
     values = given if isinstance(given, list) else [given]
     if not values:
-        raise ConfigError(f"{name} has no values: leave it out, or give one")
+        raise ConfigError(f"{name} has no values: " + ("name one" if name == "kernel" else "leave it out, or give one"))
     kind = _AXES.get(name)
     for value in values:
-        right = kind is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool)))
-        if not right:
+        if kind is None and isinstance(value, list | dict):
+            raise ConfigError(f"{name} must be one value or a list of values, not {given!r}")
+        if kind is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
             kinds = {str: "a text", int: "a whole number", bool: "true or false"}
-            raise ConfigError(f"{name} must be {kinds[kind or str]}, not {value!r}")
+            raise ConfigError(f"{name} must be {kinds[kind]}, not {value!r}")
     return list(dict.fromkeys(values))
 
 
@@ -176,7 +182,7 @@ def _block(given: Mapping[str, Any], folder: Path) -> Iterator[Run]:
         raise ConfigError('there is no kernel: write kernel = "psort", or a list of them')
     kernels = _values("kernel", axes.pop("kernel"))
     for given_name in kernels:
-        kernel, host = _kernel(given_name, folder)
+        place, host = _kernel(given_name, folder)
         own: dict[str, list[Any]] = {}
         for name, value in axes.items():
             values = _per_kernel(name, value, given_name, kernels)
@@ -186,10 +192,10 @@ def _block(given: Mapping[str, Any], folder: Path) -> Iterator[Run]:
         for values in own.values():
             count *= len(values)
         if count > _MOST_RUNS:
-            raise ConfigError(f"{count} runs of {kernel} are more than {_MOST_RUNS}: split the experiment")
+            raise ConfigError(f"{count} runs of {given_name} are more than {_MOST_RUNS}: split the experiment")
         for combination in product(*own.values()):
             values_now = dict(zip(own, combination, strict=True))
-            yield _run(kernel, host, values_now, own, folder)
+            yield dataclasses.replace(_run(given_name, host, values_now, own, folder), place=place)
 
 
 def _kernel(name: str, folder: Path) -> tuple[str, Host]:
@@ -220,9 +226,10 @@ def _run(
         raise ConfigError(f"type of {kernel} must be one of {', '.join(host.types)}, not {dtype!r}")
     size = values.get("size", host.default_size)
     require_size(kernel, size, host.max_size)
-    for name, least in (("seed", 0), ("max_cycles", 1)):
-        if values.get(name, least) < least:
-            raise ConfigError(f"{name} must be at least {least}, not {values[name]}")
+    for name, least, most in (("seed", 0, MAX_SEED), ("max_cycles", 1, MAX_CYCLES)):
+        if not least <= values.get(name, least) <= most:
+            limit = f"at least {least}" if values[name] < least else f"at most {most}"
+            raise ConfigError(f"{name} must be {limit}, not {values[name]}")
     config = coordinate(config, scheme)
     check = values.get("check", False)
     memcheck = values.get("memcheck", False)
@@ -255,10 +262,12 @@ def _read(file: str | None, folder: Path) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        return from_toml((folder / file).read_text("utf-8"))
+        return from_toml((folder / file).read_text("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"config {file}: cannot read it: {error.strerror}") from None
-    except ConfigError as error:
+    except UnicodeDecodeError:
+        raise ConfigError(f"config {file}: cannot read it: it is not text in UTF-8") from None
+    except (ConfigError, ValueError) as error:
         raise ConfigError(f"config {file}: {error}") from None
 
 
@@ -267,12 +276,17 @@ def _share_builds(runs: Sequence[Run]) -> Iterator[Run]:
     groups: dict[Any, list[Run]] = {}
     for run in runs:
         groups.setdefault(_machine(run), []).append(run)
+    # Each distinct scheme once: a thousand seeds are one.
+    schemes = {machine: list(dict.fromkeys(map(_scheme, alike))) for machine, alike in groups.items()}
+    configs: dict[Any, SmConfig] = {}
     for run in runs:
-        alike = groups[_machine(run)]
-        usual = dataclasses.replace(
-            run.config, coordination=Coordination.SWAS, policies=PRESETS[run.preset].policies, fetch_policies=()
-        )
-        yield dataclasses.replace(run, config=coordinate(usual, _scheme(run), [_scheme(each) for each in alike]))
+        what = run.config, run.preset, run.fetch, run.issue
+        if what not in configs:
+            usual = dataclasses.replace(
+                run.config, coordination=Coordination.SWAS, policies=PRESETS[run.preset].policies, fetch_policies=()
+            )
+            configs[what] = coordinate(usual, _scheme(run), schemes[_machine(run)])
+        yield dataclasses.replace(run, config=configs[what])
 
 
 def _machine(run: Run) -> SmConfig:

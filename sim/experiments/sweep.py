@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from ..kernel import KernelError
 from ..toolchain import ToolchainError
@@ -23,6 +24,13 @@ class Plan:
     spec: Spec
     tasks: tuple[Task, ...]
     done: frozenset[str] = frozenset()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the folder says of the sweep (:meth:`Results.about`)."""
+        spec = self.spec
+        return {"name": spec.name, "title": spec.title, "about": spec.about, "spec": spec.text,
+                "runs": {task.key: task.run.title for task in self.tasks}}
 
     @property
     def waiting(self) -> list[Task]:
@@ -49,12 +57,16 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
         try:
             tasks.append(Task(run, run.key()))
         except (KernelError, ToolchainError) as error:
-            raise SpecError(f"{run.title}: {error}") from None
+            raise SpecError(f"{spec.file}: {run.title}: {error}" if spec.file else f"{run.title}: {error}") from None
     return Plan(spec, tuple({task.key: task for task in tasks}.values()))
 
 
-def sweep(planned: Plan, folder: Path, pool: Pool) -> Iterator[tuple[Plan, Event | None]]:
+def sweep(
+    planned: Plan, folder: Path, pool: Pool, *, forget: bool = False
+) -> Iterator[tuple[Plan, Event | None]]:
     """Do what is planned; yields the plan with what is done already, and then every event behind it.
+
+    ``forget``: delete results that are not of this sweep, instead of refusing their folder.
 
     Raises
     ------
@@ -62,11 +74,8 @@ def sweep(planned: Plan, folder: Path, pool: Pool) -> Iterator[tuple[Plan, Event
         If the folder cannot be used.
     """
     results = Results(folder)
-    spec = planned.spec
-    about = {"name": spec.name, "title": spec.title, "about": spec.about, "spec": spec.text,
-             "runs": {task.key: task.run.title for task in planned.tasks}}
     with results.locked():
-        here = dataclasses.replace(planned, done=frozenset(results.begin(about)))
+        here = dataclasses.replace(planned, done=frozenset(results.begin(planned.about, forget=forget)))
         yield here, None
         with contextlib.closing(pool.events(here.waiting)) as events:  # type: ignore[type-var]  # a generator
             for event in events:

@@ -25,7 +25,10 @@ def mine(tmp_path, monkeypatch):
     (("mine.toml", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers"),
     (("none.toml",), "none.toml: cannot read the experiment: No such file or directory"),
     (("bad.toml",), "bad.toml: there is no axis 'sise' (did you mean size?)"),
-    (("broken.toml",), "vecadd 4, TINY, swas lrr btfn, fixed: riscv_kernels/vecadd/kernel.c:6: unknown type name"),
+    (("broken.toml",), "broken.toml: vecadd int32 4, TINY, swas lrr btfn, fixed, cflags="),
+    (("vecadd", "--jobs", "2"), "--jobs, --scheduler and --forget-others are for results that are kept: add --output"),
+    (("mine.toml", "--json", "results-mine/sweep.json"), "--json sweep.json: it would be among the results in"),
+    (("mine.toml", "--json", "results-mine/runs/a.parquet"), "--json a.parquet: it would be among the results in"),
     (("mine.toml", "--output", "full"), "full: there are other files in it: name a new folder with --output"),
     (("mine.toml", "--output", "mine.toml"), "mine.toml: cannot be used for results: "),
     (("mine.toml", "--json", "mine.toml"), "--json: mine.toml is already the file of the experiment"),
@@ -36,6 +39,7 @@ def test_bad_use_is_one_line(metronome, mine, arguments, message):
     (mine / "bad.toml").write_text(MINE + "sise = 4\n")
     (mine / "broken.toml").write_text(MINE + 'cflags = "-DTYPE=nothing -Wno-macro-redefined"\n')
     (mine / "program.elf").write_bytes(b"\x7fELF")
+    (mine / "results-mine" / "runs").mkdir(parents=True)
     (mine / "full").mkdir()
     (mine / "full" / "thesis.tex").write_text("")
     done = metronome("sweep", *arguments)
@@ -77,4 +81,7 @@ def test_a_run_that_fails_is_told(metronome, mine):
     done = metronome("sweep", "mine.toml", "--json", "-")
     assert done.status == 1
     assert json.loads(done.out)["failed"] == 2
-    assert "metronome: vecadd 4, TINY, swas lrr btfn, fixed: hang after 100 cycles" in done.err.splitlines()
+    title = "vecadd int32 4, TINY, swas lrr btfn, fixed, max_cycles=100"
+    assert f"metronome: {title}: not ended after 100 cycles (--max-cycles)" in done.err.splitlines()
+    again = metronome("sweep", "mine.toml", "--json", "-")
+    assert (again.status, json.loads(again.out)["run_now"], again.err) == (1, 0, done.err), "told again, not run again"

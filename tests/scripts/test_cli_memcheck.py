@@ -8,8 +8,8 @@ import pytest
 
 from metronome.hdl.layouts.counters import StallReason
 from metronome.scripts.cli import main
-from metronome.scripts.result import MOST_FINDINGS
 from metronome.sim.memcheck import Finding, Side
+from metronome.sim.outcome import MOST_FINDINGS
 from metronome.sim.runner_types import WarpState
 from metronome.sim.toolchain import build_elf
 

@@ -56,7 +56,10 @@ def test_bad_input_is_one_line(results, tmp_path, capsys):
     assert "cannot read sweep.json" in refused(capsys, "results", "--diff", "empty")
     assert "no run in common" in refused(capsys, "results", "--diff", "saxpy")
     assert "--output: cannot write 'no/a.html'" in refused(capsys, "results", "-o", "no/a.html")
-    assert "already the file of the results in results" in refused(capsys, "results", "-o", "results/sweep.json")
+    assert "--output sweep.json: it would be among the results in results" in refused(
+        capsys, "results", "-o", "results/sweep.json"
+    )
+    assert "new.html: it would be among the results" in refused(capsys, "results", "-o", "results/runs/new.html")
     (tmp_path / "results" / "sweep.json").write_text("[]")
     assert "it is not what metronome sweep has written" in refused(capsys, "results")
     assert not list(tmp_path.glob("*.html"))

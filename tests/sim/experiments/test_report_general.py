@@ -87,7 +87,8 @@ def test_other_results_are_drawn(own):
 def test_failed_and_missing_runs_are_named_first(own):
     page, text, _ = own
     assert "15 of 16 runs have ended; 13 passed, 2 failed." in text
-    assert "1 missing" in page.text and f"psort 16, TINY, swas gto btfn, fixed ({7:024x})" in page.text
+    assert "1 missing" in page.text
+    assert f"psort int32 16, TINY, swas gto btfn, fixed, latency=40 ({7:024x})" in page.text
     reasons = [line[-1][0] for line in page.tables["runs-failed"].rows]
     assert reasons == ["invented fault 3 <at> main & co", "invented fault 4 <at> main & co"]
     assert text.index('id="runs-failed"') < text.index('id="general-cycles"')

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 
 import pandas
+import pyarrow.parquet
 import pytest
 
 from metronome.hdl.presets import TINY
@@ -14,8 +15,10 @@ from metronome.sim.experiments.rows import failed_row, schema
 ABOUT = {"name": "mine", "title": "Mine", "about": "", "spec": "", "runs": {"one": "1", "two": "2", "three": "3"}}
 
 
-def row(key, reason="no such kernel"):
-    return failed_row(Run(kernel="psort", config=TINY, issue="lrr", dtype="int32", size=4), key, reason)
+def row(key, status="fault"):
+    """Of a run that has been simulated, unless ``status`` is error."""
+    run = Run(kernel="psort", config=TINY, issue="lrr", dtype="int32", size=4)
+    return failed_row(run, key, "no such kernel") | {"status": status}
 
 
 def test_rows_come_back_in_the_order_of_the_sweep(tmp_path):
@@ -25,6 +28,16 @@ def test_rows_come_back_in_the_order_of_the_sweep(tmp_path):
         results.add(row(key))
     assert results.table()["run"].to_pylist() == ["one", "three"]
     assert results.begin(ABOUT) == {"one", "three"}
+
+
+def test_what_could_not_be_simulated_is_done_again(tmp_path):
+    results = Results(tmp_path)
+    results.begin(ABOUT)
+    results.add(row("one", "error"))
+    results.add(row("two"))
+    assert results.done(ABOUT) == results.begin(ABOUT) == {"two"}
+    results.add(row("one"))
+    assert results.done(ABOUT) == {"one", "two"}
 
 
 def test_pandas_reads_the_folder_of_runs(tmp_path):
@@ -55,6 +68,18 @@ def test_results_of_another_sweep_are_not_touched(tmp_path):
         results.begin(ABOUT | {"runs": {"one": "1"}})
     assert (tmp_path / "sweep.json").read_text() == before
     assert results.begin(ABOUT | {"runs": {"zero": "0", "two": "2"}}) == {"two"}, "a sweep may grow"
+    results.add(row("zero"))
+    fewer = ABOUT | {"runs": {"zero": "0"}}
+    assert results.done(fewer, forget=True) == {"zero"}
+    assert results.table()["run"].to_pylist() == ["zero", "two"], "asking changes nothing"
+    assert results.begin(fewer, forget=True) == {"zero"} and results.done(fewer) == {"zero"}
+
+
+def test_a_sweep_that_was_killed_at_its_start_begins_again(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / ".sweep.json.part").write_text('{"for')
+    assert Results(tmp_path).begin(ABOUT) == set()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "sweep.json"]
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path):
@@ -64,7 +89,10 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("text", [None, "no JSON", "[]", json.dumps({"format": 99})])
+@pytest.mark.parametrize("text", [
+    None, "no JSON", "[]", json.dumps({"format": 99}), json.dumps({"format": 1}),
+    json.dumps({"format": 1} | ABOUT | {"runs": ["one"]}), json.dumps({"format": 1} | ABOUT | {"title": 3}),
+])
 def test_what_is_no_folder_of_results(tmp_path, text):
     if text is not None:
         (tmp_path / "sweep.json").write_text(text)
@@ -72,12 +100,42 @@ def test_what_is_no_folder_of_results(tmp_path, text):
         Results.open(tmp_path)
 
 
-def test_a_damaged_row_is_named(tmp_path):
+def _cut(path):
+    path.write_bytes(path.read_bytes()[:2000])
+
+
+def _folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def _of_another_run(path):
+    path.write_bytes(path.with_name("one.parquet").read_bytes())
+
+
+def _without_a_row(path):
+    pyarrow.parquet.write_table(schema().empty_table(), path)
+
+
+def _other_columns(path):
+    pyarrow.parquet.write_table(pyarrow.table({"run": ["two"]}), path)
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (lambda path: path.write_bytes(b""), "it cannot be read"), (_cut, "it cannot be read"),
+    (_folder, "it cannot be read"), (_of_another_run, "it is not the result of its run"),
+    (_without_a_row, "it is not the result of its run"), (_other_columns, "it is not the result of its run"),
+])
+def test_a_damaged_row_is_named_and_nothing_is_run(tmp_path, damage, message):
     results = Results(tmp_path)
     results.begin(ABOUT)
-    (tmp_path / "runs" / "two.parquet").write_bytes(b"PAR1 and nothing")
-    with pytest.raises(ResultsError, match=r"two\.parquet: it cannot be read"):
-        results.table()
+    for key in ("one", "two"):
+        results.add(row(key))
+    damage(tmp_path / "runs" / "two.parquet")
+    for use in (results.table, lambda: results.begin(ABOUT), lambda: results.done(ABOUT)):
+        with pytest.raises(ResultsError, match=rf"two\.parquet: {message}") as refusal:
+            use()
+        assert "\n" not in str(refusal.value)
 
 
 def _hold(folder, held, over):

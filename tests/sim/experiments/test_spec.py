@@ -95,7 +95,7 @@ def test_a_machine_of_a_file_and_a_kernel_of_a_folder_stand_beside_the_experimen
     )
     (tmp_path / "mine.toml").write_text('kernel = "mine"\nconfig = "small.toml"\nsize = {mine = 6}\n')
     (run,) = find_spec(str(tmp_path / "mine.toml")).runs
-    assert (run.kernel, run.size, run.config.icache_bytes) == (str(tmp_path / "mine"), 6, 1024)
+    assert (run.kernel, run.place, run.size, run.config.icache_bytes) == ("mine", str(tmp_path / "mine"), 6, 1024)
 
 
 def test_the_experiments_that_come_with_the_project():

@@ -101,9 +101,9 @@ def test_a_run_that_fails_is_a_row_and_does_not_stop_the_rest(tmp_path):
     rows = results.table().to_pylist()
     assert [row["passed"] for row in rows] == [False, False, False, True]
     assert [row["status"] for row in rows] == ["fault", "ended", "hang", "ended"]
-    assert rows[0]["reason"].startswith("fault: ") and "kernel.c:6" in rows[0]["reason"]
-    assert rows[1]["reason"].startswith("out[0] at ") and "expected 0" in rows[1]["reason"]
-    assert rows[2]["reason"] == "hang after 20000 cycles"
+    assert rows[0]["reason"].startswith("fault: store ") and "kernel.c:6" in rows[0]["reason"]
+    assert rows[1]["reason"].startswith("check: out[0] at ") and "expected 0" in rows[1]["reason"]
+    assert rows[2]["reason"] == "not ended after 20000 cycles (--max-cycles)"
 
 
 def test_a_kernel_that_does_not_build_is_told_before_anything_runs(tmp_path):
