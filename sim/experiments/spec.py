@@ -153,7 +153,7 @@ def _values(name: str, given: Any) -> list[Any]:
     values = given if isinstance(given, list) else [given]
     if not values:
         raise ConfigError(f"{name} has no values: " + ("name one" if name == "kernel" else "leave it out, or give one"))
-    kind = _AXES.get(name)
+    kind = _AXES.get(name.partition(".")[0])
     for value in values:
         if kind is None and isinstance(value, list | dict):
             raise ConfigError(f"{name} must be one value or a list of values, not {given!r}")

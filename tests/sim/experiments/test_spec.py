@@ -129,6 +129,14 @@ PSORT = 'kernel = "psort"\n'
     (PSORT + "size = []", "size has no values"),
     (PSORT + "size = {vecad = 4}", "size.vecad: there is no such kernel here"),
     (PSORT + "seed = -1", "seed must be at least 0, not -1"),
+    (PSORT + f"seed = {2**63}", f"seed must be at most {2**63 - 1}, not {2**63}"),
+    (PSORT + f"max_cycles = {2**62 + 1}", f"max_cycles must be at most {2**62}, not {2**62 + 1}"),
+    (PSORT + "icache_bytes = [[1024]]", "icache_bytes must be one value or a list of values, not [[1024]]"),
+    (PSORT + "icache_bytes = [{a = 1}]", "icache_bytes must be one value or a list of values"),
+    (PSORT + "size = {psort = {a = 8}}", "size.psort must be a whole number, not {'a': 8}"),
+    (PSORT + "size = " + 5000 * "[" + 5000 * "]", "no TOML: too many brackets inside one another"),
+    (PSORT + "size = {psort = '8'}", "size.psort must be a whole number, not '8'"),
+    ("kernel = []", "kernel has no values: name one"),
     (PSORT + "latency = 0", "latency must be at least 1, not 0"),
     (PSORT + "memory = 'dram'\nlatency = 5", "latency is for memory fixed and random, not for dram"),
     (PSORT + "timing = 'DDR4_2400R'", "timing is for memory dram and tdm, not for fixed"),
@@ -152,6 +160,19 @@ def test_what_cannot_be_is_one_line(text, message):
 def test_a_complaint_names_the_block():
     with pytest.raises(SpecError, match=r"^mine\.toml, block 2: size of psort must be"):
         runs(PSORT + "[[block]]\nsize = 4\n[[block]]\nsize = 0\n")
+
+
+def test_a_file_of_windows(tmp_path):
+    (tmp_path / "small.toml").write_bytes(b"\xef\xbb\xbficache_bytes = 1024\r\n")
+    (tmp_path / "mine.toml").write_bytes(b'\xef\xbb\xbfkernel = "psort"\r\nconfig = "small.toml"\r\n')
+    assert [run.config.icache_bytes for run in find_spec(str(tmp_path / "mine.toml")).runs] == [1024]
+
+
+@pytest.mark.parametrize("content", [b"icache_bytes = 1024 # \xe4\n", b"\xff\xfei\x00"])
+def test_a_file_that_is_no_utf_8_is_named(tmp_path, content):
+    (tmp_path / "small.toml").write_bytes(content)
+    with pytest.raises(SpecError, match=r"config small\.toml: cannot read it: it is not text in UTF-8"):
+        expand(PSORT + 'config = "small.toml"', "mine", "mine.toml", tmp_path)
 
 
 @pytest.mark.parametrize(("name", "message"), [
