@@ -29,7 +29,7 @@ def refused(capsys, *arguments):
 def test_a_page_is_written_here(results, tmp_path, capsys):
     capsys.readouterr()
     assert main(["report", "results"]) == 0
-    assert capsys.readouterr().out == "results.html: 3 figures, 2 tables\n"
+    assert capsys.readouterr().out == "results.html: 3 figures, 3 tables\n"
     page = Page((tmp_path / "results.html").read_text("utf-8"))
     assert len(page.figures) == 3 and len(page.tables) == 2
     assert {path.name for path in tmp_path.iterdir()} == {"results", "results.html"}

@@ -18,6 +18,12 @@ __all__ = ["bars", "change_bars", "draw", "panel_bars", "stacks", "stretch"]
 
 #: The width of a chart that takes the whole page, without its axis.
 WIDTH = 840
+#: The most that a label of an axis may take.
+LABEL = 520
+#: The same where two panels stand side by side: with longer ones they stand below one another.
+_SHORT_LABEL = 260
+#: The width of a letter, about.
+_LETTER = 6
 #: The first is the one with whose widths a drawing is laid out.
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 #: Between the direction of a change and how it is drawn. The shape says the same as the colour.
@@ -52,7 +58,7 @@ def _finish(chart: Any) -> dict[str, Any]:
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK, titleColor=INK, gridColor=LINE, tickColor=LINE, domainColor=SOFT, labelFontSize=12,
-            titleFontSize=12, titleFontWeight="normal", labelLimit=260,
+            titleFontSize=12, titleFontWeight="normal", labelLimit=LABEL,
         )
         .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
                           labelLimit=320, orient="top", symbolSize=120, symbolStrokeWidth=0,
@@ -107,7 +113,7 @@ def bars(
 
 def panel_bars(
     values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
-    columns: int = 2, own_axis: bool = True, form: str = "~r",
+    own_axis: bool = True, form: str = "~r",
 ) -> dict[str, Any]:
     """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
 
@@ -127,22 +133,25 @@ def panel_bars(
         chart = alt.layer(mark, alt.Chart().mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(
             x=alt.datum(rule)
         ))
-    chart = chart.properties(width=_panel_width(columns, names), height={"step": 15})
+    columns, width = _panel_size(names)
+    chart = chart.properties(width=width, height={"step": 15})
     return _finish(_panels(chart, values, columns, own_axis="x" if own_axis else None))
 
 
-def _panel_width(columns: int, names: Sequence[str]) -> int:
-    """What the names of the bars leave of the page's width."""
-    labels = min(260, 6 * max((len(str(name)) for name in names), default=0))
-    return max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
+def _panel_size(names: Sequence[str]) -> tuple[int, int]:
+    """How many panels stand side by side, and what the names of the bars leave of the page's width to each."""
+    labels = min(LABEL, _LETTER * max((len(str(name)) for name in names), default=0))
+    columns = 2 if labels <= _SHORT_LABEL else 1
+    return columns, max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
 
 
-def stacks(values: Values, *, names: Mapping[str, str], title: str, columns: int = 2) -> dict[str, Any]:
+def stacks(values: Values, *, names: Mapping[str, str], title: str) -> dict[str, Any]:
     """Lying stacked bars of shares: ``values`` have ``panel``, ``bar``, ``part``, ``order``, ``value``, ``said``.
 
     ``names`` is the part of each colour of :data:`PART_COLOURS`.
     """
     parts = {value["part"] for value in values}
+    columns, width = _panel_size(_order(values, "bar"))
     used = {name: PART_COLOURS[column] for column, name in names.items() if name in parts}
     mark = alt.Chart().mark_bar().encode(
         y=alt.Y("bar:N", sort=_order(values, "bar"), title=None, axis=alt.Axis(ticks=False)),
@@ -151,7 +160,7 @@ def stacks(values: Values, *, names: Mapping[str, str], title: str, columns: int
                         legend=alt.Legend(columns=7)),
         order="order:Q",
         description="said:N",
-    ).properties(width=_panel_width(columns, _order(values, "bar")), height={"step": 15})
+    ).properties(width=width, height={"step": 15})
     return _finish(_panels(mark, values, columns))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from . import cells, charts
-from .data import ReportError, Row, Rows
+from .data import ReportError, Row, Rows, varying
 from .model import Column, Figure, Numbers, Section, Table
 from .palette import DOWN, GREY, UP
 
@@ -54,7 +54,11 @@ def join(first: Rows, second: Rows) -> Joined:
         raise ReportError(f"{empty.folder}: no run there has passed: there is nothing to compare")
     asked = [name for name in first.passed[0].values if name.startswith("config.") and name not in _NOT_ASKED]
     values = {name: (_values(first.passed, name), _values(second.passed, name)) for name in asked}
-    differing = {name: pair for name, pair in values.items() if not set(pair[0]) & set(pair[1])}
+    # A latency is none of dram's: what runs of both sets do not have does not join them.
+    differing = {
+        name: (one, two) for name, (one, two) in values.items()
+        if set(one) != set(two) and not set(one) & set(two) - {None}
+    }
     columns = ["kernel", *(name for name in asked if name not in differing)]
     index: dict[Hashable, Row] = {}
     for rows, where in ((first, index), (second, {})):
@@ -71,7 +75,8 @@ def join(first: Rows, second: Rows) -> Joined:
 
 
 def _ambiguous(rows: Rows, row: Row, differing: Mapping[str, Any]) -> str:
-    names = ", ".join(name.removeprefix("config.") for name in differing)
+    varied = varying([each.values for each in rows.passed], differing)
+    names = ", ".join(name.removeprefix("config.") for name in varied)
     return (
         f"{rows.folder}: several runs such as {row.workload}, {row.scheme} differ only in {names}: give --diff results "
         "that have one run each"
@@ -98,7 +103,7 @@ def compare_section(joined: Joined, first: Rows, second: Rows) -> Section:
         f"Runs in both: {len(joined.pairs)}. In A only: {joined.only_first}. In B only: {joined.only_second}. With the "
         f"same number of cycles: {sum(one.cycles == two.cycles for one, two in joined.pairs)}."
     )
-    same = "No setting differs: a difference comes from the sources of the machine or of a kernel."
+    same = "No setting differs. If cycles do, the reason is another version of the machine, a kernel or its inputs."
     return Section("compare", "A against B", [
         text, names if joined.differing else same, *_figure(joined), _table(joined),
     ])

@@ -126,10 +126,12 @@ def load(results: Results) -> Rows:
     )
 
 
-def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[str]:
-    """Those of the columns that are not the same in all rows."""
-    values = list(values)
-    return [name for name in columns if len({_hashable(row[name]) for row in values}) > 1]
+def varying(
+    values: Iterable[Mapping[str, Any]], columns: Iterable[str], *, missing: bool = False
+) -> list[str]:
+    """Those of the columns that are not the same in all rows that have a value there; ``missing``: in all rows."""
+    values, ignored = list(values), set() if missing else {None}
+    return [name for name in columns if len({_hashable(row[name]) for row in values} - ignored) > 1]
 
 
 def _hashable(value: Any) -> Hashable:
@@ -143,7 +145,7 @@ def named(values: Sequence[Mapping[str, Any]]) -> list[Row]:
     own: dict[str, list[str]] = {}
     for kernel in {row["kernel"] for row in values}:
         alike = [row for row in values if row["kernel"] == kernel]
-        own[kernel] = varying(alike, [f"config.{name}" for name in _WORKLOAD])
+        own[kernel] = varying(alike, [f"config.{name}" for name in _WORKLOAD], missing=True)
     return [
         Row(row, _workload(row, own[row["kernel"]]), _machine(row, machine), _scheme(row, scheme)) for row in values
     ]

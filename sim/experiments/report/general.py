@@ -11,7 +11,7 @@ from .data import Row, Rows, varying
 from .model import Column, Figure, Numbers, Section, Table
 from .palette import SERIES
 
-__all__ = ["general_section", "status_section", "table_of_runs"]
+__all__ = ["general_section", "settings_items", "status_section", "table_of_runs"]
 
 #: More bars than this are not drawn: the table has them.
 _MOST_BARS = 600
@@ -47,6 +47,41 @@ def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
     return Section(name, "Runs" + what, items)
 
 
+#: What a reader wants to know first; the table has all the others.
+_FIRST = ("kernel", "type", "size", "seed", "preset", "warps", "threads", "mode", "fetch", "issue", "prediction",
+          "memory")
+#: So many values of a setting are listed.
+_MOST_VALUES = 12
+
+
+def _settings(rows: Sequence[Row]) -> dict[str, str]:
+    """Setting -> its values in all rows, in words."""
+    settings = {}
+    for column in rows[0].values:
+        name = column.removeprefix("config.")
+        if column != "kernel" and (name == column or column in _NO_AXES):
+            continue
+        values = list(dict.fromkeys(str(row[column]) for row in rows if row[column] is not None))
+        more = len(values) - _MOST_VALUES
+        if values and values != [""]:
+            settings[name] = ", ".join([*values[:_MOST_VALUES], *[f"and {more} more"] * (more > 0)])
+    return settings
+
+
+def settings_items(rows: Sequence[Row]) -> list[str | Sequence[str] | Figure | Table]:
+    """What was run: the most important in a line, and every setting in a table."""
+    settings = _settings(rows)
+    return [
+        "What was run: " + "; ".join(f"{name} {settings[name]}" for name in _FIRST if name in settings) + ".",
+        Table(
+            "settings", "Every setting of the runs that have passed",
+            "All values of each option of metronome sweep and of each field of the machine, in the order of the sweep.",
+            "docs/command-line.md", [Column("setting", text=True), Column("values", text=True)],
+            [[cells.text(name), cells.text(values)] for name, values in settings.items()], folded=True,
+        ),
+    ]
+
+
 def table_of_runs(rows: Sequence[Row], name: str, title: str, *, folded: bool) -> Table:
     """Each run with what varies among them."""
     machines = len({row.machine for row in rows}) > 1
@@ -60,8 +95,8 @@ def table_of_runs(rows: Sequence[Row], name: str, title: str, *, folded: bool) -
     return Table(
         name, title,
         "Cycles of the measured region; IPC: thread-instructions in a cycle; errors and discrepancies: cycles in which "
-        "another warp is issued than the policy demands, with and without excuse of cache misses and taken branches "
-        "(unknown in a build without oracles); NOPs in % of the cycles.", "docs/counters.md",
+        "another warp is issued than the policy demands; of errors those are excused in which a cache miss or a taken "
+        "branch is the cause (unknown in a build without oracles); NOPs in % of the cycles.", "docs/counters.md",
         [Column("workload", text=True), Column("scheme", text=True), *[Column("machine", text=True)] * machines,
          Column("cycles"), Column("IPC"), Column("errors"), Column("discrepancies"), Column("NOPs")],
         body, folded=folded,

@@ -14,7 +14,7 @@ from .charts import draw
 from .compare import compare_section, join
 from .crouzet import crouzet_sections
 from .data import ReportError, Row, Rows, load
-from .general import general_section, status_section, table_of_runs
+from .general import general_section, settings_items, status_section, table_of_runs
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
 from .palette import css_variables, themed
@@ -41,7 +41,7 @@ def report(results: Results) -> Page:
     sections += _papers(rows.passed)
     if rows.passed:
         runs = table_of_runs(rows.passed, "all-runs", "Every run that has passed", folded=len(rows.passed) > _FEW)
-        sections.append(Section("all", "All runs", [runs]))
+        sections.append(Section("all", "All runs", [*settings_items(rows.passed), runs]))
     return Page(rows.about["title"], rows.about["about"], _facts(rows), sections)
 
 

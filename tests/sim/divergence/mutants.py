@@ -1,7 +1,8 @@
 """Planted mistakes in the pass for divergent branches, and the random programs that find each.
 
 ``python -m tests.sim.divergence.mutants`` puts one after the other into the pass and runs random programs until one
-goes wrong. A line for each mistake: the first seed that finds it, or that none does. The status is 1 then.
+goes wrong or does not end. A line for each mistake: the first seed that finds it, or that none does. The status is 1
+then.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ from tests.riscv_kernels.plain_runs import check_program, everything_divergent, 
 
 #: Ten times what any of the programs takes.
 _STEPS = 1_000_000
+#: Twenty times what a program takes: a mistake can keep the pass itself busy for ever.
+_SECONDS = 120
 #: The programs before that are short.
 _FIRST = 10
 _MODES = {"": contextlib.nullcontext, "everything": everything_divergent, "memory": values_in_memory}
@@ -96,6 +100,10 @@ MUTANTS = (
 )
 
 
+def _too_long(number: int, frame: object) -> None:
+    raise TimeoutError
+
+
 def first_wrong(number: int, seeds: int) -> str | None:
     """The first seed whose program goes wrong with this mutant, and how: one line."""
     mutant = MUTANTS[number]
@@ -106,11 +114,15 @@ def first_wrong(number: int, seeds: int) -> str | None:
         stack.enter_context(_MODES[mutant.mode]())
         place = f"metronome.sim.divergence.{module}:{name}"
         stack.enter_context(patched(mutant.name, place, mutant.old, mutant.new))
+        stack.callback(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, _too_long))
         for seed in range(_FIRST, _FIRST + seeds):
             try:
+                signal.alarm(_SECONDS)
                 wrong = check_program(seed, Path(folder))
             except Exception as error:  # the pass, or the assembler behind it, has seen the mistake
                 wrong = [f"seed {seed}: {type(error).__name__}"]
+            finally:
+                signal.alarm(0)
             if wrong:
                 return wrong[0]
     return None

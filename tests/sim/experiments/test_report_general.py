@@ -164,6 +164,29 @@ def test_results_that_cannot_be_compared(tmp_path, pair):
         compare(pair[0], bad)
 
 
+def test_what_runs_of_both_do_not_have_does_not_keep_them_apart(tmp_path):
+    """A latency is of fixed memory only: it must neither hide the difference nor part the runs on dram."""
+    text = SMALL + '[[block]]\nmemory = "dram"\n[[block]]\nmemory = "fixed"\nlatency = {}\n'
+    page = Page(render(compare(*(invent(tmp_path / str(latency), text.format(latency), 1) for latency in (10, 40)))))
+    assert "Runs in both: 4. In A only: 0. In B only: 0." in page.text
+    settings = {line[0][0]: (line[1][0], line[2][0]) for line in page.tables["compare-settings"].rows}
+    assert settings == {"latency": ("none, 10", "none, 40")}
+
+
+def test_the_page_says_what_was_run(own):
+    page, _, rows = own
+    settings = {line[0][0]: line[1][0] for line in page.tables["settings"].rows}
+    assert (settings["size"], settings["latency"], settings["issue"]) == ("8, 16", "10, 40", "lrr, gto")
+    assert settings["icache_bytes"] == str(rows[0]["config.icache_bytes"]) and "fetch" not in settings
+    assert "kernel psort, saxpy; type int32; size 8, 16; seed 1; preset TINY; warps 2; threads 2; mode" in page.text
+
+
+def test_long_names_are_not_cut(tmp_path):
+    text = SMALL + 'memory = "dram"\ntiming = ["DDR4_2400R", "DDR4_3200AA"]\nbank_hash = ["xor", "none"]\n'
+    text = render(report(invent(tmp_path / "results", text, 1)))
+    assert ">gto, TINY, timing=DDR4_3200AA, bank_hash=none</text>" in text
+
+
 def test_what_is_no_result(tmp_path):
     with pytest.raises(ResultsError, match=r"cannot read sweep\.json"):
         report(Results(tmp_path / "nothing"))
