@@ -13,6 +13,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 from ..processes import end_with_parent
 from .execute import TRIES, build_machine, execute
@@ -148,6 +149,15 @@ def _machine_of(run: Run) -> str:
     return f"{config.warps}x{config.threads} {config.coordination} {config.prediction}"
 
 
+def _has_port(address: str) -> bool:
+    """Whether this may be a scheduler's address. Of others distributed complains long afterwards, on its own."""
+    try:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        return bool(parts.hostname and parts.port)
+    except ValueError:
+        return False
+
+
 class DaskPool:
     """The workers of an existing Dask cluster. Each needs Metronome and the paths of the kernels."""
 
@@ -164,6 +174,8 @@ class DaskPool:
             from distributed import Client, as_completed
         except ImportError:
             raise ClusterError("--scheduler needs the Python package distributed: pip install distributed") from None
+        if not _has_port(self._address):
+            raise ClusterError(f"--scheduler {self._address}: it has no host and port: write tcp://HOST:8786")
         try:
             client = Client(self._address, timeout="10s", set_as_default=False)
         except (OSError, ValueError, TimeoutError) as refusal:

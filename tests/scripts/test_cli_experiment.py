@@ -23,6 +23,8 @@ def mine(tmp_path, monkeypatch):
     (("mine.toml", "--jobs", "0"), "--jobs must be at least 1, not 0"),
     (("mine.toml", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"), "--jobs is for this machine"),
     (("mine.toml", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers"),
+    (("mine.toml", "--scheduler", "nonsense"), "--scheduler nonsense: it has no host and port: write tcp://HOST:8786"),
+    (("mine.toml", "--scheduler", "tcp://a:b"), "--scheduler tcp://a:b: it has no host and port"),
     (("none.toml",), "none.toml: cannot read the experiment: No such file or directory"),
     (("bad.toml",), "bad.toml: there is no axis 'sise' (did you mean size?)"),
     (("broken.toml",), "broken.toml: vecadd int32 4, TINY, swas lrr btfn, fixed, cflags="),
