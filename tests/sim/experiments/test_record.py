@@ -7,7 +7,7 @@ import pytest
 
 from metronome.sim.compiling import Compiling
 from metronome.sim.experiments import record
-from metronome.sim.experiments.spec import expand
+from metronome.sim.experiments.spec import expand, find_spec
 
 RUN = 'kernel = "vecadd"\nsize = 4\npreset = "TINY"\nissue = "lrr"\n'
 HOST = """
@@ -68,3 +68,20 @@ def test_other_hardware_another_key(monkeypatch):
     usual = only_run(RUN).key()
     monkeypatch.setattr(record, "sources_digest", lambda: "those of another commit")
     assert only_run(RUN).key() != usual
+
+
+def test_where_the_command_runs_is_no_part_of_a_run(tmp_path, monkeypatch):
+    folder = tmp_path / "sub" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "kernel.c").write_text(SOURCE)
+    (folder / "host.py").write_text(HOST)
+    (tmp_path / "sub" / "mine.toml").write_text('kernel = "mine"\npreset = "TINY"\nissue = "lrr"\n')
+    keys, titles = set(), set()
+    for place, name in ((tmp_path, "sub/mine.toml"), (tmp_path / "sub", "mine.toml"), (folder, "../mine.toml"),
+                        (folder, tmp_path / "sub" / "mine.toml")):
+        monkeypatch.chdir(place)
+        (run,) = find_spec(str(name)).runs
+        keys.add(run.key())
+        titles.add(run.title)
+    assert len(keys) == 1
+    assert titles == {"mine int32 1, TINY, swas lrr btfn, fixed"}
