@@ -35,12 +35,12 @@ def share(part: float | None, whole: float | None) -> Cell:
 
 
 def change(value: float | None, kind: str = "") -> Cell:
-    """A change in %, with its sign; one decimal, and more where it would show nothing."""
+    """A change in %, with its sign and without the unit; one decimal, and more where it would show nothing."""
     if value is None:
         return UNKNOWN
     digits = next((digits for digits in range(1, 6) if abs(value) >= 10**-digits), 6)
     shown = "0" if value == 0 else f"{value:+.{digits}f}".replace("-", "\u2212")
-    return Cell(value, f"{shown} %", kind)
+    return Cell(value, shown, kind)
 
 
 def span(values: list[float] | list[int], digits: int = 0) -> Cell:
