@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["ClusterError", "DaskPool", "Event", "LocalPool", "Pool", "Task"]
 
 
+#: How long a scheduler may take to answer.
+_CONNECT_SECONDS = 10
+
+
 class ClusterError(ValueError):
     """A cluster that cannot be used; one line."""
 
@@ -177,7 +181,7 @@ class DaskPool:
         if not _has_port(self._address):
             raise ClusterError(f"--scheduler {self._address}: it has no host and port: write tcp://HOST:8786")
         try:
-            client = Client(self._address, timeout="10s", set_as_default=False)
+            client = Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as refusal:
             raise ClusterError(f"--scheduler {self._address}: no Dask scheduler answers there ({refusal})") from None
         with client:

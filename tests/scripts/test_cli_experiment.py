@@ -37,7 +37,8 @@ def mine(tmp_path, monkeypatch):
     (("program.elf", "--output", "new"), "program.elf: only a kernel with a host.py can be swept"),
     (("pappr",), "there is no kernel and no experiment 'pappr' (did you mean paper?)"),
 ])
-def test_bad_use_is_one_line(metronome, mine, arguments, message):
+def test_bad_use_is_one_line(metronome, mine, monkeypatch, arguments, message):
+    monkeypatch.setattr("metronome.sim.experiments.pools._CONNECT_SECONDS", 1)
     (mine / "bad.toml").write_text(MINE + "sise = 4\n")
     (mine / "broken.toml").write_text(MINE + 'cflags = "-DTYPE=nothing -Wno-macro-redefined"\n')
     (mine / "program.elf").write_bytes(b"\x7fELF")
@@ -47,6 +48,7 @@ def test_bad_use_is_one_line(metronome, mine, arguments, message):
     done = metronome("sweep", *arguments)
     assert done.status == 2
     assert done.err.startswith(f"metronome: {message}")
+    assert len(done.err.splitlines()) == 1 or arguments == ("broken.toml",), "but for the compiler's own lines"
     assert not (mine / "results-mine" / "runs").exists() or not list((mine / "results-mine" / "runs").iterdir())
 
 
