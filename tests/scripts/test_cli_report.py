@@ -31,7 +31,7 @@ def test_a_page_is_written_here(results, tmp_path, capsys):
     assert main(["report", "results"]) == 0
     assert capsys.readouterr().out == "results.html: 3 figures, 3 tables\n"
     page = Page((tmp_path / "results.html").read_text("utf-8"))
-    assert len(page.figures) == 3 and len(page.tables) == 2
+    assert len(page.figures) == 3 and len(page.tables) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"results", "results.html"}
 
 

@@ -66,21 +66,6 @@ def test_a_memory_that_is_no_dram(metronome):
     assert value["memory_statistics"] is None
 
 
-def test_how_a_program_is_compiled_and_when_it_is_stopped(metronome, tmp_path):
-    names = ("cflags", "function", "no_simt", "max_cycles")
-    options = ("--cflags", "-DN='2 3' -O1", "--no-simt", "--max-cycles", "700")
-
-    def asked(*arguments):
-        config = json.loads(metronome("run", *arguments, "--json", "-").out)["config"]
-        return [config[name] for name in names]
-
-    assert asked("psort", *options) == ["'-DN=2 3' -O1", None, True, 700]
-    assert asked("psort") == ["", None, False, 10_000_000]
-    image = tmp_path / "program.elf"
-    image.write_bytes(b"\x7fELF")
-    assert asked(image) == [None, None, None, 10_000_000]
-
-
 def test_the_defaults(metronome, backend):
     assert metronome("run", "psort").status == 0
     ((config, request),) = backend.runs

@@ -1,5 +1,7 @@
 """`metronome run`: what its options may be, and what becomes of wrong ones, with a stand-in simulator."""
 
+import json
+
 import pytest
 
 from tests.scripts.lines import only_line
@@ -105,3 +107,18 @@ def test_the_scheme_and_its_policies(metronome, backend, arguments, expected):
     (config, request), = backend.runs
     found = (config.coordination, config.policies, config.fetch_policies, request.policy, request.fetch_policy)
     assert found == expected
+
+
+def test_how_a_program_is_compiled_and_when_it_is_stopped(metronome, tmp_path):
+    names = ("cflags", "function", "no_simt", "max_cycles")
+    options = ("--cflags", "-DN='2 3' -O1", "--no-simt", "--max-cycles", "700")
+
+    def asked(*arguments):
+        config = json.loads(metronome("run", *arguments, "--json", "-").out)["config"]
+        return [config[name] for name in names]
+
+    assert asked("psort", *options) == ["'-DN=2 3' -O1", None, True, 700]
+    assert asked("psort") == ["", None, False, 10_000_000]
+    image = tmp_path / "program.elf"
+    image.write_bytes(b"\x7fELF")
+    assert asked(image) == [None, None, None, 10_000_000]
