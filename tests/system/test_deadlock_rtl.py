@@ -10,6 +10,7 @@ from metronome.sim.runner import RunRequest, run_many
 from tests.builds import BASE, TINY, UNCACHED, on
 from tests.sim.iss.iss_programs import COUNT, RandomProgram
 from tests.system.rtl_programs import RawProgram
+from tests.tiers import some_long
 
 #: Nothing here runs for long before it is stuck: cycles from the start are more than those from the deadlock.
 SOON = 10_000
@@ -89,9 +90,7 @@ def require_stuck(results, cases):
 
 
 @on("BASE")
-@pytest.mark.parametrize(
-    "memory", ["fixed", "random", *(pytest.param(name, marks=pytest.mark.long) for name in ("dram", "tdm"))]
-)
+@pytest.mark.parametrize("memory", some_long(["fixed", "random", "dram", "tdm"], 1))
 def test_every_deadlock_is_reported(memory):
     requests = [request(by_warp(*parts), memory=memory, check=memory == "fixed") for parts, _ in STUCK.values()]
     require_stuck(run_many(BASE, requests), STUCK)

@@ -127,7 +127,7 @@ def test_injected_errors_become_faults():
                 launch=launch, policy="lrr", memory="random", latency=50, seed=seed, memory_options=options,
                 max_cycles=2_000_000,
             )
-            for seed in range(12)
+            for seed in range(6)
         ])
 
     assert {result.status for result in runs(0.0)} == {"ended"}

@@ -13,6 +13,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.frontend.oracles import OracleSets
 from metronome.hdl.presets import BASE, TINY
 from metronome.hdl.verilog import generate
+from tests.tiers import some_long
 
 #: Cycles behind a served miss or a redirect in which an empty buffer is excused: d = t_F + 1 (design.md section 3).
 EXCUSED = 4
@@ -101,7 +102,7 @@ def test_an_event_in_cycle_c_excuses_the_next_four(event):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("oracles", [True, False])
+@pytest.mark.parametrize("oracles", some_long([False, True], 1))
 def test_a_build_can_do_without(oracles):
     """Nothing of them is left in its Verilog."""
     config = replace(
