@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("run", "--help"),
-            pytest.param(("verilog", "--preset", "TINY"), marks=pytest.mark.slow)]
+COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("run", "--help")]
+#: More than a pipe holds.
+MUCH = pytest.param(("verilog", "--preset", "TINY"), marks=pytest.mark.slow)
 
 
 def metronome(arguments, redirection):
@@ -34,7 +35,7 @@ def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
     assert line.startswith("metronome: standard output is closed")
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("arguments", [*COMMANDS, MUCH], ids=" ".join)
 def test_a_reader_that_has_gone_is_silence_and_status_141(arguments):
     done = metronome(arguments, "| :; exit ${PIPESTATUS[0]}")
     assert (done.returncode, done.stderr) == (141, "")
