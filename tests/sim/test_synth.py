@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from metronome.hdl.config import Coordination
 from metronome.hdl.presets import TINY
 from metronome.sim.synth import UNITS, Options, SynthesisError, make_unit, synthesize
-from metronome.sim.synth.flow import _rtlil, netlist, place_and_route
+from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
 from metronome.sim.synth.report import area, critical_path, fmax, signal_name
 from metronome.sim.synth.units import UnitEntry
 
@@ -74,7 +74,7 @@ def test_block_memories_and_multipliers_are_counted(sample):
 
 
 def test_an_open_port_keeps_nothing_alive_and_a_used_one_does():
-    counts = [area(json.loads((netlist(_rtlil(Sample(), opened), print) / "stat.json").read_text()))
+    counts = [area(json.loads((netlist(rtlil_of(Sample(), opened), print) / "stat.json").read_text()))
               for opened in (frozenset({"clash"}), frozenset())]
     assert counts[1]["ffs"] - counts[0]["ffs"] == 32
 
@@ -117,7 +117,7 @@ def test_another_seed_routes_again_and_synthesises_nothing(cache):
 @pytest.mark.parametrize("name", UNITS)
 def test_every_unit_elaborates(name):
     unit, opened = make_unit(name, CONFIG)
-    text = _rtlil(unit, opened)
+    text = rtlil_of(unit, opened)
     assert "module \\top.unit" in text
     assert "scan_out" in text
 
@@ -133,7 +133,7 @@ def test_what_a_unit_tells_its_observers_is_not_measured(name):
 @pytest.mark.parametrize("mode", ["baseline", "vortex"])
 def test_the_front_end_is_that_of_the_scheme(mode):
     config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
-    texts = [_rtlil(*make_unit("frontend", one)) for one in (CONFIG, config)]
+    texts = [rtlil_of(*make_unit("frontend", one)) for one in (CONFIG, config)]
     assert texts[0] != texts[1]
 
 

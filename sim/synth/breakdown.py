@@ -1,0 +1,100 @@
+"""The area of every part of a unit: synthesis that keeps the hierarchy, without placing and routing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+
+from ..design import Progress
+from .flow import TOP, cached, rtlil_of, yosys
+from .report import Area
+from .units import make_unit
+from .wrapper import CORE, INNER
+
+__all__ = ["Part", "breakdown", "parts"]
+
+_UNIT = f"{TOP}.{INNER}.{CORE}"
+_MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a unit by its place in the hierarchy, ``lsu.misses``; the unit itself is ``""``.
+
+    ``area`` is its own with all that is in it, ``own`` without the parts that have a line of their own.
+    """
+
+    path: str
+    area: Area
+    own: Area
+
+    @property
+    def depth(self) -> int:
+        """0 for the unit, 1 for its parts, 2 for theirs."""
+        return len(self.path.split(".")) if self.path else 0
+
+
+def _script(kept: Sequence[str]) -> str:
+    marks = " ".join(f"setattr -mod -set keep_hierarchy 1 {name};" for name in kept)
+    # Mapped as the unit is for its clock rate (flow.py), but for the delays, which a part cannot know of another.
+    return (
+        f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} "
+        f"synth_ecp5 -top {TOP} -nowidelut; check -assert; tee -q -o stat.json stat -json"
+    )
+
+
+def parts(statistics: Mapping[str, Any]) -> list[Part]:
+    """The parts in ``stat -json`` of yosys, the greatest first, each followed by its own parts."""
+    own = {
+        name.removeprefix("\\").removeprefix(_UNIT).removeprefix("."): Area.of(module["num_cells_by_type"])
+        for name, module in statistics["modules"].items() if name.removeprefix("\\").startswith(_UNIT)
+    }
+    whole = {
+        path: sum((area for each, area in own.items() if not path or f"{each}.".startswith(f"{path}.")), Area())
+        for path in own
+    }
+    # A part stands behind those it is in: each of them sorts it by its own size first.
+    def order(path: str) -> list[tuple[int, str]]:
+        names = path.split(".") if path else []
+        above = [".".join(names[: place + 1]) for place in range(len(names))]
+        return [(-whole[each].luts, each) for each in above]
+
+    return [Part(path, whole[path], own[path]) for path in sorted(own, key=order)]
+
+
+def breakdown(unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None) -> list[Part]:
+    """The area of one unit of :data:`sim.synth.units.UNITS` and of its parts, ``depth`` levels of them.
+
+    What would be shared or removed across the edges of the parts is counted: the sum is more than the unit's area of
+    :func:`sim.synth.synthesize`.
+
+    Raises
+    ------
+    KeyError
+        For an unknown unit.
+    SynthesisError
+        If yosys fails.
+    """
+    say = progress or (lambda step: None)
+    say("elaborate")
+    component, open_ports = make_unit(unit, config)
+    text = rtlil_of(component, open_ports)
+    kept = [
+        name for name in _MODULE.findall(text)
+        if name == _UNIT or (name.startswith(f"{_UNIT}.") and name.removeprefix(f"{_UNIT}.").count(".") < depth)
+    ]
+    script = _script(kept)
+
+    def make(folder: Path) -> None:
+        say("synthesize")
+        (folder / "top.il").write_text(text)
+        yosys(script, folder)
+
+    folder = cached("parts", (text, script), ("stat.json",), make)
+    return parts(json.loads((folder / "stat.json").read_text()))
