@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metronome.sim import synth
-from metronome.sim.synth import PathStep, SynthesisError, SynthResult
+from metronome.sim.synth import Area, Part, PathStep, SynthesisError, SynthResult
 
 
 @pytest.fixture
@@ -19,8 +19,23 @@ def calls(monkeypatch):
         path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
         return SynthResult(unit, 10, 5, 1, 2, 250.0, path)
 
+    def breakdown(unit, config, depth, progress):
+        seen.append((unit, config, depth))
+        return [Part("", Area(40, 7, 1, 2), Area(10)), Part("lsu", Area(30, 7, 1, 2), Area(30, 7, 1, 2))]
+
     monkeypatch.setattr(synth, "synthesize", synthesize)
+    monkeypatch.setattr(synth, "breakdown", breakdown)
     return seen
+
+
+def test_the_breakdown_is_of_the_whole_sm_unless_a_unit_is_named(metronome, calls):
+    done = metronome("synth", "--breakdown", "--preset", "TINY")
+    assert done.status == 0
+    assert any(line.split() == ["lsu", "30", "75.0", "7", "1", "2"] for line in done.out.splitlines())
+    value = json.loads(metronome("synth", "--breakdown", "--unit", "lsu", "--depth", 3, "--json", "-").out)
+    assert value["parts"][1] == {"part": "lsu", "luts": 30, "ffs": 7, "brams": 1, "dsps": 2}
+    assert [(unit, depth) for unit, _, depth in calls] == [("sm", 2), ("lsu", 3)]
+    assert not calls[0][1].probe
 
 
 def test_the_json_has_the_fields_of_the_design(metronome, calls):
@@ -75,6 +90,9 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
     [
         ((), "--unit"),
         (("--unit", "nothing"), "nothing"),
+        (("--breakdown", "--unit", "nothing"), "nothing"),
+        (("--breakdown", "--depth", "0"), "--depth"),
+        (("--breakdown", "--depth", "11"), "--depth"),
         (("--unit", "alu", "--policy", "nothing"), "nothing"),
         (("--unit", "alu", "--mode", "other"), "other"),
         (("--unit", "alu", "--fetch", "lrr"), "--issue"),

@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from metronome.hdl.config import Coordination
 from metronome.hdl.presets import TINY
-from metronome.sim.synth import UNITS, Options, SynthesisError, make_unit, synthesize
+from metronome.sim.synth import UNITS, Area, Options, SynthesisError, breakdown, make_unit, synthesize
+from metronome.sim.synth.breakdown import parts
 from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
 from metronome.sim.synth.report import area, critical_path, fmax, signal_name
 from metronome.sim.synth.units import UnitEntry
@@ -76,7 +77,52 @@ def test_block_memories_and_multipliers_are_counted(sample):
 def test_an_open_port_keeps_nothing_alive_and_a_used_one_does():
     counts = [area(json.loads((netlist(rtlil_of(Sample(), opened), print) / "stat.json").read_text()))
               for opened in (frozenset({"clash"}), frozenset())]
-    assert counts[1]["ffs"] - counts[0]["ffs"] == 32
+    assert counts[1].ffs - counts[0].ffs == 32
+
+
+class Nested(wiring.Component):
+    """Registers of its own, and two samples in it, one of them a level deeper."""
+
+    def __init__(self):
+        super().__init__({"a": In(8), "b": In(8), "late": Out(3)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.shallow = shallow = Sample(stages=8, blocks=True)
+        m.submodules.middle = middle = Module()
+        middle.submodules.deep = deep = Sample(stages=3)
+        own = Signal(5)
+        m.d.sync += own.eq(own << 1 | self.b[0])
+        for sample in (shallow, deep):
+            m.d.comb += [sample.a.eq(self.a), sample.b.eq(self.b)]
+        m.d.comb += self.late.eq(own[-1] ^ shallow.late ^ deep.late ^ shallow.product.xor() ^ shallow.word.xor())
+        return m
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_breakdown_has_every_part_with_what_is_in_it(monkeypatch, depth):
+    monkeypatch.setitem(UNITS, "nested", UnitEntry("", lambda config: Nested()))
+    found = {part.path: part for part in breakdown("nested", CONFIG, depth)}
+    assert set(found) == {"", "shallow", "middle"} | ({"middle.deep"} if depth == 2 else set())
+    assert [found[path].area.ffs for path in ("", "shallow", "middle")] == [5 + 8 + 3, 8, 3]
+    assert (found[""].own.ffs, found["middle"].own.ffs) == (5, 0 if depth == 2 else 3)
+    assert (found["shallow"].area.brams, found["shallow"].area.dsps, found[""].area.brams) == (1, 1, 1)
+
+
+def test_the_parts_stand_below_their_own_the_greatest_first():
+    def module(luts):
+        return {"num_cells_by_type": {"LUT4": luts, "CCU2C": 1}}
+
+    names = {"": 1, "small": 10, "large": 20, "large.a": 1, "large.b": 5, "small.big": 7, "large2": 12}
+    statistics = {"modules": {f"\\top.unit.core{'.' * bool(name)}{name}": module(luts) for name, luts in names.items()}}
+    statistics["modules"]["\\top.unit"] = module(1000)
+    found = parts(statistics)
+    assert [part.path for part in found] == ["", "large", "large.b", "large.a", "small", "small.big", "large2"]
+    assert {part.path: part.area.luts for part in found} == {
+        "": 56 + 7 * 2, "large": 26 + 3 * 2, "large.b": 7, "large.a": 3, "small": 17 + 2 * 2, "small.big": 9,
+        "large2": 14,
+    }
+    assert found[1].own == Area(22)
 
 
 def test_a_wider_adder_is_slower_and_larger(sample):
