@@ -1,7 +1,7 @@
 """Synthesis, placement and routing of single units for a Lattice ECP5: area, clock rate and critical path."""
 
-from .breakdown import Part, breakdown
 from .flow import Options, SynthesisError, synthesize
+from .parts import Part, breakdown
 from .report import Area, PathStep, SynthResult
 from .units import UNITS, make_unit
 

@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In, Out
 from metronome.hdl.config import Coordination
 from metronome.hdl.presets import TINY
 from metronome.sim.synth import UNITS, Area, Options, SynthesisError, breakdown, make_unit, synthesize
-from metronome.sim.synth.breakdown import parts
 from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
+from metronome.sim.synth.parts import parts
 from metronome.sim.synth.report import area, critical_path, fmax, signal_name
 from metronome.sim.synth.units import UnitEntry
 

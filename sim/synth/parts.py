@@ -20,6 +20,8 @@ from .wrapper import CORE, INNER
 __all__ = ["Part", "breakdown", "parts"]
 
 _UNIT = f"{TOP}.{INNER}.{CORE}"
+#: What Amaranth adds to the name of a module that was taken.
+_CLASH = re.compile(r"\$\d+(?=\.|$)")
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 
@@ -42,17 +44,20 @@ class Part:
 
 def _script(kept: Sequence[str]) -> str:
     marks = " ".join(f"setattr -mod -set keep_hierarchy 1 {name};" for name in kept)
-    # Mapped as the unit is for its clock rate (flow.py), but for the delays, which a part cannot know of another.
+    # Mapped by abc, for area, and not by abc9 as in flow.py: that one fails on the hierarchy of an SM (yosys 0.70,
+    # "Assert count_id(wire->name) == 0"), and of the delays in other parts it could know nothing anyway.
     return (
         f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} "
-        f"synth_ecp5 -top {TOP} -nowidelut; check -assert; tee -q -o stat.json stat -json"
+        f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; abc -lut 4; clean; "
+        f"synth_ecp5 -top {TOP} -nowidelut -run map_cells:; check -assert; tee -q -o stat.json stat -json"
     )
 
 
 def parts(statistics: Mapping[str, Any]) -> list[Part]:
     """The parts in ``stat -json`` of yosys, the greatest first, each followed by its own parts."""
     own = {
-        name.removeprefix("\\").removeprefix(_UNIT).removeprefix("."): Area.of(module["num_cells_by_type"])
+        _CLASH.sub("", name.removeprefix("\\").removeprefix(_UNIT).removeprefix(".")):
+        Area.of(module.get("num_cells_by_type", {}))
         for name, module in statistics["modules"].items() if name.removeprefix("\\").startswith(_UNIT)
     }
     whole = {
