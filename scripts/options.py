@@ -16,6 +16,7 @@ from .outputs import STDOUT, require_writable
 __all__ = [
     "JsonOption",
     "choose",
+    "given",
     "input_file",
     "json_target",
     "listed",
@@ -55,6 +56,15 @@ def listed(option: str, text: str) -> list[str]:
     if not all(names):
         raise UsageError(f"{option}: an empty name in {text!r}: write one or more, with commas between them")
     return list(dict.fromkeys(names))
+
+
+def given(ctx: typer.Context, names: Collection[str]) -> str | None:
+    """The first option that stands on the command line, of those with these parameters' names."""
+    for parameter in ctx.command.params:
+        source = ctx.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            return parameter.opts[0]
+    return None
 
 
 def positive(option: str, value: int | None) -> None:

@@ -37,7 +37,7 @@ from .machine import (
     axes,
     machines,
 )
-from .options import JsonOption, json_target, listed
+from .options import JsonOption, given, json_target, listed
 from .outputs import STDOUT, refuse_inputs, waves, write_json
 from .program import Program, find_program
 from .progress import Report, show_progress
@@ -254,11 +254,9 @@ _OF_EXPERIMENTS = ("kernel", "output", "jobs", "scheduler", "forget_others", "dr
 
 def _refuse_axes(ctx: typer.Context) -> None:
     """UsageError for an option that would be an axis."""
-    for parameter in ctx.command.params:
-        name = parameter.name or ""
-        source = ctx.get_parameter_source(name)
-        if name not in _OF_EXPERIMENTS and source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"{parameter.opts[0]} is for a kernel: the axes of an experiment stand in its file")
+    option = given(ctx, {parameter.name or "" for parameter in ctx.command.params} - set(_OF_EXPERIMENTS))
+    if option is not None:
+        raise UsageError(f"{option} is for a kernel: the axes of an experiment stand in its file")
 
 
 def _finish(done: tuple[dict[str, Any], Exit], json_file: str | None, target: Path | None) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
 
@@ -15,17 +15,19 @@ from metronome.hdl.config import SmConfig
 
 from .errors import Exit, UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
-from .options import JsonOption, choose, json_target, within
+from .options import JsonOption, choose, given, json_target, within
 from .outputs import STDOUT, refuse_inputs, write_json
 from .progress import show_progress
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, one_policy
 from .tables import new_table
 
 if TYPE_CHECKING:
-    from metronome.sim.synth import Options, Part, SynthResult
+    from metronome.sim.synth import Part, SynthResult
 
 __all__ = ["synth"]
 
+#: Options of placing and routing.
+_OF_ROUTING = ("freq", "seed", "minutes")
 _MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
@@ -33,6 +35,7 @@ _USUAL_POLICY = "gtlrr"
 
 
 def synth(
+    ctx: typer.Context,
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
@@ -60,6 +63,9 @@ def synth(
 
     if unit is None and not breakdown:
         raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown")
+    if option := given(ctx, _OF_ROUTING if breakdown else ("depth",)):
+        what = "a unit that is placed and routed, not for --breakdown" if breakdown else "--breakdown"
+        raise UsageError(f"{option} is for {what}")
     unit = choose("--unit", unit or "sm", UNITS)
     within("--depth", depth, 1, _MAX_DEPTH)
     for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
@@ -73,35 +79,32 @@ def synth(
     target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file})
     options = Options(freq=freq, seed=seed, minutes=minutes)
+    shown: Group | Table
     try:
         with show_progress() as progress:
             if breakdown:
                 found = tools.breakdown(unit, config, depth, progress)
+                parts = [{"part": part.path, **dataclasses.asdict(part.area)} for part in found]
+                document, shown = {"unit": unit, "parts": parts}, _parts(unit, found)
+                used: dict[str, object] = {"depth": depth}
             else:
                 result = tools.synthesize(unit, config, options, progress)
+                document, shown, used = result.as_json(), _clocked(result), dataclasses.asdict(options)
     except SynthesisError as error:
         raise UsageError(str(error)) from error
-    asked_for = _asked(asked, config, options)
-    if breakdown:
-        document = {"unit": unit, "parts": [{"part": part.path, **dataclasses.asdict(part.area)} for part in found]}
-    else:
-        document = result.as_json()
     if json_file is not None:
-        write_json(target, {**document, "config": asked_for})
+        write_json(target, {**document, "config": {**_asked(asked, config), **used}})
     if json_file != STDOUT:
-        if breakdown:
-            Console().print(_parts(unit, found))
-        else:
-            _print(result)
+        Console().print(shown, highlight=False)
     return Exit.PASSED
 
 
-def _asked(asked: Machine, config: SmConfig, options: Options) -> dict[str, object]:
+def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
     return {
         "preset": asked.preset, "set": dict(asked.settings),
         "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
-        "prediction": config.prediction.value, "device": "LFE5U-85F", **dataclasses.asdict(options),
+        "prediction": config.prediction.value, "device": "LFE5U-85F",
     }
 
 
@@ -117,14 +120,13 @@ def _parts(unit: str, found: Sequence[Part]) -> Table:
     return table
 
 
-def _print(result: SynthResult) -> None:
+def _clocked(result: SynthResult) -> Group:
     """The area and the clock rate on a line, the critical path as a table."""
-    console = Console()
-    console.print(
+    line = (
         f"{result.unit}: {result.luts} LUTs, {result.ffs} FFs, {result.brams} block RAMs, {result.dsps} DSPs, "
-        f"{result.fmax_mhz} MHz, {result.levels} levels", highlight=False,
+        f"{result.fmax_mhz} MHz, {result.levels} levels"
     )
     table = new_table(">ns", ">at ns", ">levels", "signal", title="Critical path")
     for step in result.critical_path:
         table.add_row(f"{step.delay_ns:.2f}", f"{step.at_ns:.2f}", str(step.levels), step.signal)
-    console.print(table)
+    return Group(line, table)

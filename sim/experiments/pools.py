@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterError", "DaskPool", "Event", "LocalPool", "Pool", "Task"]
 
-
 #: How long a scheduler may take to answer.
 _CONNECT_SECONDS = 10
 

@@ -69,7 +69,8 @@ class Run:
     def request(self, launch: Launch | None) -> RunRequest:
         """What the simulation is asked for; without a launch, to be described only."""
         return RunRequest(
-            launch=launch, policy=self.issue, fetch_policy=self.fetch, memory=self.memory,  # type: ignore[arg-type]
+            launch=launch,  # type: ignore[arg-type]  # None is never run, only described
+            policy=self.issue, fetch_policy=self.fetch, memory=self.memory,
             latency=self.latency, seed=self.seed, memory_options=self.memory_options, check=self.check,
             memcheck=self.memcheck, max_cycles=self.max_cycles,
         )
@@ -79,7 +80,7 @@ class Run:
         """``config`` of the JSON of ``metronome run``."""
         return described(self, self.config, self.request(None), self.compiling, self.dtype, self.size)
 
-    @property
+    @functools.cached_property
     def title(self) -> str:
         """For people: ``psort int32 1024, BASE, baseline lrr-gtlrr not_taken, dram``, and what is not as usual."""
         pair = self.issue if self.fetch is None else f"{self.fetch}-{self.issue}"

@@ -21,7 +21,7 @@ from .rows import FAILED, TIMES, schema
 
 __all__ = ["Results", "ResultsError"]
 
-_ABOUT, _RUNS, _LOCK = "sweep.json", "runs", ".lock"
+_ABOUT, _RUNS = "sweep.json", "runs"
 _FORMAT = 1
 
 

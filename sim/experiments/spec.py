@@ -267,7 +267,7 @@ def _read(file: str | None, folder: Path) -> dict[str, Any]:
         raise ConfigError(f"config {file}: cannot read it: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"config {file}: cannot read it: it is not text in UTF-8") from None
-    except (ConfigError, ValueError) as error:
+    except ValueError as error:
         raise ConfigError(f"config {file}: {error}") from None
 
 

@@ -13,15 +13,13 @@ from metronome.hdl.config import SmConfig
 
 from ..design import Progress
 from .flow import TOP, cached, rtlil_of, yosys
-from .report import Area
+from .report import CLASH, Area
 from .units import make_unit
 from .wrapper import CORE, INNER
 
 __all__ = ["Part", "breakdown", "parts"]
 
 _UNIT = f"{TOP}.{INNER}.{CORE}"
-#: What Amaranth adds to the name of a module that was taken.
-_CLASH = re.compile(r"\$\d+(?=\.|$)")
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 
@@ -54,18 +52,22 @@ def _script(kept: Sequence[str]) -> str:
 
 
 def parts(statistics: Mapping[str, Any]) -> list[Part]:
-    """The parts in ``stat -json`` of yosys, the greatest first, each followed by its own parts."""
-    own = {
-        _CLASH.sub("", name.removeprefix("\\").removeprefix(_UNIT).removeprefix(".")):
-        Area.of(module.get("num_cells_by_type", {}))
-        for name, module in statistics["modules"].items() if name.removeprefix("\\").startswith(_UNIT)
-    }
+    """The parts in ``stat -json`` of yosys, the greatest first, each followed by its own parts.
+
+    Parts of one name, as several without a name of their own have it, are one line.
+    """
+    own: dict[str, Area] = {}
+    for name, module in statistics["modules"].items():
+        if name.startswith(f"\\{_UNIT}"):
+            path = CLASH.sub("", name.removeprefix(f"\\{_UNIT}").removeprefix("."))
+            own[path] = own.get(path, Area()) + Area.of(module.get("num_cells_by_type", {}))
     whole = {
         path: sum((area for each, area in own.items() if not path or f"{each}.".startswith(f"{path}.")), Area())
         for path in own
     }
-    # A part stands behind those it is in: each of them sorts it by its own size first.
+
     def order(path: str) -> list[tuple[int, str]]:
+        # A part stands behind those that it is in: their sizes sort it first.
         names = path.split(".") if path else []
         above = [".".join(names[: place + 1]) for place in range(len(names))]
         return [(-whole[each].luts, each) for each in above]

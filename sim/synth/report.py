@@ -9,7 +9,7 @@ from typing import Any
 
 from .wrapper import CORE, INNER, RAMS
 
-__all__ = ["Area", "PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
+__all__ = ["CLASH", "Area", "PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
 
 #: Names that yosys builds from a cell and its port: everything from the first of them on is not the source's.
 _MADE_UP = re.compile(
@@ -17,7 +17,7 @@ _MADE_UP = re.compile(
 )
 _BIT = re.compile(r"\[\d+\]$")
 #: What Amaranth adds to a name that is already taken.
-_CLASH = re.compile(r"\$\d+(?=\.|_|\[|$)")
+CLASH = re.compile(r"\$\d+(?=\.|_|\[|$)")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class SynthResult:
 
 def signal_name(net: str) -> str:
     """The Amaranth name, with its hierarchy, of a net of the netlist: of the nearest signal where yosys made it up."""
-    name = _BIT.sub("", _MADE_UP.sub("", _CLASH.sub("", net)))
+    name = _BIT.sub("", _MADE_UP.sub("", CLASH.sub("", net)))
     return name.removeprefix(f"{INNER}.").removeprefix(f"{RAMS}.").removeprefix(f"{CORE}.") or net
 
 

@@ -92,6 +92,8 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--unit", "nothing"), "nothing"),
         (("--breakdown", "--unit", "nothing"), "nothing"),
         (("--breakdown", "--depth", "0"), "--depth"),
+        (("--breakdown", "--seed", "3"), "--seed is for a unit that is placed and routed"),
+        (("--unit", "alu", "--depth", "3"), "--depth is for --breakdown"),
         (("--breakdown", "--depth", "11"), "--depth"),
         (("--unit", "alu", "--policy", "nothing"), "nothing"),
         (("--unit", "alu", "--mode", "other"), "other"),

@@ -8,8 +8,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("run", "--help")]
-#: More than a pipe holds.
-MUCH = pytest.param(("verilog", "--preset", "TINY"), marks=pytest.mark.slow)
+
+def and_much(mark):
+    """Also a command that writes more than a pipe holds, which takes seconds."""
+    return pytest.mark.parametrize(
+        "arguments", [*COMMANDS, pytest.param(("verilog", "--preset", "TINY"), marks=mark)], ids=" ".join,
+    )
 
 
 def metronome(arguments, redirection):
@@ -20,14 +24,14 @@ def metronome(arguments, redirection):
     )
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@and_much(pytest.mark.long)
 def test_a_full_disk_is_one_line_and_status_2(arguments):
     done = metronome(arguments, ">/dev/full")
     assert done.returncode == 2
     assert done.stderr == "metronome: cannot write to standard output: No space left on device\n"
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@and_much(pytest.mark.slow)
 def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
     done = metronome(arguments, ">&-")
     (line,) = done.stderr.splitlines()
@@ -35,7 +39,7 @@ def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
     assert line.startswith("metronome: standard output is closed")
 
 
-@pytest.mark.parametrize("arguments", [*COMMANDS, MUCH], ids=" ".join)
+@and_much(pytest.mark.slow)
 def test_a_reader_that_has_gone_is_silence_and_status_141(arguments):
     done = metronome(arguments, "| :; exit ${PIPESTATUS[0]}")
     assert (done.returncode, done.stderr) == (141, "")

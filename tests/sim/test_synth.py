@@ -127,6 +127,13 @@ def test_the_parts_stand_below_their_own_the_greatest_first():
     assert found[1].own == Area(22)
 
 
+def test_parts_of_one_name_are_added_up():
+    names = ("", ".U$0", ".U$1", ".U$1.part$7", ".issue$151")
+    cells = {"num_cells_by_type": {"TRELLIS_FF": 4}}
+    found = parts({"modules": {f"\\top.unit.core{name}": cells for name in names}})
+    assert {part.path: part.area.ffs for part in found} == {"": 20, "U": 12, "U.part": 4, "issue": 4}
+
+
 def test_a_wider_adder_is_slower_and_larger(sample):
     narrow, wide = (synthesize(sample(width=width), CONFIG) for width in (4, 64))
     assert wide.luts > narrow.luts

@@ -24,18 +24,29 @@ CASES = [
 ]
 
 
+@on("TINY")
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name, dtype in PROGRAMS if dtype == "int32" and name not in MORE_KERNELS])
+def test_kernel_in_lock_step_on_every_memory(name):
+    """What :func:`test_kernel_in_lock_step` leaves out on TINY."""
+    check("TINY", name, "int32", [memory for memory in MEMORIES if memory not in FLOAT_MEMORIES])
+
+
 @pytest.mark.parametrize(("preset", "name", "dtype"), CASES)
 def test_kernel_in_lock_step(preset, name, dtype):
     """The usual policies; integers on fixed memory of latency 1, 20, 100 and on random memory with 5 seeds.
 
     Fewer for floats, on TINY, and for the kernels that others stand for.
     """
+    usual = MEMORIES if dtype == "int32" and preset != "TINY" else FLOAT_MEMORIES
+    policies = USUAL[-1:] if name in MORE_KERNELS and preset == "TINY" else USUAL  # `make check` has little time
+    check(preset, name, dtype, MORE_MEMORIES if name in MORE_KERNELS else usual, policies)
+
+
+def check(preset, name, dtype, memories, policies=USUAL):
     config = PRESETS[preset]
     size = SIZES[preset][name in MATRIX_KERNELS]
-    usual = MEMORIES if dtype == "int32" and preset != "TINY" else FLOAT_MEMORIES
-    combinations = list(itertools.product(USUAL, MORE_MEMORIES if name in MORE_KERNELS else usual))
-    if name in MORE_KERNELS and preset == "TINY":  # `make check` has little time
-        combinations = combinations[-1:]
+    combinations = list(itertools.product(policies, memories))
     launches = [prepare(name, dtype, size, seed, config) for seed in range(len(combinations))]
     results = run_many(config, [
         RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True, memcheck=True)

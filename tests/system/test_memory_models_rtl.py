@@ -15,7 +15,7 @@ from tests.sim.iss.iss_programs import RandomProgram
 from tests.sim.memory.dram_checker import TABLES, violations
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, NAMES
-from tests.tiers import some_slow
+from tests.tiers import some_long, some_slow
 
 #: The builds of test_kernels_rtl. Sizes are no multiple of the lanes; a matrix kernel takes the second.
 PRESETS = {"TINY": (TINY, 11, 3), "BASE": (BASE, 37, 6), "MID": (MID, 133, 9)}
@@ -116,7 +116,8 @@ def test_commands_of_a_kernel_keep_the_timing(name, memory):
 
 @pytest.mark.slow
 @on("TINY")
-def test_injected_errors_become_faults():
+@pytest.mark.parametrize("seeds", some_long([range(6), range(6, 12)], 1), ids=str)
+def test_injected_errors_become_faults(seeds):
     """An access error that names an instruction of the program; without errors the same runs end well."""
     launch = prepare("psort", "int32", 60, 1, TINY)
 
@@ -127,12 +128,12 @@ def test_injected_errors_become_faults():
                 launch=launch, policy="lrr", memory="random", latency=50, seed=seed, memory_options=options,
                 max_cycles=2_000_000,
             )
-            for seed in range(6)
+            for seed in seeds
         ])
 
     assert {result.status for result in runs(0.0)} == {"ended"}
     causes = set()
-    for seed, result in enumerate(runs(0.1)):
+    for seed, result in zip(seeds, runs(0.1), strict=True):
         assert result.status == "fault", f"seed {seed}: {result.status}"
         causes.add(result.fault.cause)
         assert 0x8000_0000 <= result.fault.pc < 0x8010_0000, f"seed {seed}: {result.fault}"

@@ -19,7 +19,7 @@ __all__ = ["bars", "change_bars", "draw", "panel_bars", "stacks", "stretch"]
 #: The width of a chart that takes the whole page, without its axis.
 WIDTH = 840
 #: The most that a label of an axis may take.
-LABEL = 520
+_LABEL = 520
 #: The same where two panels stand side by side: with longer ones they stand below one another.
 _SHORT_LABEL = 260
 #: The width of a letter, about.
@@ -58,7 +58,7 @@ def _finish(chart: Any) -> dict[str, Any]:
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK, titleColor=INK, gridColor=LINE, tickColor=LINE, domainColor=SOFT, labelFontSize=12,
-            titleFontSize=12, titleFontWeight="normal", labelLimit=LABEL,
+            titleFontSize=12, titleFontWeight="normal", labelLimit=_LABEL,
         )
         .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
                           labelLimit=320, orient="top", symbolSize=120, symbolStrokeWidth=0,
@@ -140,7 +140,7 @@ def panel_bars(
 
 def _panel_size(names: Sequence[str]) -> tuple[int, int]:
     """How many panels stand side by side, and what the names of the bars leave of the page's width to each."""
-    labels = min(LABEL, _LETTER * max((len(str(name)) for name in names), default=0))
+    labels = min(_LABEL, _LETTER * max((len(str(name)) for name in names), default=0))
     columns = 2 if labels <= _SHORT_LABEL else 1
     return columns, max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
 

@@ -54,7 +54,7 @@ def test_a_damaged_entry_is_proved_again(tmp_path, monkeypatch):
     assert not prove(case).cached
     (entry,) = tmp_path.glob("proof-*.json")
     assert prove(case).cached
-    for left in ("garbage", "[]", "{}"):
+    for left in ("", "garbage", "[]", "{}"):
         entry.write_text(left)
         again = prove(case)
         assert (again.result, again.cached) == ("pass", False), left
