@@ -63,22 +63,15 @@ class CacheTags(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._compare(m, self._valid_bits(m))
+        self._compare(m)
         self._replacement(m)
         return m
 
-    def _valid_bits(self, m: Module) -> list[Signal]:
-        """For each way one flip-flop a set, so that all can be cleared at once."""
-        valid = [Signal(self._sets, name=f"valid_{way}") for way in range(self._ways)]
-        for way, bits in enumerate(valid):
-            with m.If(self.invalidate):
-                m.d.sync += bits.eq(0)
-            with m.Elif(self.fill & self.victim[way]):
-                m.d.sync += bits.eq(bits | one_hot(self.fill_set, self._sets))
-        return valid
-
-    def _compare(self, m: Module, valid: list[Signal]) -> None:
+    def _compare(self, m: Module) -> None:
         """The way whose tag it is.
+
+        A flip-flop a set says that it has been filled since all was emptied. Before that, its ways hold nothing
+        whatever their memories say: the first fill writes all of them, as valid or not.
 
         Tags are in banks of as many sets as one distributed memory of an FPGA has words, and every bank compares its
         own: the bank is chosen among single bits, not among tags.
@@ -86,22 +79,30 @@ class CacheTags(Component):
         depth = min(_BANK, self._sets)
         banks = self._sets // depth
         bits = (depth - 1).bit_length()
-        chosen, written = Signal(banks), Signal(banks)
+        used, chosen, written, first = Signal(self._sets), Signal(banks), Signal(banks), Signal()
         matches = Signal(data.ArrayLayout(banks, self._ways))
+        layout = data.StructLayout({"tag": self._tag_bits, "valid": 1})
+        with m.If(self.invalidate):
+            m.d.sync += used.eq(0)
+        with m.Elif(self.fill):
+            m.d.sync += used.eq(used | one_hot(self.fill_set, self._sets))
         m.d.comb += [
-            chosen.eq(one_hot(self.set[0][bits:], banks)),
+            first.eq(~used.bit_select(self.fill_set, 1)),
+            chosen.eq(one_hot(self.set[0][bits:], banks) & Cat(
+                used[bank * depth : (bank + 1) * depth].bit_select(self.set[0][:bits], 1) for bank in range(banks)
+            )),
             written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
         ]
         for way, bank in product(range(self._ways), range(banks)):
-            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
+            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=layout, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")
-            holds = valid[way][bank * depth : (bank + 1) * depth].bit_select(self.set[way][:bits], 1)
             m.d.comb += [
                 write.addr.eq(self.fill_set[:bits]),
-                write.data.eq(self.fill_tag),
-                write.en.eq(written[bank] & self.victim[way]),
+                write.data.tag.eq(self.fill_tag),
+                write.data.valid.eq(self.victim[way]),
+                write.en.eq(written[bank] & (self.victim[way] | first)),
                 read.addr.eq(self.set[way][:bits]),
-                matches[way][bank].eq(chosen[bank] & holds & (read.data == self.tag)),
+                matches[way][bank].eq(chosen[bank] & read.data.valid & (read.data.tag == self.tag)),
             ]
         m.d.comb += self.hit_ways.eq(Cat(matches[way].any() for way in range(self._ways)))
 

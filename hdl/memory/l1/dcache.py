@@ -7,10 +7,10 @@ from operator import xor
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
+from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode
 from ...lib.tags import CacheTags
@@ -29,7 +29,8 @@ def set_of(line: Value, set_bits: int) -> Value:
 class DataCache(Component):
     """A set-associative, LRU store of lines: one lookup, and one write or fill, in every cycle.
 
-    Reset: empty. May never happen: ``write`` and ``fill`` in one cycle, or a fill of a line that is here.
+    Reset: empty. May never happen: ``write``, or ``read`` in the same set, with ``fill``, or a fill of a line that is
+    here.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -54,7 +55,7 @@ class DataCache(Component):
             #: With ``write``: what they become.
             "write_data": In(8 * config.line_bytes),
             #: ``fill_line`` comes in, in place of the least recently used line of its set: a lookup in the next cycle
-            #: hits. A hit in the same cycle on the line that goes still reads it. From the fill stage.
+            #: hits. From the fill stage.
             "fill": In(1),
             #: With ``fill``: the line's number.
             "fill_line": In(LINE_NUMBER_BITS),
@@ -77,16 +78,14 @@ class DataCache(Component):
             tags.fill_tag.eq(self.fill_line[bits:]),
             self.hit.eq(tags.hit_ways.any()),
         ]
-        m.submodules.lines = lines = Memory(
-            shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways, init=[]
+        m.submodules.lines = lines = block_memory(
+            shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways
         )
-        writer, reader = lines.write_port(granularity=1), lines.read_port()
+        writer = lines.write_port(granularity=1)
         place = Cat(looked_up, encode(tags.hit_ways))
         whole = (1 << self._line_bytes) - 1
         m.d.comb += [
-            reader.addr.eq(place),
-            reader.en.eq(self.read),
-            self.data.eq(reader.data.as_value()),
+            self.data.eq(registered_read(m, lines, address=place, enable=self.read, name="line_read")),
             writer.addr.eq(Mux(self.fill, Cat(tags.fill_set, encode(tags.victim)), place)),
             writer.en.eq(Mux(self.fill, whole, Mux(self.write, self.byte_mask, 0))),
             writer.data.as_value().eq(Mux(self.fill, self.fill_data, self.write_data)),

@@ -176,15 +176,15 @@ class L1(Component):
             m.d.comb += self.stores_pending[warp].eq(buffer.pending[warp] | here)
 
     def _fault(self, m: Module, buffer: WriteBuffer, fill: FillStage) -> None:
-        """The store fault register."""
+        """A store's fault, which stays while it is not taken: no line of stores completes until then."""
+        m.d.comb += [
+            self.fault.cause.eq(FaultCause.STORE_ACCESS),
+            self.fault.warp.eq(buffer.completed_store.warp),
+            self.fault.pc.eq(buffer.completed_store.pc),
+            self.fault.address.eq(buffer.completed_store.address),
+        ]
         with m.If(fill.completed_error):
-            m.d.sync += [
-                self.fault_valid.eq(1),
-                self.fault.cause.eq(FaultCause.STORE_ACCESS),
-                self.fault.warp.eq(buffer.completed_store.warp),
-                self.fault.pc.eq(buffer.completed_store.pc),
-                self.fault.address.eq(buffer.completed_store.address),
-            ]
+            m.d.sync += self.fault_valid.eq(1)
         with m.Elif(self.fault_ready):
             m.d.sync += self.fault_valid.eq(0)
         m.d.comb += fill.fault_free.eq(~self.fault_valid | self.fault_ready)

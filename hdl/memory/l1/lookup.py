@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,7 @@ from ...config import LINE_NUMBER_BITS, SmConfig
 from ...layouts.probe import LookupWait, lookup_layout
 from ...lib.component import Component
 from ..seam import access_layout
+from .dcache import set_of
 
 __all__ = ["LookupStage"]
 
@@ -26,7 +27,8 @@ class LookupStage(Component):
     - A store goes into the write buffer and, where it hits, into the cache. It waits in the two cycles in which a line
       that somebody has requested is on its way into the cache (``accepts`` and ``install``), so that it is either laid
       over that line or finds it.
-    - Anything waits in the cycle in which its own line goes into the cache.
+    - Anything waits in the cycle in which a line of its set goes into the cache: its own, or one that takes the place
+      of its own, which cannot be read in that cycle.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -97,7 +99,7 @@ class LookupStage(Component):
         may_join = ~self.uncached & (self.config.dcache_bytes > 0)
         m.d.comb += [
             self.uncached.eq(held.part.line < user),
-            blocked.eq(self.install & (held.part.line == self.install_line)),
+            blocked.eq(self.install & self._same_set(held.part.line, self.install_line)),
             load.eq(self.held_valid & ~held.write & ~blocked),
             store.eq(self.held_valid & held.write & ~blocked),
             can_answer.eq(self.slot_free | ~held.part.writes_rd),
@@ -117,6 +119,13 @@ class LookupStage(Component):
         ]
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
         return m
+
+    def _same_set(self, line: Value, other: Value) -> Value:
+        config = self.config
+        if not config.dcache_bytes:
+            return Const(0, 1)
+        bits = (config.dcache_bytes // config.line_bytes // config.dcache_ways - 1).bit_length()
+        return set_of(line, bits) == set_of(other, bits)
 
     def _event(self, m: Module, *, goes: Signal, shares: Signal, covered: Signal, blocked: Signal) -> None:
         held, event = self.held, self.event

@@ -8,10 +8,11 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
+from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
-from ...lib.lane_vectors import pick
 from ...lib.onehot import encode, from_lowest, lowest_one, one_hot, or_all
 from .records import entry_bits, mshr_bits, store_layout, store_request_layout
+from .store_order import StoreOrder
 
 __all__ = ["WriteBuffer"]
 
@@ -53,7 +54,8 @@ class WriteBuffer(Component):
             "data": In(line),
             #: With ``write``: to whom a fault is laid.
             "store": In(store_layout(config)),
-            #: With ``write``: the MSHRs whose lines must come before a new entry is sent, one bit each.
+            #: With ``write``: the MSHRs whose lines must come before a new entry is sent, one bit each; of those of a
+            #: line that an entry has, that entry must be the first to wait.
             "waits_for": In(config.line_requests),
             #: Look up the youngest entry of ``line``, but for a store that comes in this cycle. From the lookup stage.
             "forward": In(1),
@@ -75,7 +77,7 @@ class WriteBuffer(Component):
             "completed": In(1),
             #: With ``completed``: its number.
             "completed_number": In(entry_bits(config)),
-            #: Combinational, of ``completed_number``: the first store of the entry.
+            #: The first store of the entry, from the next cycle on until the next ``completed``.
             "completed_store": Out(store_layout(config)),
             #: One bit a warp: it has stores in here.
             "pending": Out(config.warps),
@@ -91,7 +93,7 @@ class WriteBuffer(Component):
             "chosen", "done", "same", "joined", "made"))
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
-        may_go = Signal(count)
+        may_go, youngest = Signal(count), Signal(entry_bits(self.config))
         equal = Cat(lines[number] == self.line for number in range(count))
         # Signals, not expressions: what is used bit by bit would be written out again for each of its bits.
         m.d.comb += [
@@ -99,6 +101,7 @@ class WriteBuffer(Component):
             target.eq(Mux(self.joins, joined, free)),
             same.eq(valid & (equal | (uncached & self.uncached.replicate(count)))),
             newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
+            youngest.eq(encode(newest)),
             joined.eq(same & ~sent & ~chosen & ~self.uncached.replicate(count)),
             made.eq(Mux(self.write & ~self.joins, free, 0)),
             done.eq(Mux(self.completed, one_hot(self.completed_number, count), 0)),
@@ -111,92 +114,108 @@ class WriteBuffer(Component):
         for number in range(count):
             with m.If(made[number]):
                 m.d.sync += [lines[number].eq(self.line), uncached[number].eq(self.uncached)]
-        held_back, filling = self._order(m, made=made, same=same, done=done)
+        held_back, filling = self._order(m, made=made, youngest=youngest)
         m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(Mux(self.overlay, filling, newest))]
-        self._send(m, may_go=may_go, chosen=chosen, lines=lines)
+        self._send(m, may_go=may_go, chosen=chosen)
         self._warps(m, valid=valid, made=made, joined=joined)
-        self._bytes(m, target=target, chosen=chosen, peeked=peeked, newest=newest)
+        self._bytes(m, target=target, chosen=chosen, peeked=peeked, youngest=youngest)
+        self._firsts(m, made=made)
         return m
 
-    def _order(self, m: Module, *, made: Signal, same: Signal, done: Signal) -> tuple[Value, Value]:
+    def _order(self, m: Module, *, made: Signal, youngest: Signal) -> tuple[Value, Value]:
         """The entries that must wait, and those that wait for the MSHR ``answered``."""
-        count, requests = self.config.store_buffer, self.config.line_requests
-        filled = Signal(requests)
-        m.d.comb += filled.eq(Mux(self.filled, one_hot(self.filled_number, requests), 0))
-        held_back, filling = [], []
-        for number in range(count):
-            after = Signal(count, name=f"after{number}")
-            loads = Signal(requests, name=f"loads{number}")
-            m.d.sync += [
-                after.eq(Mux(made[number], same, after) & ~done),
-                loads.eq(Mux(made[number], self.waits_for, loads) & ~filled),
-            ]
-            held_back.append(after.any() | loads.any())
-            filling.append(pick(list(loads), self.answered))
-        return Cat(held_back), Cat(filling)
+        m.submodules.order = order = StoreOrder(self.config)
+        last_uncached = Signal.like(youngest)
+        with m.If(made.any() & self.uncached):
+            m.d.sync += last_uncached.eq(encode(made))
+        m.d.comb += [
+            order.made.eq(made),
+            order.behind.eq(self.holds),
+            order.youngest.eq(Mux(self.uncached, last_uncached, youngest)),
+            order.waits_for.eq(self.waits_for),
+            order.completed.eq(self.completed),
+            order.completed_number.eq(self.completed_number),
+            order.filled.eq(self.filled),
+            order.filled_number.eq(self.filled_number),
+            order.answered.eq(self.answered),
+        ]
+        return order.held_back, order.filling
 
-    def _send(self, m: Module, *, may_go: Signal, chosen: Signal, lines: list[Signal]) -> None:
+    def _send(self, m: Module, *, may_go: Signal, chosen: Signal) -> None:
         """Choose the next entry, in turn, when the one before has gone; it is at ``request`` one cycle later."""
         request = self.request
-        last, later = Signal.like(chosen), Signal.like(chosen)
+        last, later, valid, number = Signal.like(chosen), Signal.like(chosen), Signal(), Signal(entry_bits(self.config))
         m.d.comb += [
             later.eq(may_go & from_lowest(last) & ~last),
             chosen.eq(Mux(~request.valid | request.ready, Mux(later.any(), lowest_one(later), lowest_one(may_go)), 0)),
         ]
-        valid, number, line = Signal(), Signal.like(request.payload.number), Signal(LINE_NUMBER_BITS, name="sent_line")
         with m.If(chosen.any()):
-            m.d.sync += [
-                valid.eq(1), last.eq(chosen), number.eq(encode(chosen)), line.eq(pick(lines, encode(chosen))),
-            ]
+            m.d.sync += [valid.eq(1), last.eq(chosen), number.eq(encode(chosen))]
         with m.Elif(request.ready):
             m.d.sync += valid.eq(0)
-        m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number), request.payload.line.eq(line)]
+        m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
 
     def _warps(self, m: Module, *, valid: Signal, made: Signal, joined: Signal) -> None:
-        """Whose stores are in which entry, and the first of each."""
+        """Whose stores are in which entry."""
         config = self.config
         warp = one_hot(self.store.warp, config.warps)
-        waiting, stores = [], []
+        waiting = []
         for number in range(config.store_buffer):
             warps = Signal(config.warps, name=f"warps{number}")
-            first = Signal(store_layout(config), name=f"first{number}")
             with m.If(made[number]):
-                m.d.sync += [warps.eq(warp), first.eq(self.store)]
+                m.d.sync += warps.eq(warp)
             with m.Elif(self.write & joined[number]):
                 m.d.sync += warps.eq(warps | warp)
             waiting.append(Mux(valid[number], warps, 0))
-            stores.append(first.as_value())
-        m.d.comb += [
-            self.pending.eq(or_all(waiting)), self.completed_store.eq(pick(stores, self.completed_number)),
-        ]
+        m.d.comb += self.pending.eq(or_all(waiting))
 
-    def _bytes(self, m: Module, *, target: Signal, chosen: Signal, peeked: Signal, newest: Signal) -> None:
-        """The memories: bytes of data, and which of them are set."""
-        config, payload = self.config, self.request.payload
-        m.submodules.data = lines = Memory(
-            shape=data.ArrayLayout(8, config.line_bytes), depth=config.store_buffer, init=[]
+    def _firsts(self, m: Module, *, made: Signal) -> None:
+        """The first store of each entry."""
+        layout = store_layout(self.config)
+        m.submodules.firsts = firsts = block_memory(shape=layout, depth=self.config.store_buffer)
+        write = firsts.write_port()
+        m.d.comb += [write.addr.eq(encode(made)), write.data.eq(self.store), write.en.eq(made.any())]
+        m.d.comb += self.completed_store.as_value().eq(
+            registered_read(m, firsts, address=self.completed_number, enable=self.completed, name="first")
         )
+
+    def _bytes(self, m: Module, *, target: Signal, chosen: Signal, peeked: Signal, youngest: Signal) -> None:
+        """What the entries hold: line, bytes of data, and which of them are set."""
+        config, payload = self.config, self.request.payload
+        byte = data.StructLayout({"data": 8, "set": 1})
+        m.submodules.data = entries = block_memory(
+            shape=data.ArrayLayout(byte, config.line_bytes), depth=config.store_buffer
+        )
+        m.submodules.lines = lines = block_memory(shape=LINE_NUMBER_BITS, depth=config.store_buffer)
+        # The masks once more: whether an entry covers a load is asked in the cycle in which it is known which.
         m.submodules.masks = masks = Memory(shape=config.line_bytes, depth=config.store_buffer, init=[])
-        write, write_mask = lines.write_port(granularity=1), masks.write_port()
+        write, write_line, write_mask = entries.write_port(granularity=1), lines.write_port(), masks.write_port()
         now = masks.read_port(domain="comb")
-        where, which = Signal.like(payload.number), Signal.like(payload.number)
+        where, send, peek = Signal.like(youngest), chosen.any(), self.forward | self.overlay
         m.d.comb += [
-            where.eq(encode(target)), which.eq(encode(newest)),
-            write.addr.eq(where), write.data.as_value().eq(self.data), write.en.eq(Mux(self.write, self.byte_mask, 0)),
-            now.addr.eq(which), self.covers.eq((self.byte_mask & ~now.data) == 0),
+            where.eq(encode(target)),
+            now.addr.eq(youngest), self.covers.eq((self.byte_mask & ~now.data) == 0),
             write_mask.addr.eq(where), write_mask.en.eq(self.write),
             write_mask.data.eq(self.byte_mask | Mux(self.joins, now.data, 0)),
+            write_line.addr.eq(where), write_line.en.eq(self.write), write_line.data.eq(self.line),
+            # The first store clears the bits of the bytes that it does not set.
+            write.addr.eq(where),
+            write.en.eq(Mux(self.write, self.byte_mask | (~self.joins).replicate(config.line_bytes), 0)),
+            *(write.data[place].eq(Cat(self.data.word_select(place, 8), self.byte_mask[place]))
+              for place in range(config.line_bytes)),
         ]
-        any_peeked, peek = Signal(), self.forward | self.overlay
+        sent = data.View(entries.shape, registered_read(
+            m, entries, address=encode(chosen), enable=send, name="sent_bytes"))
+        seen = data.View(entries.shape, registered_read(
+            m, entries, address=encode(peeked), enable=peek, name="peeked_bytes"))
+        any_peeked = Signal()
         with m.If(peek):
             m.d.sync += any_peeked.eq(peeked.any())
-        for memory, send_to, peek_to in (
-            (lines, payload.data, self.peek_data), (masks, payload.byte_mask, self.peek_mask),
-        ):
-            send, look = memory.read_port(), memory.read_port()
-            m.d.comb += [
-                send.addr.eq(encode(chosen)), send.en.eq(chosen.any()), send_to.eq(send.data),
-                look.addr.eq(encode(peeked)), look.en.eq(peek),
-            ]
-            seen = Value.cast(look.data)
-            m.d.comb += peek_to.eq(Mux(any_peeked, seen, 0) if memory is masks else seen)
+        places = range(config.line_bytes)
+        m.d.comb += [
+            payload.line.eq(registered_read(m, lines, address=encode(chosen), enable=send, name="sent_line")),
+            payload.byte_mask.eq(Cat(sent[place].set for place in places)),
+            payload.data.eq(Cat(sent[place].data for place in places)),
+            self.peek_mask.eq(Mux(any_peeked, Cat(seen[place].set for place in places), 0)),
+            self.peek_data.eq(Cat(seen[place].data for place in places)),
+        ]

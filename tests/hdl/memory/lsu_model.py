@@ -145,7 +145,7 @@ class LsuModel:
     def _adds(self, install: int | None) -> tuple[bool, int | None]:
         """Whether the access becomes a part that waits for an MSHR, and of which."""
         access = self.held
-        if access is None or access.store or self.cache.hit(access.line) or access.line == install:
+        if access is None or access.store or self.cache.hit(access.line) or self.cache.same_set(access.line, install):
             return False, None
         uncached = access.line < self.user
         if self.buffer.same(access.line, uncached) or self.parts.full:
@@ -183,7 +183,7 @@ class LsuModel:
         """The rows of "What waits" (docs/memory.md) for a load, from the top."""
         uncached = access.line < self.user
         answered = not access.writes_rd or slot_free
-        if access.line == install:
+        if self.cache.same_set(access.line, install):
             return LookupWait.FILL
         if found.hit:
             return LookupWait.NONE if answered else LookupWait.WRITEBACK
@@ -200,7 +200,7 @@ class LsuModel:
     def _store_waits(self, access: Part, install: int | None, *, accepts: bool, sent: bool) -> LookupWait:
         """The rows for a store."""
         uncached = access.line < self.user
-        if access.line == install:
+        if self.cache.same_set(access.line, install):
             return LookupWait.FILL
         if not self.buffer.room(access.line, uncached, sent):
             return LookupWait.BUFFER

@@ -214,12 +214,19 @@ class CacheModel:
         self._sets: dict[int, list[int]] = {}
         self._used: int | None = None
 
-    def _set(self, line: int) -> list[int]:
-        """The lines of a line's set, the least recently used first. Bit j is the parity of bits j, j + bits, .."""
+    def _index(self, line: int) -> int:
+        """The number of a line's set. Bit j is the parity of bits j, j + bits, .."""
         index = 0
         for bit in range(self.bits):
             index |= sum(line >> place & 1 for place in range(bit, self.line_bits, self.bits)) % 2 << bit
-        return self._sets.setdefault(index, [])
+        return index
+
+    def _set(self, line: int) -> list[int]:
+        """The lines of a line's set, the least recently used first."""
+        return self._sets.setdefault(self._index(line), [])
+
+    def same_set(self, line: int, other: int | None) -> bool:
+        return self.present and other is not None and self._index(line) == self._index(other)
 
     def hit(self, line: int) -> bool:
         return self.present and line in self._set(line)

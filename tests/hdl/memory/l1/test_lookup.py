@@ -12,8 +12,11 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.l1.lookup import LookupStage
 from tests.hdl.lib.simulate import simulate
+from tests.hdl.memory.part_models import CacheModel
 
 USER = 0x1_0000 // 64
+#: The first and the fourth are of one set of the cache, the third and the fifth of another one.
+LINES = (USER - 1, USER, USER + 1, USER + 2, USER + 4)
 #: What the other parts say of the access, each with the probability that it is so.
 FLAGS = {
     "hit": 0.4, "holds": 0.4, "covers": 0.5, "room": 0.7, "joins": 0.3, "requested": 0.4, "mshrs_full": 0.4,
@@ -30,7 +33,7 @@ def config_of(cached: bool) -> SmConfig:
 
 
 def waits(access: dict[str, Any], flags: dict[str, int], cached: bool) -> LookupWait:
-    """The table, row by row; ``flags`` with ``own``: it is the own line that goes into the cache."""
+    """The table, row by row; ``flags`` with ``own``: a line of its set goes into the cache."""
     if flags["own"]:
         return LookupWait.FILL
     return store_waits(flags) if access["write"] else load_waits(access["part"], flags, cached)
@@ -77,7 +80,9 @@ class Bench:
 
     def __init__(self, cached: bool, seed: int) -> None:
         self.cached = cached
-        self.dut = LookupStage(config_of(cached))
+        config = config_of(cached)
+        self.dut = LookupStage(config)
+        self.cache = CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
         self.rng = random.Random(seed)
         self.what = f"seed {seed}"
         self.cycle = 0
@@ -89,7 +94,7 @@ class Bench:
         rng = self.rng
         part = {"warp": rng.randrange(4), "pc": rng.getrandbits(32), "op": rng.getrandbits(4), "rd": rng.getrandbits(6),
                 "writes_rd": int(rng.random() < 0.8), "mask": rng.getrandbits(2),
-                "line": rng.choice((USER - 1, USER, USER + 1)), "offset": [rng.getrandbits(6), rng.getrandbits(6)]}
+                "line": rng.choice(LINES), "offset": [rng.getrandbits(6), rng.getrandbits(6)]}
         access = {"part": part, "write": rng.getrandbits(1), "first": rng.getrandbits(1),
                   "byte_mask": rng.getrandbits(64), "data": rng.getrandbits(512)}
         for name, value in changes.items():
@@ -100,7 +105,7 @@ class Bench:
                    line: int | None = None) -> bool:
         """Whether the stage takes what is offered. ``line``: what goes into the cache, where ``install`` is set."""
         dut, held = self.dut, self.held
-        line = self.rng.choice((USER - 1, USER, USER + 1)) if line is None else line
+        line = self.rng.choice(LINES) if line is None else line
         for name, value in flags.items():
             ctx.set(getattr(dut, name), value)
         ctx.set(dut.install_line, line)
@@ -109,7 +114,7 @@ class Bench:
             ctx.set(dut.access.payload, offered)
         reason, done = LookupWait.NONE, dict.fromkeys(ACTIONS, 0)
         if held is not None:
-            flags = flags | {"own": flags["install"] and line == held["part"]["line"]}
+            flags = flags | {"own": flags["install"] and self.cache.same_set(line, held["part"]["line"])}
             reason = waits(held, flags, self.cached)
             if reason is LookupWait.NONE:
                 done = does(held, flags, self.cached)

@@ -51,6 +51,7 @@ class Bench:
         self.data = [0] * self.entries
         self.memory: deque[int] = deque()
         self.peek: tuple[int, int | None] | None = None
+        self.first: dict[str, int] | None = None
         self.ready_since: dict[int, int] = {}
         self.passed = 0
 
@@ -90,9 +91,11 @@ class Bench:
         self.expect(ctx, "busy", any(model.entries))
         self._check_peek(ctx)
         self._check_request(ctx, taken)
+        if self.first is not None:
+            got = ctx.get(dut.completed_store)
+            assert {name: getattr(got, name) for name in self.first} == self.first, f"{self.what}, cycle {self.cycle}"
         if completed is not None:
-            got, first = ctx.get(dut.completed_store), model.entries[completed].first
-            assert {name: getattr(got, name) for name in first} == first, f"{self.what}, cycle {self.cycle}"
+            self.first = model.entries[completed].first
             self.memory.popleft()
         self._look(youngest if forward else None, overlay)
         self._turns(model.chosen(taken))
@@ -154,9 +157,12 @@ def play_random(bench: Bench, cycles: int) -> None:
             uncached = rng.random() < 0.2
             filled = rng.choice(sorted(waiting)) if waiting and rng.random() < 0.3 else None
             free = [number for number in range(MSHRS) if number not in waiting]
-            waits_for = 1 << rng.choice(free) if free and rng.random() < 0.3 else 0
+            line = rng.randrange(3) + 8 * uncached
+            # No line is requested while the buffer holds it.
+            may_wait = free and bench.model.youngest(line, uncached) is None
+            waits_for = 1 << rng.choice(free) if may_wait and rng.random() < 0.3 else 0
             wrote = await bench.step(
-                ctx, line=rng.randrange(3) + 8 * uncached, uncached=uncached,
+                ctx, line=line, uncached=uncached,
                 mask=rng.choice((1, 6, 1 << 63, rng.getrandbits(64) | 1)), write=rng.random() < 0.6,
                 waits_for=waits_for, ready=rng.random() < 0.6, filled=filled, complete=rng.random() < 0.4,
                 overlay=rng.randrange(MSHRS) if rng.random() < 0.2 else None, forward=rng.random() < 0.3,

@@ -1,0 +1,33 @@
+"""Memories that an FPGA has in blocks: read in one cycle, used in the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value, ValueLike
+from amaranth.lib.memory import Memory
+
+__all__ = ["block_memory", "registered_read"]
+
+
+def block_memory(*, shape: Any, depth: int) -> Memory:
+    """A memory for block RAM, read by :func:`registered_read`. What it holds at the start means nothing.
+
+    May never happen: a word that is used was read in the cycle in which it was written. No ECP5 block promises the old
+    word then. For the old one Yosys would put a register and a multiplexer beside the block, as wide as a word.
+    """
+    return Memory(shape=shape, depth=depth, init=[], attrs={"ram_style": "block", "no_rw_check": 1})
+
+
+def registered_read(m: Module, memory: Memory, *, address: ValueLike, enable: ValueLike, name: str) -> Signal:
+    """The word at ``address``: from the cycle after ``enable`` until the next ``enable``.
+
+    Each call is a read port of its own. In an FPGA that is a copy of the blocks.
+    """
+    # Not memory.read_port(), whose register Yosys does not see as one: only such a pair keeps to no_rw_check.
+    port = memory.read_port(domain="comb")
+    word = Signal(len(Value.cast(port.data)), name=name, reset_less=True)
+    m.d.comb += port.addr.eq(address)
+    with m.If(enable):
+        m.d.sync += word.eq(port.data)
+    return word

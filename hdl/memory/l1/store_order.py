@@ -1,0 +1,123 @@
+"""What the entries of the write buffer wait for."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...lib.component import Component
+from ...lib.lane_vectors import pick
+from ...lib.onehot import encode, one_hot
+from .records import entry_bits, mshr_bits
+
+__all__ = ["StoreOrder"]
+
+
+class StoreOrder(Component):
+    """Which entries of the write buffer may not be sent yet: behind an older entry of their line, or behind loads.
+
+    At most one entry waits for another one: of a cached line there are two at most, and each uncached one waits for the
+    one before it. So an older entry's number leads to the one that waits for it, and with a data cache, where a line
+    has one request at most, an MSHR's number does too. Without a data cache an entry may wait for several requests.
+
+    An entry that is made in cycle c waits from c+1 on, and no longer than the cycle in which ``completed`` or
+    ``filled`` tells that what it waits for is over. Reset: nothing waits.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config = config
+        super().__init__({
+            #: One-hot or 0: the entry that is made in this cycle.
+            "made": In(config.store_buffer),
+            #: With ``made``: its line has an entry already.
+            "behind": In(1),
+            #: With ``behind``: the youngest one's number.
+            "youngest": In(entry_bits(config)),
+            #: With ``made``: the MSHRs whose lines must come before, one bit each; means nothing with ``behind``, as
+            #: the older entry waits for them.
+            "waits_for": In(config.line_requests),
+            #: An entry is over.
+            "completed": In(1),
+            #: With ``completed``: its number.
+            "completed_number": In(entry_bits(config)),
+            #: An MSHR is over.
+            "filled": In(1),
+            #: With ``filled``: its number.
+            "filled_number": In(mshr_bits(config)),
+            #: An MSHR.
+            "answered": In(mshr_bits(config)),
+            #: Registers: the entries that must wait.
+            "held_back": Out(config.store_buffer),
+            #: Combinational: those that wait for ``answered``.
+            "filling": Out(config.store_buffer),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        behind_load = self._loads(m) if self.config.dcache_bytes else self._many_loads(m)
+        m.d.comb += self.held_back.eq(self._stores(m) | behind_load)
+        return m
+
+    def _stores(self, m: Module) -> Signal:
+        """The entries behind an older one."""
+        count = self.config.store_buffer
+        waits, freed, last = Signal(count), Signal(count), Signal(count)
+        over = self.completed & (self.completed_number == self.youngest)
+        m.d.comb += last.eq(Mux(self.made.any() & self.behind & ~over, one_hot(self.youngest, count), 0))
+        m.d.comb += freed.eq(self._followers(
+            m, "behind_store", last=last, over=self.completed, number=self.completed_number, forget=self.made
+        )[0])
+        m.d.sync += waits.eq((waits & ~freed) | Mux(last.any(), self.made, 0))
+        return waits
+
+    def _loads(self, m: Module) -> Signal:
+        """The entries behind a load, where a line has one request at most."""
+        waits, freed, filling = (Signal(self.config.store_buffer, name=name) for name in (
+            "waits_for_load", "freed_by_load", "filling_now"))
+        filled, awaited = Signal(self.config.line_requests), Signal(self.config.line_requests)
+        m.d.comb += [
+            filled.eq(Mux(self.filled, one_hot(self.filled_number, self.config.line_requests), 0)),
+            awaited.eq(Mux(self.made.any() & ~self.behind, self.waits_for & ~filled, 0)),
+        ]
+        followers = self._followers(
+            m, "behind_load", last=awaited, over=self.filled, number=self.filled_number, forget=filled,
+            also=self.answered,
+        )
+        m.d.comb += [freed.eq(followers[0]), self.filling.eq(followers[1])]
+        m.d.sync += waits.eq((waits & ~freed) | Mux(awaited.any(), self.made, 0))
+        return waits
+
+    def _followers(self, m: Module, name: str, *, last: Signal, over: Value, number: Value, forget: Value,
+                   also: Value | None = None) -> list[Value]:
+        """The entry made in this cycle follows ``last``, one-hot.
+
+        Returns the entry that follows ``number``, one-hot, if that is ``over``, and the one that follows ``also``.
+        Whose bit of ``forget`` is set has no follower from the next cycle on.
+        """
+        count, followed = self.config.store_buffer, Signal(len(last), name=f"{name}_followed")
+        m.submodules[name] = numbers = Memory(shape=entry_bits(self.config), depth=len(last), init=[])
+        write = numbers.write_port()
+        m.d.comb += [write.addr.eq(encode(last)), write.data.eq(encode(self.made)), write.en.eq(last.any())]
+        m.d.sync += followed.eq((followed & ~forget) | last)
+        found: list[Value] = []
+        for now, whose in ((over, number), *([] if also is None else [(1, also)])):
+            read = numbers.read_port(domain="comb")
+            m.d.comb += read.addr.eq(whose)
+            found.append(Mux(now & followed.bit_select(whose, 1), one_hot(read.data, count), 0))
+        return found
+
+    def _many_loads(self, m: Module) -> Value:
+        """The entries behind loads, of which each may have several."""
+        count, requests = self.config.store_buffer, self.config.line_requests
+        filled = Signal(requests)
+        m.d.comb += filled.eq(Mux(self.filled, one_hot(self.filled_number, requests), 0))
+        waits, filling = [], []
+        for number in range(count):
+            loads = Signal(requests, name=f"loads{number}")
+            m.d.sync += loads.eq(Mux(self.made[number], self.waits_for, loads) & ~filled)
+            waits.append(loads.any())
+            filling.append(pick(list(loads), self.answered))
+        m.d.comb += self.filling.eq(Cat(filling))
+        return Cat(waits)
