@@ -17,7 +17,7 @@ class MemoryArbiter(Component):
 
     The I-cache goes first, but a request of the LSU that was offered to memory and not accepted stays until it is.
     ``port.request.valid`` does not depend on ``ready``, nor a source's ``ready`` on its own ``valid``. Reset: nothing
-    is held.
+    is held. The bytes of a read mean nothing and may change while it is offered.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -47,10 +47,17 @@ class MemoryArbiter(Component):
         source_bits = self.config.mem_tag_bits - 1
         for selected, source in ((~use_lsu, self.icache), (use_lsu, self.lsu)):
             with m.If(selected):
-                for name in ("line", "write", "byte_mask", "data"):
-                    m.d.comb += requests.payload[name].eq(source.request.payload[name])
-                m.d.comb += requests.payload.tag[:source_bits].eq(source.request.payload.tag)
-        m.d.comb += requests.payload.tag[source_bits].eq(use_lsu)
+                m.d.comb += [
+                    requests.payload.line.eq(source.request.payload.line),
+                    requests.payload.tag[:source_bits].eq(source.request.payload.tag),
+                ]
+        # The I-cache writes nothing: no multiplexer for bytes, which are most of a request.
+        m.d.comb += [
+            requests.payload.tag[source_bits].eq(use_lsu),
+            requests.payload.write.eq(use_lsu & self.lsu.request.payload.write),
+            requests.payload.byte_mask.eq(self.lsu.request.payload.byte_mask),
+            requests.payload.data.eq(self.lsu.request.payload.data),
+        ]
 
         to_lsu = responses.payload.tag[source_bits]
         m.d.comb += responses.ready.eq(Mux(to_lsu, self.lsu.response.ready, self.icache.response.ready))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.component import Component
-from ...lib.lane_vectors import pick
 from ...lib.onehot import encode, lowest_one, one_hot
 from .records import load_request_layout, mshr_bits
 
@@ -70,8 +70,14 @@ class Mshrs(Component):
                 Cat(lines[number] == self.line for number in range(count)) | (uncached & self.uncached.replicate(count))
             )),
             self.same_number.eq(encode(lowest_one(self.same))),
-            self.asked_line.eq(pick(lines, self.asked)),
             self.busy.eq(valid.any()),
+        ]
+        # Once more, for memory's answers: a memory is less than a multiplexer of the registers.
+        m.submodules.asked = numbers = Memory(shape=LINE_NUMBER_BITS, depth=count, init=[])
+        write, read = numbers.write_port(), numbers.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(self.number), write.data.eq(self.line), write.en.eq(self.allocate),
+            read.addr.eq(self.asked), self.asked_line.eq(read.data),
         ]
         m.d.sync += valid.eq((valid & ~freed) | Mux(self.allocate, free, 0))
         for number in range(count):

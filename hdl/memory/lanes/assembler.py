@@ -48,8 +48,8 @@ class StoreLanes(Component):
 
 
 def _over(low: tuple[Value, Value], high: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Two (bit mask, masked data) laid over each other; where both have a bit, ``high`` wins."""
-    return low[0] | high[0], (low[1] & ~high[0]) | high[1]
+    """Two (bit mask, data) laid over each other; where both have a bit, ``high`` wins. Bits of neither mean nothing."""
+    return low[0] | high[0], (low[1] & ~high[0]) | (high[1] & high[0])
 
 
 class LineAssembler(Component):
@@ -73,26 +73,21 @@ class LineAssembler(Component):
             "enable": In(data.ArrayLayout(4, threads)),
             #: The bytes of the line that the lanes touch.
             "byte_mask": Out(4 * words_per_line),
-            #: The line's bytes; 0 where no lane touches it.
+            #: The line's bytes; they mean nothing where no lane touches it.
             "data": Out(32 * words_per_line),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         numbers = [self.address[lane][2:LINE_OFFSET_BITS] for lane in range(self.threads)]
-        masks, values = [], []
+        masks = []
         for lane in range(self.threads):
-            mask, value = Signal(32, name=f"mask{lane}"), Signal(32, name=f"value{lane}")
-            m.d.comb += [
-                mask.eq(Cat(self.enable[lane][byte].replicate(8) for byte in range(4))),
-                value.eq(self.words[lane] & mask),
-            ]
+            mask = Signal(32, name=f"mask{lane}")
+            m.d.comb += mask.eq(Cat(self.enable[lane][byte].replicate(8) for byte in range(4)))
             masks.append(mask)
-            values.append(value)
         for word, hits in enumerate(lanes_with(m, self.lanes, numbers, range(self.words_per_line), "word")):
             parts = [
-                (masks[lane] & hits[lane].replicate(32), values[lane] & hits[lane].replicate(32))
-                for lane in range(self.threads)
+                (masks[lane] & hits[lane].replicate(32), self.words[lane]) for lane in range(self.threads)
             ]
             line_mask, line_value = self._tree(m, word, parts)
             m.d.comb += [

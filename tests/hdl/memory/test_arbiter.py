@@ -14,15 +14,16 @@ from metronome.hdl.memory.arbiter import MemoryArbiter
 class Source:
     """Offers random requests and keeps each until it is accepted."""
 
-    def __init__(self, port: object, tag_bits: int, chance: float, rng: random.Random) -> None:
-        self.port, self.tag_bits, self.chance, self.rng = port, tag_bits, chance, rng
+    def __init__(self, port: object, tag_bits: int, chance: float, writes: bool, rng: random.Random) -> None:
+        self.port, self.tag_bits, self.chance, self.writes, self.rng = port, tag_bits, chance, writes, rng
         self.offered: dict | None = None
 
     def drive(self, ctx: SimulatorContext) -> None:
         rng = self.rng
         if self.offered is None and rng.random() < self.chance:
             self.offered = {
-                "line": rng.getrandbits(26), "tag": rng.getrandbits(self.tag_bits), "write": rng.getrandbits(1),
+                "line": rng.getrandbits(26), "tag": rng.getrandbits(self.tag_bits),
+                "write": rng.getrandbits(1) & self.writes,
                 "byte_mask": rng.getrandbits(64), "data": rng.getrandbits(512),
             }
         ctx.set(self.port.request.valid, self.offered is not None)
@@ -37,8 +38,8 @@ def make(
     rng = random.Random(seed)
     dut = MemoryArbiter(config)
     sources = [
-        Source(dut.icache, config.icache_tag_bits, chances[0], rng),
-        Source(dut.lsu, config.lsu_tag_bits, chances[1], rng),
+        Source(dut.icache, config.icache_tag_bits, chances[0], False, rng),
+        Source(dut.lsu, config.lsu_tag_bits, chances[1], True, rng),
     ]
     return dut, sources, rng
 
@@ -89,14 +90,17 @@ class Traffic:
         assert valid == any(source.offered is not None for source in self.sources), where
         taken = [ctx.get(source.port.request.ready) and source.offered is not None for source in self.sources]
         assert sum(taken) == (valid and ready), where
-        payload = ctx.get(port.request.payload)
+        names = ("line", "tag", "write", "byte_mask", "data")
+        offered = ctx.get(port.request.payload)
+        payload = {name: getattr(offered, name) for name in names[: 5 if offered.write else 3]}
         assert self.before is None or (valid and payload == self.before), f"{where}: an offered request changed"
         self.before = payload if valid and not ready else None
         for number, source in enumerate(self.sources):
             if taken[number]:
                 expected = dict(source.offered)
                 expected["tag"] |= number << (self.config.mem_tag_bits - 1)
-                assert {name: getattr(payload, name) for name in expected} == expected, where
+                assert payload == {name: expected[name] for name in payload}, where
+                assert offered.write == expected["write"], where
                 source.offered = None
                 self.counts[number] += 1
 
