@@ -160,6 +160,9 @@ class SmConfig:
     check_divergent_branch: bool = True
     #: The two oracle schedulers (Crouzet 2024, section VI-A4); without them their counters stay 0.
     oracles: bool = True
+    #: A port with all counters at once, in flip-flops. Without it they are in a memory, a fraction of the area, and the
+    #: port shows the one that is asked for.
+    all_counters: bool = True
     #: The probe port; without it the SM has only its memory port, straps, busy and fault.
     probe: bool = True
     #: Hardware assertions ("may never happen"), watched by the testbench.

@@ -1,6 +1,6 @@
 """The streaming multiprocessor: instantiates its parts and connects them, no logic."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -11,7 +11,7 @@ from .execute.faults import FaultLatch
 from .frontend.frontend import FrontEnd
 from .isa.ops import Unit
 from .issue.issue import IssueStage
-from .layouts.counters import counters_layout
+from .layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
 from .layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
@@ -48,8 +48,15 @@ class Sm(Component):
             "busy": Out(1),
             "fault_valid": Out(1),  # a fault has stopped the SM, until reset
             "fault": Out(fault_layout(config)),  # which
-            "counters": Out(counters_layout()),  # registers
         }
+        if config.all_counters:
+            members["counters"] = Out(counters_layout())  # registers
+        else:
+            #: A counter, by its place in :func:`hdl.layouts.counters.counter_places`.
+            members["counter_index"] = In(range(len(counter_places())))
+            #: Combinational: its value, or 0 if there is none such; only with ``counter_valid``.
+            members["counter_value"] = Out(COUNTER_BITS)
+            members["counter_valid"] = Out(1)  # 0 in a cycle in which the program reads a CSR
         if len(config.policies) > 1:
             #: The issue policy in force, by its place in the configuration; constant while ``busy``.
             members["policy"] = In(range(len(config.policies)))
@@ -180,9 +187,16 @@ class Sm(Component):
             observer.store.eq(lsu.store_event),
             observer.lookup.eq(lsu.lookup_event),
             observer.overflow.eq(lsu.overflow),
-            control.counters.eq(observer.counters),
-            self.counters.eq(observer.counters),
+            control.counter_value.eq(observer.counter_value),
         ]
+        if self.config.all_counters:
+            m.d.comb += [observer.counter_index.eq(control.counter_index), self.counters.eq(observer.counters)]
+        else:
+            m.d.comb += [
+                observer.counter_index.eq(Mux(control.reads_csr, control.counter_index, self.counter_index)),
+                self.counter_value.eq(observer.counter_value),
+                self.counter_valid.eq(~control.reads_csr),
+            ]
         if self.config.assertions:
             m.d.comb += self.assertions.eq(observer.assertions)
         if self.config.probe:

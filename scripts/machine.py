@@ -63,7 +63,7 @@ class Machine:
 
     def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
         """The configuration without probe, assertions and oracles, or with all of them, but as --set says."""
-        parts = ("probe", "assertions", "oracles")
+        parts = ("probe", "assertions", "oracles", "all_counters")
         return replaced(config, {name: probe for name in parts if name not in self.settings})
 
     def names(self, field: str) -> bool:

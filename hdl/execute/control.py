@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import FaultCause, SmConfig
 from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.control import activation_layout, resolution_layout
-from ..layouts.counters import counters_layout
+from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout
 from ..lib.component import Component
@@ -47,7 +47,9 @@ class ControlUnit(Component):
             "argument": In(32),  # with ``start``: what mscratch holds
             "peek_warp": In(config.warp_bits),  # in t+1: the warp whose instruction will be in X
             "x": In(operands_layout(config)),  # in X (t+2): the instruction
-            "counters": In(counters_layout()),  # registers of the observer, for the CSRs that read them
+            "reads_csr": Out(1),  # in X: there is an access to a CSR
+            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that it reads, if it is one
+            "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
             "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
             "raised_warp": In(config.warp_bits),  # in W: whose
             "raised": In(5),  # in W: which flags
@@ -134,7 +136,9 @@ class ControlUnit(Component):
             csr.valid.eq(self._is(Unit.CSR)), csr.op.eq(x.entry.decoded.op),
             csr.use_imm.eq(x.entry.decoded.use_imm), csr.immediate.eq(x.entry.decoded.imm),
             csr.rs1.eq(x.rs1[0]), csr.warp.eq(x.warp), csr.mask.eq(x.mask),
-            csr.active.eq(self.active), csr.counters.eq(self.counters),
+            csr.active.eq(self.active),
+            self.reads_csr.eq(csr.valid), self.counter_index.eq(csr.counter_index),
+            csr.counter_value.eq(self.counter_value),
             csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
             self.rm.eq(Mux(x.entry.decoded.rm == _DYNAMIC, csr.frm, x.entry.decoded.rm)),
         ]

@@ -1,14 +1,12 @@
 """Control and status registers."""
 
-from collections.abc import Iterator
-
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.csrs import PERFORMANCE_CSRS, ZERO_CSRS, Csr
 from ..isa.ops import CsrOp
-from ..layouts.counters import COUNTERS, counters_layout
+from ..layouts.counters import COUNTER_BITS, COUNTERS, counter_places
 from ..lib.component import Component
 
 __all__ = ["CsrUnit"]
@@ -18,6 +16,9 @@ MISA = 1 << 30 | 1 << (ord("I") - 65) | 1 << (ord("M") - 65) | 1 << (ord("F") - 
 
 #: Number bits 11..10 of a read-only CSR (RISC-V privileged specification, section 2.1).
 READ_ONLY = 0b11
+
+#: From the number of the low half of a counter to that of its high half.
+_HIGH = 0x80
 
 
 class CsrUnit(Component):
@@ -42,7 +43,8 @@ class CsrUnit(Component):
             "mask": In(config.threads),  # in X: its thread mask
             "active": In(config.warps),  # warps that run
             "retired": In(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
-            "counters": In(counters_layout()),  # registers of the observer
+            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that is read, if it is one
+            "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
             "value": Out(32),  # in X: what is read
             "add_lane": Out(1),  # in X: each lane adds its number to ``value``
             #: In X: the number does not exist, or it is read-only and the instruction writes it.
@@ -70,6 +72,8 @@ class CsrUnit(Component):
                     m.d.comb += self.value.eq(value)
             with m.Default():
                 m.d.comb += known.eq(0)
+        # The low bits of its number are a counter's place (:func:`counter_places`).
+        m.d.comb += self.counter_index.eq(number)
         m.d.comb += self.add_lane.eq((number == Csr.THREAD_ID) | (number == Csr.MHARTID))
 
         writes = (self.op == CsrOp.RW.value) | (field != 0)
@@ -129,8 +133,8 @@ class CsrUnit(Component):
             ([Csr.LOCAL_MEM_BASE], Const(config.memory_map.local, 32)),
             ([Csr.MREGION], self.region),
         ]
-        for low, counter in self._region_counters():
-            rows += [([low], counter[:32]), ([low + 0x80], counter[32:])]
+        lows = [low for counter in COUNTERS for low, _ in counter.numbers()]
+        rows += [(lows, self.counter_value[:32]), ([low + _HIGH for low in lows], self.counter_value[32:])]
         listed = {number for numbers, _ in rows for number in numbers}
         zeros = sorted(
             {int(number) for number in ZERO_CSRS | PERFORMANCE_CSRS}
@@ -138,13 +142,6 @@ class CsrUnit(Component):
         )
         rows.append(([number for number in zeros if number not in listed], Const(0, 32)))
         return rows
-
-    def _region_counters(self) -> Iterator[tuple[int, Value]]:
-        """The region's counters with the number of their low halves (isa.md, 0xB03..)."""
-        for counter in COUNTERS:
-            value = self.counters[counter.name]
-            for number, reason in counter.numbers():
-                yield number, value[reason] if counter.by_reason else value
 
     def _write(self, m: Module, number: Value, written: Signal, fcsr: Array, scratch: Signal) -> None:
         """Numbers that are readable and not listed here ignore writes."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from amaranth.lib import data
 
-__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", "counters_layout"]
+__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", "counter_places", "counters_layout"]
 
 COUNTER_BITS = 48
 
@@ -94,6 +94,17 @@ COUNTERS = (
     Counter(name="stalls", csr=0xB0B, by_reason=True,
             about="cycles without an issue, by reason, in the order of the table below"),
 )
+
+
+def counter_places() -> list[tuple[Counter, StallReason]]:
+    """All counters, each by its index: those by reason have one for each but NONE, the others the reason NONE.
+
+    The index of a counter that software can read is the low bits of its CSR number.
+    """
+    reasons = [reason for reason in StallReason if reason]
+    return [
+        (counter, reason) for counter in COUNTERS for reason in (reasons if counter.by_reason else [StallReason.NONE])
+    ]
 
 
 def counters_layout() -> data.StructLayout:

@@ -6,9 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import Unit
-from ..layouts.counters import COUNTERS, REASON_BITS, StallReason, counters_layout
+from ..layouts.counters import (
+    COUNTER_BITS, COUNTERS, REASON_BITS, StallReason, counter_places, counters_layout,
+)
 from ..layouts.events import control_event_layout, front_event_layout, issue_event_layout
 from ..lib.component import Component
+from ..lib.lane_vectors import pick
+from .counter_memory import CounterMemory
 
 __all__ = ["Counters", "StallAttribution"]
 
@@ -81,26 +85,47 @@ class Counters(Component):
             "control": In(control_event_layout(config)),  # this cycle of the control unit
             "stall": In(REASON_BITS),  # the SM's StallReason in this cycle
             "reason": In(data.ArrayLayout(REASON_BITS, config.warps)),  # each warp's
-            "values": Out(counters_layout()),  # registers
+            "index": In(range(len(counter_places()))),  # a counter, by its place in ``counter_places``
+            "value": Out(COUNTER_BITS),  # its value, from registers
+            **({"values": Out(counters_layout())} if config.all_counters else {}),  # of all, registers
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        region = self.control.region
         steps = self._steps(m)
         unlike = {counter.name for counter in COUNTERS if not counter.by_reason} ^ set(steps)
         if unlike:
             names = ", ".join(sorted(unlike))
             raise ValueError(f"a counter needs a line in hdl.layouts.counters and one in hdl.observe.counters: {names}")
+        if self._config.all_counters:
+            self._registers(m, steps)
+        else:
+            self._memory(m, steps)
+        return m
+
+    def _registers(self, m: Module, steps: dict[str, Value]) -> None:
+        values = self.values
         for name, step in steps.items():
-            m.d.sync += self.values[name].eq(self.values[name] + step)
+            m.d.sync += values[name].eq(values[name] + step)
         for reason in StallReason:
             if reason is not StallReason.NONE:
-                with m.If(region & (self.stall == reason)):
-                    m.d.sync += self.values.stalls[reason].eq(self.values.stalls[reason] + 1)
+                with m.If(self.control.region & (self.stall == reason)):
+                    m.d.sync += values.stalls[reason].eq(values.stalls[reason] + 1)
         with m.If(self.start):
-            m.d.sync += self.values.eq(0)
-        return m
+            m.d.sync += values.eq(0)
+        m.d.comb += self.value.eq(pick([
+            values[counter.name][reason] if counter.by_reason else values[counter.name]
+            for counter, reason in counter_places()
+        ], self.index))
+
+    def _memory(self, m: Module, steps: dict[str, Value]) -> None:
+        by_place = [
+            self.control.region & (self.stall == reason) if counter.by_reason else steps[counter.name]
+            for counter, reason in counter_places()
+        ]
+        m.submodules.memory = memory = CounterMemory([len(step) for step in by_place])
+        m.d.comb += [getattr(memory, f"step{place}").eq(step) for place, step in enumerate(by_place)]
+        m.d.comb += [memory.clear.eq(self.start), memory.index.eq(self.index), self.value.eq(memory.value)]
 
     def _steps(self, m: Module) -> dict[str, Value]:
         """What each counter grows by at the end of this cycle."""

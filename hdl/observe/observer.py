@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..layouts.counters import counters_layout
+from ..layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from ..layouts.probe import ASSERTIONS, STARVATION_CYCLES, passed_over_layout, probe_layout, unit_events
 from ..lib.component import Component
 from .counters import Counters, StallAttribution
@@ -32,7 +32,10 @@ class Observer(Component):
             "running": In(1),  # the SM is busy
             "halt": In(1),  # a fault has stopped the SM
             "overflow": In(1),  # the LSU got a request without room for it
-            "counters": Out(counters_layout()),  # registers, for software and a run's report
+            "counter_index": In(range(len(counter_places()))),  # a counter, for software or the port
+            "counter_value": Out(COUNTER_BITS),  # its value, from registers
+            #: With ``config.all_counters``: all, registers, for a run's report.
+            **({"counters": Out(counters_layout())} if config.all_counters else {}),
             "assertions": Out(len(ASSERTIONS)),  # sticky, a bit for each; 0 without ``config.assertions``
             "probe": Out(probe_layout(config)),  # this cycle; 0 without ``config.probe``, as the next two are
             #: Registers: the pc of the instruction that each warp issued last; before its first, where it started.
@@ -55,8 +58,11 @@ class Observer(Component):
             counters.running.eq(self.running),
             counters.stall.eq(stalls.stall),
             counters.reason.eq(stalls.reason),
-            self.counters.eq(counters.values),
+            counters.index.eq(self.counter_index),
+            self.counter_value.eq(counters.value),
         ]
+        if self._config.all_counters:
+            m.d.comb += self.counters.eq(counters.values)
         if self._config.assertions:
             self._assert(m)
         if self._config.probe:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from metronome.hdl.isa.csrs import PERFORMANCE_CSRS, Csr
-from metronome.hdl.layouts.counters import COUNTERS, StallReason, counters_layout
+from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places, counters_layout
 
 DOC = Path(__file__).resolve().parents[3] / "docs" / "counters.md"
 HIGH = 0x80
@@ -43,6 +43,14 @@ def test_names_and_numbers_are_used_once():
 def test_the_numbers_lie_in_the_window_of_counters():
     numbers = {number for counter in COUNTERS for number, _ in counter.numbers()}
     assert numbers | {number + HIGH for number in numbers} < PERFORMANCE_CSRS - set(Csr)
+
+
+def test_the_low_bits_of_a_number_are_the_place():
+    """The hardware finds a counter so, for software and for the port."""
+    numbers = {(counter, reason): number for counter in COUNTERS for number, reason in counter.numbers()}
+    places = counter_places()
+    assert len(places) <= 32
+    assert {places.index(which): which for which in numbers} == {number & 31: which for which, number in numbers.items()}
 
 
 def test_each_reason_has_its_number():

@@ -10,7 +10,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
-from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places
 from metronome.hdl.observe.counters import Counters
 from tests.hdl.lib.simulate import simulate
 
@@ -51,11 +51,13 @@ def steps(inputs: dict[str, Any], region_of_x: int) -> Counter[str]:
     )
 
 
+@pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize(("warps", "threads"), [(1, 1), (3, 4)])
-def test_random_cycles(warps: int, threads: int) -> None:
+def test_random_cycles(warps: int, threads: int, at_once: bool) -> None:
+    """All counters in every cycle, in registers and in a memory: each by its index, and all at once where they are."""
     seed = 10 * warps + threads
     rng = random.Random(seed)
-    dut = Counters(SmConfig(warps=warps, threads=threads))
+    dut = Counters(SmConfig(warps=warps, threads=threads, all_counters=at_once))
     expected: Counter[str] = Counter()
     all_cycles: Counter[str] = Counter()
     names = [counter.name for counter in COUNTERS if not counter.by_reason]
@@ -74,12 +76,17 @@ def test_random_cycles(warps: int, threads: int) -> None:
             all_cycles.update(added)
             if inputs["start"]:
                 expected = Counter()
-            values = ctx.get(dut.values)
-            for name in names:
-                assert values[name] == expected[name], f"seed {seed}, cycle {cycle}: {name}, not {expected[name]}"
-            for reason in StallReason:
-                wanted = expected[str(int(reason))] if reason else 0
-                assert values.stalls[reason] == wanted, f"seed {seed}, cycle {cycle}: {reason!r}, not {wanted}"
+            for place, (counter, reason) in enumerate(counter_places()):
+                wanted = expected[str(int(reason)) if counter.by_reason else counter.name]
+                ctx.set(dut.index, place)
+                got = ctx.get(dut.value)
+                assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} is {got}, not {wanted}"
+                if at_once:
+                    values = ctx.get(dut.values)
+                    got = values.stalls[reason] if reason else values[counter.name]
+                    assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} of all"
+            ctx.set(dut.index, 31)
+            assert at_once or ctx.get(dut.value) == 0
 
     simulate(dut, testbench)
     never = {name for name in names if not all_cycles[name]} - ({"discrepancies", "errors"} if warps == 1 else set())

@@ -1,0 +1,74 @@
+"""The counters' values in a memory, and what the last few cycles have added beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..layouts.counters import COUNTER_BITS
+from ..lib.block_memory import block_memory, registered_read
+from ..lib.component import Component
+from ..lib.onehot import one_hot
+
+__all__ = ["CounterMemory"]
+
+
+class CounterMemory(Component):
+    """As many counters as there are ``widths``, of 48 bits each, read one at a time.
+
+    Each has a few bits of its own, which count. The memory's words take turns: in its turn, every len(widths) cycles,
+    a word gets what its bits have counted, and they begin anew. So a value is the word and its bits together, exact in
+    every cycle. Reset: all 0.
+
+    Parameters
+    ----------
+    widths
+        By counter: the bits of its step.
+    """
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        self._widths = list(widths)
+        count = len(self._widths)
+        super().__init__({
+            "clear": In(1),  # all counters are 0 in the next cycle
+            **{f"step{number}": In(width) for number, width in enumerate(self._widths)},  # what is added in this cycle
+            "index": In(range(max(2, count))),  # which counter is read
+            "value": Out(COUNTER_BITS),  # combinational: what it had counted before this cycle; 0 if there is none such
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count = len(self._widths)
+        turn, after = Signal(range(max(2, count))), Signal(range(max(2, count)))
+        begun, sum_now = Signal(count), Signal(COUNTER_BITS)
+        lows = Array(self._lows(m, turn))
+        # The turns' words are known a cycle ahead: theirs is a memory of its own, in a block.
+        m.submodules.ours = ours = block_memory(shape=COUNTER_BITS, depth=count)
+        m.submodules.read = theirs = Memory(shape=COUNTER_BITS, depth=count, init=[])
+        word, read = registered_read(m, ours, address=after, enable=1, name="word"), theirs.read_port(domain="comb")
+        m.d.comb += [
+            after.eq(Mux(turn == count - 1, 0, turn + 1)),
+            sum_now.eq(Mux(begun.bit_select(turn, 1), word, 0) + lows[turn]),
+            read.addr.eq(self.index),
+        ]
+        for port in (ours.write_port(), theirs.write_port()):
+            m.d.comb += [port.addr.eq(turn), port.data.eq(sum_now), port.en.eq(1)]
+        m.d.sync += [turn.eq(after), begun.eq(Mux(self.clear, 0, begun | one_hot(turn, count)))]
+        with m.If(self.index < count):
+            m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + lows[self.index])
+        return m
+
+    def _lows(self, m: Module, turn: Signal) -> list[Signal]:
+        """What each counter has counted since its turn."""
+        lows = []
+        for number, width in enumerate(self._widths):
+            step = getattr(self, f"step{number}")
+            low = Signal(range(len(self._widths) * ((1 << width) - 1) + 1), name=f"low{number}")
+            m.d.sync += low.eq(Mux(turn == number, 0, low) + step)
+            with m.If(self.clear):
+                m.d.sync += low.eq(0)
+            lows.append(low)
+        return lows
