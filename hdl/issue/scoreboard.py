@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
@@ -65,18 +66,10 @@ class Scoreboard(Component):
         ]
         for w in range(self._config.warps):
             pending = Signal(REGISTERS, name=f"pending_{w}")
-            by_load = Signal(REGISTERS, name=f"by_load_{w}")
-            with m.If(self.release & (self.release_warp == w)):
-                with m.If(self.claim[w]):
-                    m.d.sync += pending.eq(pending & ~released | claimed)
-                with m.Else():
-                    m.d.sync += pending.eq(pending & ~released)
-            with m.Elif(self.claim[w]):
-                m.d.sync += pending.eq(pending | claimed)
-            with m.If(self.claim[w]):
-                m.d.sync += by_load.eq(Mux(self.claim_load, by_load | claimed, by_load & ~claimed))
+            over = (self.release & (self.release_warp == w)).replicate(REGISTERS) & released
+            m.d.sync += pending.eq((pending & ~over) | (self.claim[w].replicate(REGISTERS) & claimed))
             m.d.comb += self.pending_any[w].eq(pending.any() | self._flags_pending(m, w))
-            self._judge(m, w, pending, by_load)
+            self._judge(m, w, pending)
         return m
 
     def _flags_pending(self, m: Module, w: int) -> Value:
@@ -91,32 +84,45 @@ class Scoreboard(Component):
             m.d.sync += count.eq(count - 1)
         return count.any()
 
-    def _judge(self, m: Module, w: int, pending: Signal, by_load: Signal) -> None:
+    def _hazards(self, m: Module, w: int, pending: Signal) -> tuple[Value, Value]:
+        """The registers of one head that are pending, a bit each, and those of them that wait for a load."""
+        head = self.heads[w]
+        registers = ((head.use_rs1, head.rs1), (head.use_rs2, head.rs2), (head.use_rs3, head.rs3),
+                     (head.writes_rd, head.rd))
+        # What each register was claimed by last: it counts while the register is pending.
+        m.submodules[f"by_load_{w}"] = by_load = Memory(shape=1, depth=REGISTERS, init=[])
+        write = by_load.write_port()
+        m.d.comb += [
+            write.addr.eq(self.claim_register), write.data.eq(self.claim_load), write.en.eq(self.claim[w]),
+        ]
+        waits, loads = Signal(len(registers), name=f"waits_{w}"), Signal(len(registers), name=f"loads_{w}")
+        for number, (used, register) in enumerate(registers):
+            read = by_load.read_port(domain="comb")
+            m.d.comb += [
+                read.addr.eq(register),
+                waits[number].eq(used & pending.bit_select(register, 1)),
+                loads[number].eq(waits[number] & read.data),
+            ]
+        return waits, loads
+
+    def _judge(self, m: Module, w: int, pending: Signal) -> None:
         """Readiness of one head, and the reason where it is not ready."""
         head = self.heads[w]
-
-        def waits(bits: Value) -> Value:
-            return (
-                (head.use_rs1 & bits.bit_select(head.rs1, 1))
-                | (head.use_rs2 & bits.bit_select(head.rs2, 1))
-                | (head.use_rs3 & bits.bit_select(head.rs3, 1))
-                | (head.writes_rd & bits.bit_select(head.rd, 1))
-            )
-
+        waits, loads = self._hazards(m, w, pending)
         unit = head.unit.as_value()
         hazard = Signal(name=f"hazard_{w}")
         unit_busy = Signal(name=f"unit_busy_{w}")
         no_slot = Signal(name=f"no_slot_{w}")
         drains = Signal(name=f"drains_{w}")
         m.d.comb += [
-            hazard.eq(waits(pending)),
+            hazard.eq(waits.any()),
             unit_busy.eq(~self.unit_free.bit_select(unit, 1)),
             no_slot.eq(takes_slot(head) & ~self.slot_free.bit_select(unit, 1)),
             drains.eq((head.drain & self.pending_any[w]) | (head.fence & self.stores_pending[w])),
             self.ready[w].eq(~(hazard | unit_busy | no_slot | drains)),
         ]
         with m.If(hazard):
-            m.d.comb += self.reason[w].eq(Mux(waits(pending & by_load), StallReason.LOAD, StallReason.DATA))
+            m.d.comb += self.reason[w].eq(Mux(loads.any(), StallReason.LOAD, StallReason.DATA))
         with m.Elif(drains):
             m.d.comb += self.reason[w].eq(StallReason.DRAIN)
         with m.Elif(unit_busy):
