@@ -54,7 +54,7 @@ class Sm(Component):
         else:
             #: A counter, by its place in :func:`hdl.layouts.counters.counter_places`.
             members["counter_index"] = In(range(len(counter_places())))
-            #: Combinational: its value, or 0 if there is none such; only with ``counter_valid``.
+            #: Combinational: its value; means nothing if there is none such, or without ``counter_valid``.
             members["counter_value"] = Out(COUNTER_BITS)
             members["counter_valid"] = Out(1)  # 0 in a cycle in which the program reads a CSR
         if len(config.policies) > 1:

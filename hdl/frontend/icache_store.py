@@ -1,11 +1,11 @@
 """What the instruction cache holds: tags and lines."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ..lib.block_memory import block_memory, registered_read
 from ..lib.component import Component
 from ..lib.onehot import encode
 from ..lib.tags import CacheTags
@@ -70,20 +70,30 @@ class ICacheStore(Component):
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
                    victim: Signal) -> None:
         """t+1: the way is known, the line is addressed; t+2: the word is chosen; t+3: it is in a register."""
-        line_bits = 8 << LINE_OFFSET_BITS
-        m.submodules.lines = lines = Memory(shape=line_bits + 1, depth=self._sets * self._ways, init=[])
+        line = data.StructLayout({"words": data.ArrayLayout(32, 1 << LINE_OFFSET_BITS - 2), "error": 1})
+        m.submodules.lines = lines = block_memory(shape=line, depth=self._sets * self._ways)
+        # A line is written in c+1, so that a lookup in c can still read the one in its place. Who looks the new one up
+        # in c+1 gets the word from the register on the way.
+        arrived, set_of_it, way_of_it = Signal(), Signal.like(refill.set), Signal.like(victim)
+        fresh = Signal(line)
+        m.d.sync += arrived.eq(self.refill_valid)
+        with m.If(self.refill_valid):
+            m.d.sync += [
+                fresh.eq(Cat(self.refill_data, self.refill_error)), set_of_it.eq(refill.set), way_of_it.eq(victim),
+            ]
         write = lines.write_port()
-        read = lines.read_port()
-        word = Signal(LINE_OFFSET_BITS - 2)
-        m.d.sync += word.eq(looked_up.offset[2:])
         m.d.comb += [
-            write.addr.eq(Cat(refill.set, encode(victim))),
-            write.data.eq(Cat(self.refill_data, self.refill_error)),
-            write.en.eq(self.refill_valid),
-            read.addr.eq(Cat(looked_up.set, encode(hit_ways))),
-            read.en.eq(1),
+            write.addr.eq(Cat(set_of_it, encode(way_of_it))), write.data.eq(fresh), write.en.eq(arrived),
         ]
+        word, use_fresh = Signal(LINE_OFFSET_BITS - 2), Signal()
+        fresh_word, fresh_error = Signal(32), Signal()
+        place = Cat(looked_up.set, encode(hit_ways))
+        read = data.View(line, registered_read(m, lines, address=place, enable=1, name="line_read"))
         m.d.sync += [
-            self.instruction.eq(read.data[:line_bits].word_select(word, 32)),
-            self.error.eq(read.data[line_bits]),
+            word.eq(looked_up.offset[2:]),
+            use_fresh.eq(arrived & (looked_up.set == set_of_it) & (hit_ways & way_of_it).any()),
+            self.instruction.eq(Mux(use_fresh, fresh_word, read.words[word])),
+            self.error.eq(Mux(use_fresh, fresh_error, read.error)),
         ]
+        with m.If(arrived):
+            m.d.sync += [fresh_word.eq(fresh.words[looked_up.offset[2:]]), fresh_error.eq(fresh.error)]

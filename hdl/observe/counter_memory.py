@@ -36,7 +36,7 @@ class CounterMemory(Component):
             "clear": In(1),  # all counters are 0 in the next cycle
             **{f"step{number}": In(width) for number, width in enumerate(self._widths)},  # what is added in this cycle
             "index": In(range(max(2, count))),  # which counter is read
-            "value": Out(COUNTER_BITS),  # combinational: what it had counted before this cycle; 0 if there is none such
+            "value": Out(COUNTER_BITS),  # combinational: what it had counted before this cycle
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -57,8 +57,7 @@ class CounterMemory(Component):
         for port in (ours.write_port(), theirs.write_port()):
             m.d.comb += [port.addr.eq(turn), port.data.eq(sum_now), port.en.eq(1)]
         m.d.sync += [turn.eq(after), begun.eq(Mux(self.clear, 0, begun | one_hot(turn, count)))]
-        with m.If(self.index < count):
-            m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + lows[self.index])
+        m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + lows[self.index])
         return m
 
     def _lows(self, m: Module, turn: Signal) -> list[Signal]:
