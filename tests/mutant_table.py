@@ -25,6 +25,7 @@ _PARTS = f"{_MEMORY}.l1.parts:PartTable.elaborate"
 _FILL = f"{_MEMORY}.l1.fill:FillStage.elaborate"
 _REQUESTS = f"{_MEMORY}.l1.requests:LineRequests.elaborate"
 _BUFFER = f"{_MEMORY}.l1.write_buffer:WriteBuffer"
+_ORDER = f"{_MEMORY}.l1.store_order:StoreOrder"
 _RESPONSE = f"{_MEMORY}.lanes.response:ResponseStage"
 _ENTRANCE = f"{_MEMORY}.lanes.entrance:Entrance.elaborate"
 _COALESCER = f"{_MEMORY}.lanes.coalescer:Coalescer.elaborate"
@@ -123,13 +124,11 @@ MUTANTS = (
            "Mux(~request.valid | request.ready,", "Mux(~request.valid,",
            (f"{_UNIT}/test_write_buffer.py::test_one_store_a_cycle",
             "tests/hdl/memory/test_lsu_cycles.py::test_one_store_a_cycle_to_different_lines")),
-    Mutant("an entry goes a cycle late after the load's line", f"{_BUFFER}._order",
-           "m.d.comb += filled.eq(", "m.d.sync += filled.eq(",
+    Mutant("an entry goes a cycle late after the load's line", f"{_ORDER}._loads",
+           "m.d.comb += [freed.eq(followers[0]), ", "m.d.sync += freed.eq(followers[0]); m.d.comb += [",
            (f"{_UNIT}/test_write_buffer.py::test_when_a_store_is_offered[a load]",)),
-    Mutant("an entry waits for all loads", f"{_BUFFER}._order",
-           "loads.eq(Mux(made[number], self.waits_for, loads) & ~filled)",
-           "loads.eq(Mux(made[number] & self.waits_for.any(), -1, loads) & ~filled)",
-           (f"{_UNIT}/test_write_buffer.py::test_when_a_store_is_offered[a load]",)),
+    Mutant("an entry waits for one that is over in its first cycle", f"{_ORDER}._stores",
+           "self.behind & ~over,", "self.behind,", (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
     Mutant("a store joins an entry that is just sent", f"{_BUFFER}.elaborate",
            "same & ~sent & ~chosen &", "same & ~sent &", (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
     Mutant("an entry of an uncached line waits for all entries", f"{_BUFFER}.elaborate",
@@ -153,16 +152,16 @@ MUTANTS = (
     Mutant("the LSU keeps the port a cycle longer", _ARBITER, "self.lsu.request.valid & ~requests.ready",
            "self.lsu.request.valid", ("tests/hdl/memory/test_arbiter.py::test_random_traffic[4-16]",)),
     # Memory's answers.
-    Mutant("a line waits until the one before is gone", _FILL, "(~valid | self.release) & self.peek_free",
-           "~valid & self.peek_free", (f"{_UNIT}/test_fill.py::test_one_line_a_cycle",
+    Mutant("a line waits until the one before is gone", _FILL, "room.eq(~valid | self.release)",
+           "room.eq(~valid)", (f"{_UNIT}/test_fill.py::test_one_line_a_cycle",
            f"{_RATES}::test_one_miss_a_cycle[1]")),
     Mutant("a line's register is released a cycle late", _FILL, "valid & ~self.left &",
            "valid & ~fresh & ~self.left &",
            (f"{_UNIT}/test_fill.py::test_one_line_a_cycle", f"{_RATES}::test_one_miss_a_cycle[10]")),
     Mutant("any load that joins keeps the register", _FILL, "(self.joined_mshr == self.filled)", "1",
            (f"{_UNIT}/test_fill.py::test_random_traffic[3-1]",)),
-    Mutant("a line waits for the writeback", _FILL, "(~valid | self.release) & self.peek_free",
-           "(~valid | self.release) & self.peek_free & self.slot_free",
+    Mutant("a line waits for the writeback", _FILL, "room.eq(~valid | self.release)",
+           "room.eq((~valid | self.release) & self.slot_free)",
            (f"{_UNIT}/test_fill.py::test_random_traffic[3-1]",)),
     Mutant("completions wait for the line", _FILL, "Mux(completion, self.fault_free, room)",
            "room & (self.fault_free | ~completion)",
@@ -179,9 +178,6 @@ MUTANTS = (
     Mutant("of two that come together the line from memory is the younger", f"{_RESPONSE}._oldest",
            "for slot in range(3):", "for slot in reversed(range(3)):", (f"{_WRITTEN_BACK}::test_random_traffic[2]",
             f"{_RANDOM}[1-cached-0]")),
-    Mutant("the write buffer's bytes are kept a cycle longer", f"{_RESPONSE}.elaborate",
-           "~(taken[1] & forwarded) | leaves[1]", "~(taken[1] & forwarded)",
-            (f"{_WRITTEN_BACK}::test_random_traffic[2]",)),
     # The way to the lookup.
     Mutant("an instruction begins a cycle late", _COALESCER, "may_start.eq(aligned &",
            "may_start.eq(aligned & started &",

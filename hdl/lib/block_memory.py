@@ -19,15 +19,22 @@ def block_memory(*, shape: Any, depth: int) -> Memory:
     return Memory(shape=shape, depth=depth, init=[], attrs={"ram_style": "block", "no_rw_check": 1})
 
 
-def registered_read(m: Module, memory: Memory, *, address: ValueLike, enable: ValueLike, name: str) -> Signal:
+def registered_read(
+    m: Module, memory: Memory, *, address: ValueLike, enable: ValueLike, name: str,
+    clear: Value | None = None,
+) -> Signal:
     """The word at ``address``: from the cycle after ``enable`` until the next ``enable``.
 
-    Each call is a read port of its own. In an FPGA that is a copy of the blocks.
+    With ``clear`` it is 0 from the cycle after that on, and after a reset. Without, it means nothing after a reset.
+
+    Each call is a read port of its own. In an FPGA that is a copy of the blocks, which have a reset for ``clear``.
     """
     # Not memory.read_port(), whose register Yosys does not see as one: only such a pair keeps to no_rw_check.
     port = memory.read_port(domain="comb")
-    word = Signal(len(Value.cast(port.data)), name=name, reset_less=True)
+    word = Signal(len(Value.cast(port.data)), name=name, reset_less=clear is None)
     m.d.comb += port.addr.eq(address)
-    with m.If(enable):
+    with m.If(0 if clear is None else clear):
+        m.d.sync += word.eq(0)
+    with m.Elif(enable):
         m.d.sync += word.eq(port.data)
     return word

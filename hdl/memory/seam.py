@@ -88,14 +88,8 @@ def answers_signature(config: SmConfig) -> wiring.Signature:
             "free": In(1),
             #: With the push: the part.
             "part": Out(part_layout(config)),
-            #: With the push: the line will be ``forward_data``, not ``data``.
-            "forwarded": Out(1),
-            #: From the cycle after the push on, while the slot is taken: the cache's line.
+            #: Its line; from the cycle after the push on, while the slot is taken.
             "data": Out(line),
-            #: The write buffer's line, from the cycle after the push to the last one without ``peek_free``.
-            "forward_data": Out(line),
-            #: ``forward_data`` is not needed after this cycle.
-            "peek_free": In(1),
         })),
     })
 

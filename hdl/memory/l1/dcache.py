@@ -46,6 +46,8 @@ class DataCache(Component):
             "use": In(1),
             #: Read the hit's line.
             "read": In(1),
+            #: The line that is read next is another's: ``data`` is 0 from the next cycle on, until the next ``read``.
+            "clear": In(1),
             #: The line read last, from the cycle after ``read`` until the next one.
             "data": Out(8 * config.line_bytes),
             #: Bytes of the hit's line are written: a read in the next cycle sees them.
@@ -85,7 +87,8 @@ class DataCache(Component):
         place = Cat(looked_up, encode(tags.hit_ways))
         whole = (1 << self._line_bytes) - 1
         m.d.comb += [
-            self.data.eq(registered_read(m, lines, address=place, enable=self.read, name="line_read")),
+            self.data.eq(registered_read(m, lines, address=place, enable=self.read, clear=self.clear,
+                                         name="line_read")),
             writer.addr.eq(Mux(self.fill, Cat(tags.fill_set, encode(tags.victim)), place)),
             writer.en.eq(Mux(self.fill, whole, Mux(self.write, self.byte_mask, 0))),
             writer.data.as_value().eq(Mux(self.fill, self.fill_data, self.write_data)),

@@ -57,8 +57,6 @@ class FillStage(Component):
             "data": Out(line),
             #: Memory refused it. Registered.
             "error": Out(1),
-            #: The write buffer's bytes may be looked up with ``accepts``.
-            "peek_free": In(1),
             #: In the cycle after ``accepts``: the bytes of the line that the write buffer has.
             "peek_mask": In(config.line_bytes),
             #: In the cycle after ``accepts``: those bytes.
@@ -90,7 +88,7 @@ class FillStage(Component):
             self.release.eq(
                 valid & ~self.left & self.slot_free & ~(self.joined & (self.joined_mshr == self.filled))
             ),
-            room.eq((~valid | self.release) & self.peek_free),
+            room.eq(~valid | self.release),
             response.ready.eq(Mux(completion, self.fault_free, room)),
             self.accepts.eq(response.valid & ~completion & room),
             self.take.eq(self.accepts | (valid & self.left & self.slot_free)),

@@ -73,23 +73,26 @@ class L1(Component):
             self.event.eq(lookup.event),
             hits.push.eq(lookup.answers),
             hits.part.eq(lookup.held.part),
-            hits.forwarded.eq(lookup.forward),
-            hits.forward_data.eq(buffer.peek_data),
             lookup.slot_free.eq(hits.free),
         ]
         if config.dcache_bytes:
-            self._cache(m, lookup, fill)
+            cache = self._cache(m, lookup, fill)
+            # Only one of them has something at a time, the other is 0.
+            m.d.comb += hits.data.eq(cache.data | buffer.forward_data)
+        else:
+            m.d.comb += hits.data.eq(buffer.forward_data)
         self._loads(m, lookup, mshrs, parts, fill)
         self._stores(m, lookup, mshrs, buffer, fill)
         self._fault(m, buffer, fill)
         return m
 
-    def _cache(self, m: Module, lookup: LookupStage, fill: FillStage) -> None:
+    def _cache(self, m: Module, lookup: LookupStage, fill: FillStage) -> DataCache:
         m.submodules.cache = cache = DataCache(self.config)
         m.d.comb += [
             cache.line.eq(lookup.held.part.line),
             cache.use.eq(lookup.use),
             cache.read.eq(lookup.read),
+            cache.clear.eq(lookup.forward),
             cache.write.eq(lookup.write & cache.hit),
             cache.byte_mask.eq(lookup.held.byte_mask),
             cache.write_data.eq(lookup.held.data),
@@ -99,8 +102,8 @@ class L1(Component):
             lookup.hit.eq(cache.hit),
             lookup.install.eq(fill.install),
             lookup.install_line.eq(fill.line),
-            self.answers.hit.data.eq(cache.data),
         ]
+        return cache
 
     def _loads(
         self, m: Module, lookup: LookupStage, mshrs: Mshrs, parts: PartTable, fill: FillStage
@@ -134,7 +137,6 @@ class L1(Component):
             fill.joined.eq(lookup.add),
             fill.joined_mshr.eq(joined),
             fill.slot_free.eq(slot.free),
-            fill.peek_free.eq(self.answers.hit.peek_free),
             slot.push.eq(fill.take),
             slot.part.eq(parts.answer),
             slot.data.eq(fill.data),
@@ -158,6 +160,7 @@ class L1(Component):
             buffer.store.address.eq(address),
             buffer.waits_for.eq(mshrs.same),
             buffer.forward.eq(lookup.forward),
+            buffer.forget.eq(lookup.read),
             buffer.overlay.eq(fill.accepts),
             buffer.answered.eq(fill.asked),
             buffer.filled.eq(fill.release),

@@ -104,7 +104,7 @@ class LookupStage(Component):
             store.eq(self.held_valid & held.write & ~blocked),
             can_answer.eq(self.slot_free | ~held.part.writes_rd),
             shares.eq(may_join & self.requested),
-            covered.eq(load & ~self.hit & ~self.uncached & self.holds & self.covers & ~self.accepts & can_answer),
+            covered.eq(load & ~self.hit & ~self.uncached & self.holds & self.covers & can_answer),
             self.forward.eq(covered & held.part.writes_rd),
             self.use.eq((load & self.hit & can_answer) | (self.write & self.hit)),
             self.read.eq(load & self.hit & self.slot_free & held.part.writes_rd),

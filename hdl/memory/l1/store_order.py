@@ -74,8 +74,7 @@ class StoreOrder(Component):
 
     def _loads(self, m: Module) -> Signal:
         """The entries behind a load, where a line has one request at most."""
-        waits, freed, filling = (Signal(self.config.store_buffer, name=name) for name in (
-            "waits_for_load", "freed_by_load", "filling_now"))
+        waits, freed = (Signal(self.config.store_buffer, name=name) for name in ("waits_for_load", "freed_by_load"))
         filled, awaited = Signal(self.config.line_requests), Signal(self.config.line_requests)
         m.d.comb += [
             filled.eq(Mux(self.filled, one_hot(self.filled_number, self.config.line_requests), 0)),

@@ -27,7 +27,7 @@ class WriteBuffer(Component):
 
     A store that comes in cycle c is at ``request`` in c+2 when nothing is in the way, one line a cycle; entries that
     may be sent take turns. One store comes, one entry goes and one is completed in every cycle. Reset: empty. May never
-    happen: ``write`` without ``ready``, ``forward`` and ``overlay`` in one cycle.
+    happen: ``write`` without ``ready``, ``forward`` and ``forget`` in one cycle.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -59,11 +59,15 @@ class WriteBuffer(Component):
             "waits_for": In(config.line_requests),
             #: Look up the youngest entry of ``line``, but for a store that comes in this cycle. From the lookup stage.
             "forward": In(1),
+            #: ``forward_data`` is 0 from the next cycle on, until the next ``forward``. From the lookup stage.
+            "forget": In(1),
+            #: The bytes of the entry that ``forward`` has looked up, from the next cycle on.
+            "forward_data": Out(line),
             #: Look up the entry that waits for the MSHR ``answered``, but for such a store. From the fill stage.
             "overlay": In(1),
             #: The MSHR that memory answers.
             "answered": In(mshr_bits(config)),
-            #: The bytes of the entry that was looked up, 0 if there was none; from the next cycle to the next look-up.
+            #: The bytes of the entry that ``overlay`` has looked up, 0 if there was none; from the next cycle on.
             "peek_mask": Out(config.line_bytes),
             #: Those bytes.
             "peek_data": Out(line),
@@ -115,7 +119,7 @@ class WriteBuffer(Component):
             with m.If(made[number]):
                 m.d.sync += [lines[number].eq(self.line), uncached[number].eq(self.uncached)]
         held_back, filling = self._order(m, made=made, youngest=youngest)
-        m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(Mux(self.overlay, filling, newest))]
+        m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(filling)]
         self._send(m, may_go=may_go, chosen=chosen)
         self._warps(m, valid=valid, made=made, joined=joined)
         self._bytes(m, target=target, chosen=chosen, peeked=peeked, youngest=youngest)
@@ -191,7 +195,7 @@ class WriteBuffer(Component):
         m.submodules.masks = masks = Memory(shape=config.line_bytes, depth=config.store_buffer, init=[])
         write, write_line, write_mask = entries.write_port(granularity=1), lines.write_port(), masks.write_port()
         now = masks.read_port(domain="comb")
-        where, send, peek = Signal.like(youngest), chosen.any(), self.forward | self.overlay
+        where, send = Signal.like(youngest), chosen.any()
         m.d.comb += [
             where.eq(encode(target)),
             now.addr.eq(youngest), self.covers.eq((self.byte_mask & ~now.data) == 0),
@@ -207,9 +211,11 @@ class WriteBuffer(Component):
         sent = data.View(entries.shape, registered_read(
             m, entries, address=encode(chosen), enable=send, name="sent_bytes"))
         seen = data.View(entries.shape, registered_read(
-            m, entries, address=encode(peeked), enable=peek, name="peeked_bytes"))
+            m, entries, address=encode(peeked), enable=self.overlay, name="peeked_bytes"))
+        forwarded = data.View(entries.shape, registered_read(
+            m, entries, address=youngest, enable=self.forward, clear=self.forget, name="forwarded_bytes"))
         any_peeked = Signal()
-        with m.If(peek):
+        with m.If(self.overlay):
             m.d.sync += any_peeked.eq(peeked.any())
         places = range(config.line_bytes)
         m.d.comb += [
@@ -217,5 +223,6 @@ class WriteBuffer(Component):
             payload.byte_mask.eq(Cat(sent[place].set for place in places)),
             payload.data.eq(Cat(sent[place].data for place in places)),
             self.peek_mask.eq(Mux(any_peeked, Cat(seen[place].set for place in places), 0)),
+            self.forward_data.eq(Cat(forwarded[place].data for place in places)),
             self.peek_data.eq(Cat(seen[place].data for place in places)),
         ]

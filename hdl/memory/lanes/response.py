@@ -71,23 +71,22 @@ class ResponseStage(Component):
         m = Module()
         fill, hits = self.answers.fill, self.answers.hit
         hit, local = Signal(part_layout(self.config)), Signal(local_part_layout(self.config))
-        forwarded, wants, first, leaves = Signal(), Signal(3), Signal(3), Signal(3)
+        wants, first, leaves = Signal(3), Signal(3), Signal(3)
         taken, pushes = Signal(3), Cat(fill.push, hits.push, self.local_push)
         m.d.comb += [
             wants.eq(taken & Cat(fill.part.writes_rd, 1, 1)),
             self.answered.eq(wants.any() & (~self.wb.valid | self.wb.ready)),
             leaves.eq(Cat(taken[0] & ~wants[0], 0, 0) | Mux(self.answered, first, 0)),
             Cat(fill.free, hits.free, self.local_free).eq(~taken | leaves),
-            hits.peek_free.eq(~(taken[1] & forwarded) | leaves[1]),
             self.busy.eq(taken.any() | self.wb.valid),
         ]
         m.d.sync += taken.eq(pushes | (taken & ~leaves))
         with m.If(hits.push):
-            m.d.sync += [hit.eq(hits.part), forwarded.eq(hits.forwarded)]
+            m.d.sync += hit.eq(hits.part)
         with m.If(self.local_push):
             m.d.sync += local.eq(self.local_part)
         m.d.comb += first.eq(self._oldest(m, wants, pushes))
-        self._writeback(m, parts=(fill.part, hit, local), first=first, forwarded=forwarded)
+        self._writeback(m, parts=(fill.part, hit, local), first=first)
         self._fault(m, leaves[0] & fill.error)
         return m
 
@@ -107,7 +106,7 @@ class ResponseStage(Component):
         )
 
     def _writeback(
-        self, m: Module, *, parts: tuple[data.View, data.View, data.View], first: Signal, forwarded: Signal
+        self, m: Module, *, parts: tuple[data.View, data.View, data.View], first: Signal
     ) -> None:
         """Load the writeback register when ``answered`` with the slot ``first``."""
         wb, threads, load = self.wb.payload, self.config.threads, self.answered
@@ -128,11 +127,10 @@ class ResponseStage(Component):
         with m.Elif(self.wb.ready):
             m.d.sync += valid.eq(0)
         line, offsets = Signal(8 * self.config.line_bytes), Signal.like(parts[0].offset)
-        with m.If(load):
-            m.d.comb += [
-                line.eq(Mux(first[0], fill.data, Mux(forwarded, hits.forward_data, hits.data))),
-                offsets.eq(Mux(first[0], parts[0].offset.as_value(), parts[1].offset.as_value())),
-            ]
+        m.d.comb += [
+            line.eq(Mux(first[0], fill.data, hits.data)),
+            offsets.eq(Mux(first[0], parts[0].offset.as_value(), parts[1].offset.as_value())),
+        ]
         m.d.comb += [
             self.wb.valid.eq(valid), wb.warp.eq(warp), wb.rd.eq(rd), wb.mask.eq(lanes), wb.last.eq(last),
             wb.data.as_value().eq(Cat(self._values(m, line=line, offsets=offsets, local=parts[2], use_local=first[2],

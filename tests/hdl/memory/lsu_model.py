@@ -62,7 +62,6 @@ class LsuModel:
         self.responses = ResponseModel()
         self.cache = CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
         self.line: Held | None = None
-        self.forwarded = False
         self.store_fault = self.fault = self.stored = False
         self.fill_error = False
 
@@ -79,7 +78,7 @@ class LsuModel:
         install = self._install()
         adds, joined = self._adds(install)
         release = self._releases(free[0], joined)
-        accepts = self._accepts(now, free, leaves, release)
+        accepts = self._accepts(now, release)
         completed = now.answer is not None and now.answer[1] and fault_free
         found = self._look_up(install, accepts=accepts, slot_free=free[1], sent=sent, adds=adds)
         outputs = state | self._event(found, install) | {
@@ -133,12 +132,11 @@ class LsuModel:
         line = self.line
         return line is not None and not self.parts.waiting(line.miss) and slot_free and joined != line.miss
 
-    def _accepts(self, now: Inputs, free: Sequence[bool], leaves: Sequence[bool], release: bool) -> bool:
-        """An answer to a load is taken: the place is free, and so is the way to the write buffer's bytes."""
+    def _accepts(self, now: Inputs, release: bool) -> bool:
+        """An answer to a load is taken: the place is free."""
         if now.answer is None or now.answer[1]:
             return False
-        peek_free = self.responses.slots[1] is None or not self.forwarded or leaves[1]
-        return (self.line is None or release) and peek_free
+        return self.line is None or release
 
     # The lookup.
 
@@ -172,13 +170,13 @@ class LsuModel:
             youngest = self.buffer.youngest(access.line, uncached)
             found.forward = not found.hit and not uncached and youngest is not None and (
                 not access.bytes & ~self.buffer.entries[youngest].mask)
-            found.wait = self._load_waits(access, found, install, accepts=accepts, slot_free=slot_free)
+            found.wait = self._load_waits(access, found, install, slot_free=slot_free)
             found.joins = adds and self.cache.present and not uncached and bool(self.misses.same(access.line, False))
         found.goes = found.wait is LookupWait.NONE
         return found
 
     def _load_waits(
-        self, access: Part, found: Lookup, install: int | None, *, accepts: bool, slot_free: bool
+        self, access: Part, found: Lookup, install: int | None, *, slot_free: bool
     ) -> LookupWait:
         """The rows of "What waits" (docs/memory.md) for a load, from the top."""
         uncached = access.line < self.user
@@ -188,7 +186,7 @@ class LsuModel:
         if found.hit:
             return LookupWait.NONE if answered else LookupWait.WRITEBACK
         if self.buffer.same(access.line, uncached):
-            return LookupWait.NONE if found.forward and answered and not accepts else LookupWait.ORDER
+            return LookupWait.NONE if found.forward and answered else LookupWait.ORDER
         requested = self.misses.same(access.line, uncached)
         if uncached and requested:
             return LookupWait.ORDER
@@ -261,8 +259,6 @@ class LsuModel:
             sent=load and not use_store and now.memory_ready,
         )
         self.cache.tick(use=access.line if found.goes and found.hit else None, fill=install)
-        if pushes[1] is not None:
-            self.forwarded = found.forward
         if pushes[0] is not None:
             self.fill_error = now.answer[2] if accepts else self.line.error
             if self.fill_error:

@@ -146,6 +146,8 @@ CUTS = [
     ("cache", "write", 0), ("cache", "byte_mask", (1 << LINE_BYTES) - 1),
     # A use is not seen.
     ("cache", "use", 0),
+    # A load gets the bytes of the one before it laid over its own: from the cache, from the write buffer.
+    ("cache", "clear", 0), ("buffer", "forget", 0),
 ]
 
 
@@ -153,8 +155,6 @@ CUTS = [
 RARE_CUTS = [
     # A store comes in the cycle before its line goes into the cache.
     ("lookup", "accepts", 0),
-    # The write buffer's bytes are looked up for the cache while a load still needs others.
-    ("fill", "peek_free", 1),
 ]
 
 

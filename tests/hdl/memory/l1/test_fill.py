@@ -55,7 +55,7 @@ class Bench:
     def at(self, name: str) -> list[int]:
         return [cycle for cycle, event in self.events if event == name]
 
-    async def step(self, ctx: Any, *, answer: Answer | None = None, slot_free: bool = True, peek_free: bool = True,
+    async def step(self, ctx: Any, *, answer: Answer | None = None, slot_free: bool = True,
                    fault_free: bool = True, joined: int | None = None, peek: tuple[int, int] = (0, 0)) -> None:
         """``answer`` is offered until it is taken; ``peek``: the bytes of stores for the line of the cycle before."""
         dut, held = self.dut, self.held
@@ -68,13 +68,13 @@ class Bench:
             ctx.set(dut.response.payload, {"tag": answer.number | answer.store << top, "error": answer.error,
                                            "data": answer.data})
             ctx.set(dut.asked_line, 0 if answer.store else self.lines[answer.number])
-        for name, value in (("left", left), ("slot_free", slot_free), ("peek_free", peek_free),
-                            ("fault_free", fault_free), ("joined", joined is not None), ("joined_mshr", joined or 0),
+        for name, value in (("left", left), ("slot_free", slot_free), ("fault_free", fault_free),
+                            ("joined", joined is not None), ("joined_mshr", joined or 0),
                             ("peek_mask", peek[0]), ("peek_data", peek[1])):
             ctx.set(getattr(dut, name), value)
 
         releases = held is not None and not left and slot_free and joined != held.number
-        room = (held is None or releases) and peek_free
+        room = held is None or releases
         accepts = answer is not None and not answer.store and room
         completes = answer is not None and answer.store and fault_free
         leaves = held is not None and left and slot_free and not accepts
@@ -154,7 +154,7 @@ def test_random_traffic(mshrs: int, entries: int) -> None:
                 held = bench.held is not None and rng.random() < 0.5
                 joined = bench.held.number if held else rng.randrange(mshrs)
             await bench.step(
-                ctx, answer=offer, slot_free=rng.random() < 0.7, peek_free=rng.random() < 0.8,
+                ctx, answer=offer, slot_free=rng.random() < 0.7,
                 fault_free=rng.random() < 0.7, joined=joined, peek=(rng.getrandbits(64), rng.getrandbits(512)),
             )
 

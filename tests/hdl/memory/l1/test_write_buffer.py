@@ -52,6 +52,8 @@ class Bench:
         self.memory: deque[int] = deque()
         self.peek: tuple[int, int | None] | None = None
         self.first: dict[str, int] | None = None
+        #: Mask and bytes of the entry that a load got last; None: 0.
+        self.forwarded: tuple[int, int] | None = None
         self.ready_since: dict[int, int] = {}
         self.passed = 0
 
@@ -78,8 +80,10 @@ class Bench:
         write = write and model.room(line, uncached, taken)
         ctx.set(dut.write, write)
         youngest = model.youngest(line, uncached)
-        forward = forward and overlay is None and youngest is not None and not uncached
+        forward = forward and youngest is not None and not uncached
+        forget = not forward and rng.random() < 0.3
         ctx.set(dut.forward, forward)
+        ctx.set(dut.forget, forget)
 
         self.expect(ctx, "holds", youngest is not None)
         if youngest is not None and not uncached:
@@ -97,7 +101,11 @@ class Bench:
         if completed is not None:
             self.first = model.entries[completed].first
             self.memory.popleft()
-        self._look(youngest if forward else None, overlay)
+        if forward:
+            self.forwarded = model.entries[youngest].mask, self.data[youngest]
+        elif forget:
+            self.forwarded = None
+        self._look(overlay)
         self._turns(model.chosen(taken))
         if write:
             number = model.entries.index(None) if joined is None else joined
@@ -108,16 +116,17 @@ class Bench:
         self.cycle += 1
         return write
 
-    def _look(self, youngest: int | None, overlay: int | None) -> None:
-        """What is at the peek port from the next cycle on: (mask, number)."""
+    def _look(self, overlay: int | None) -> None:
+        """What is at the peek port from the next cycle on: (mask, data)."""
         if overlay is not None:
             number = next((its for its, entry in enumerate(self.model.entries)
                            if entry is not None and overlay in entry.loads), None)
             self.peek = (0, None) if number is None else (self.model.entries[number].mask, self.data[number])
-        elif youngest is not None:
-            self.peek = self.model.entries[youngest].mask, self.data[youngest]
 
     def _check_peek(self, ctx: Any) -> None:
+        mask, data = self.forwarded or ((1 << 64) - 1, 0)
+        got = ctx.get(self.dut.forward_data)
+        assert merged(mask, got, 0) == merged(mask, data, 0), f"{self.what}, cycle {self.cycle}: forward_data"
         if self.peek is not None:
             self.expect(ctx, "peek_mask", self.peek[0])
             if self.peek[1] is not None:

@@ -28,7 +28,6 @@ class Part:
     fields: dict[str, Any]
     words: tuple[int, ...]
     error: bool = False
-    forwarded: bool = False
 
     @property
     def writes_rd(self) -> bool:
@@ -78,8 +77,7 @@ class Bench:
             banks = [rng.randrange(threads) for _ in range(threads)]
             return Part(fields | {"byte": [place % 4 for place in places], "bank": banks}, words)
         fields |= {"offset": places, "writes_rd": int(writes), "pc": rng.getrandbits(32), "line": rng.getrandbits(20)}
-        error, forwarded = rng.random() < 0.2, rng.random() < 0.5
-        return Part(fields, words, error=slot == FILL and error, forwarded=slot == HIT and forwarded)
+        return Part(fields, words, error=slot == FILL and rng.random() < 0.2)
 
     async def step(self, ctx: Any, *slots: int, ready: bool = True, writes: bool = True) -> list[bool]:
         """Push a part to each of ``slots`` that is free; which slots were."""
@@ -95,8 +93,6 @@ class Bench:
         answers = dut.answers
         got = [bool(ctx.get(port)) for port in (answers.fill.free, answers.hit.free, dut.local_free)]
         assert got == free, f"{what}: free {got} instead of {free}"
-        hit = model.slots[HIT]
-        assert ctx.get(answers.hit.peek_free) == (hit is None or not hit.forwarded or leaves[HIT]), f"{what}: peek_free"
         assert ctx.get(dut.busy) == (model.wb is not None or any(slot is not None for slot in model.slots)), what
         self._check_leaving(ctx, leaves, what)
         self._check_writeback(ctx, ready, what)
@@ -121,13 +117,11 @@ class Bench:
             ctx.set(answers.fill.data, line_of(fill.words))
             ctx.set(answers.fill.error, fill.error)
         if hit is not None:
-            ctx.set(answers.hit.forward_data if hit.forwarded else answers.hit.data, line_of(hit.words))
-            ctx.set(answers.hit.data if hit.forwarded else answers.hit.forward_data, self.rng.getrandbits(512))
+            ctx.set(answers.hit.data, line_of(hit.words))
         if local is not None:
             ctx.set(dut.bank_data, list(local.words))
         if pushes[HIT] is not None:
             ctx.set(answers.hit.part, pushes[HIT].fields)
-            ctx.set(answers.hit.forwarded, pushes[HIT].forwarded)
         if pushes[LOCAL] is not None:
             ctx.set(dut.local_part, pushes[LOCAL].fields)
 
