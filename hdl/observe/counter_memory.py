@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -66,7 +66,11 @@ class CounterMemory(Component):
         for number, width in enumerate(self._widths):
             step = getattr(self, f"step{number}")
             low = Signal(range(len(self._widths) * ((1 << width) - 1) + 1), name=f"low{number}")
-            m.d.sync += low.eq(Mux(turn == number, 0, low) + step)
+            before = Mux(turn == number, 0, low)
+            # Bit by bit for a step of one bit: a few LUTs less than the carries that a sum becomes.
+            m.d.sync += low.eq(before + step if width > 1 else before ^ Cat(
+                step & before[:bit].all() for bit in range(len(low))
+            ))
             with m.If(self.clear):
                 m.d.sync += low.eq(0)
             lows.append(low)
