@@ -12,8 +12,9 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 
 from ..design import Progress
-from .flow import TOP, cached, rtlil_of, yosys
+from .flow import TOP, rtlil_of
 from .report import CLASH, Area
+from .tools import LOGS, cached, yosys
 from .units import make_unit
 from .wrapper import CORE, INNER
 
@@ -103,5 +104,5 @@ def breakdown(unit: str, config: SmConfig, depth: int = 2, progress: Progress | 
         (folder / "top.il").write_text(text)
         yosys(script, folder)
 
-    folder = cached("parts", (text, script), ("stat.json",), make)
+    folder = cached("parts", (text, script), ("stat.json", LOGS["yosys"]), make)
     return parts(json.loads((folder / "stat.json").read_text()))

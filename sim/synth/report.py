@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from .wrapper import CORE, INNER, RAMS
 
-__all__ = ["CLASH", "Area", "PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
+__all__ = ["CLASH", "Area", "PathStep", "Route", "SynthResult", "area", "critical_path", "fmax", "signal_name",
+           "utilization"]
 
 #: Names that yosys builds from a cell and its port: everything from the first of them on is not the source's.
 _MADE_UP = re.compile(
@@ -55,10 +57,32 @@ class Area:
 
 
 @dataclass(frozen=True)
-class SynthResult:
-    """Area of a unit without its wrapper (:class:`Area`), and clock rate and critical path of the unit within it.
+class Route:
+    """What one placement has given: clock rate and critical path, or a ``problem``, one line on why there are none.
 
     ``fmax_mhz`` is after routing, for the slowest process, voltage and temperature of the speed grade.
+    ``utilization`` is kind of cell -> how many are used and how many the device has, the wrapper's included. ``log`` is
+    the file with all that nextpnr said.
+    """
+
+    seed: int
+    fmax_mhz: float | None = None
+    critical_path: tuple[PathStep, ...] = ()
+    utilization: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    problem: str | None = None
+    log: Path | None = None
+
+    @property
+    def levels(self) -> int:
+        """LUTs, carries and multiplexers along the critical path."""
+        return sum(step.levels for step in self.critical_path)
+
+
+@dataclass(frozen=True)
+class SynthResult:
+    """Area of a unit without its wrapper (:class:`Area`), and what each placement of the unit within it has given.
+
+    ``log`` is the file with all that yosys said.
     """
 
     unit: str
@@ -66,17 +90,50 @@ class SynthResult:
     ffs: int
     brams: int
     dsps: int
-    fmax_mhz: float
-    critical_path: tuple[PathStep, ...]
+    routes: tuple[Route, ...] = ()
+    log: Path | None = None
 
     @property
-    def levels(self) -> int:
-        """LUTs, carries and multiplexers along the critical path."""
-        return sum(step.levels for step in self.critical_path)
+    def area(self) -> Area:
+        """Without the clock rates."""
+        return Area(self.luts, self.ffs, self.brams, self.dsps)
+
+    @property
+    def rates(self) -> list[float]:
+        """MHz of every placement that was routed, in the order of the seeds."""
+        return [route.fmax_mhz for route in self.routes if route.fmax_mhz is not None]
+
+    @property
+    def best(self) -> Route | None:
+        """The fastest; None if nothing was routed."""
+        return max((route for route in self.routes if route.fmax_mhz), key=lambda route: route.fmax_mhz or 0, default=None)
+
+    @property
+    def spread(self) -> float | None:
+        """Per cent by which the fastest seed exceeds the slowest; None with fewer than two."""
+        return round(100 * (max(self.rates) / min(self.rates) - 1), 1) if len(self.rates) > 1 else None
+
+    @property
+    def problems(self) -> list[str]:
+        """A line for every placement that was not routed to its end."""
+        return [f"seed {route.seed}: {route.problem}" for route in self.routes if route.problem is not None]
 
     def as_json(self) -> dict[str, Any]:
-        """The document that docs/fpga.md describes, and the number of levels."""
-        return {**asdict(self), "critical_path": [asdict(step) for step in self.critical_path], "levels": self.levels}
+        """The document that docs/fpga.md describes. Clock rate and path are those of the best seed."""
+        best = self.best or Route(0)
+        routed = self.best is not None
+        return {
+            "unit": self.unit, **asdict(self.area), "fmax_mhz": best.fmax_mhz,
+            "critical_path": [asdict(step) for step in best.critical_path] if routed else None,
+            "levels": best.levels if routed else None, "seed": best.seed if routed else None,
+            "spread_percent": self.spread, "utilization": dict(best.utilization) if routed else None,
+            "seeds": [
+                {"seed": route.seed, "fmax_mhz": route.fmax_mhz, "levels": route.levels if route.fmax_mhz else None,
+                 "problem": route.problem, "log": str(route.log)}
+                for route in self.routes
+            ],
+            "log": str(self.log),
+        }
 
 
 def signal_name(net: str) -> str:
@@ -102,6 +159,11 @@ def fmax(report: dict[str, Any]) -> float:
     """MHz of the one clock."""
     (clock,) = report["fmax"].values()
     return round(clock["achieved"], 2)
+
+
+def utilization(report: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Kind of cell -> used and available, of the kinds that are used at all."""
+    return {kind: dict(counts) for kind, counts in report.get("utilization", {}).items() if counts["used"]}
 
 
 def critical_path(report: dict[str, Any]) -> tuple[PathStep, ...]:
