@@ -2,10 +2,10 @@
 
 from .flow import Options, Routed
 from .measure import synthesize
-from .parts import Part, breakdown
+from .parts import Breakdown, Part, breakdown
 from .report import Area, Cells, PathStep, Route, SynthResult
 from .tools import SynthesisError, versions
 from .units import UNITS, make_unit
 
-__all__ = ["UNITS", "Area", "Cells", "Options", "Part", "PathStep", "Route", "Routed", "SynthResult", "SynthesisError",
-           "breakdown", "make_unit", "synthesize", "versions"]
+__all__ = ["UNITS", "Area", "Breakdown", "Cells", "Options", "Part", "PathStep", "Route", "Routed",
+           "SynthResult", "SynthesisError", "breakdown", "make_unit", "synthesize", "versions"]

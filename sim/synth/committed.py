@@ -21,8 +21,8 @@ from ..settings import parse, replaced
 from .report import Area, SynthResult
 from .tools import versions
 
-__all__ = ["FIGURES", "TOLERANCE", "BreakdownRow", "Difference", "UnitRow", "committed_row", "differences", "grown", "other_tools",
-           "read_figures", "write_figures"]
+__all__ = ["FIGURES", "TOLERANCE", "BreakdownRow", "Difference", "UnitRow", "committed_row", "differences", "grown",
+           "other_tools", "read_figures", "write_figures"]
 
 FIGURES = Path(__file__).with_name("figures.json")
 #: Per cent by which an area may exceed the committed one. It is the same in every run: nothing of it is noise.

@@ -21,7 +21,7 @@ from .tools import LOGS, cached, yosys
 from .units import make_unit
 from .wrapper import CORE, INNER
 
-__all__ = ["Part", "breakdown", "cells_of", "parts"]
+__all__ = ["Breakdown", "Part", "breakdown", "cells_of", "parts"]
 
 _UNIT = f"{TOP}.{INNER}.{CORE}"
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
@@ -44,6 +44,14 @@ class Part:
         return len(self.path.split(".")) if self.path else 0
 
 
+@dataclass(frozen=True)
+class Breakdown:
+    """The parts, the greatest first, each followed by its own; and the file with all that yosys said."""
+
+    parts: list[Part]
+    log: Path
+
+
 #: How the parts are mapped, by what they are counted in.
 _MAPPING: dict[type[Area] | type[Cells], str] = {
     # Mapped by abc, for area, and not by abc9 as in flow.py: that one fails on the hierarchy of an SM (yosys 0.70,
@@ -56,8 +64,8 @@ _MAPPING: dict[type[Area] | type[Cells], str] = {
 }
 
 
-def _counted(text: str, kind: type[Area] | type[Cells], kept: Sequence[str], say: Progress) -> dict[str, Any]:
-    """``stat -json`` of yosys for RTLIL, in which the modules ``kept`` keep their edges."""
+def _counted(text: str, kind: type[Area] | type[Cells], kept: Sequence[str], say: Progress) -> Path:
+    """The folder with ``stat.json`` and yosys' log for RTLIL in which the modules ``kept`` keep their edges."""
     marks = " ".join(f"setattr -mod -set keep_hierarchy 1 {name};" for name in kept)
     script = (
         f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} {_MAPPING[kind]}; tee -q -o stat.json stat -json"
@@ -68,13 +76,16 @@ def _counted(text: str, kind: type[Area] | type[Cells], kept: Sequence[str], say
         (folder / "top.il").write_text(text)
         yosys(script, folder)
 
-    folder = cached("parts" if kind is Area else "gates", (text, script), ("stat.json", LOGS["yosys"]), make)
+    return cached("parts" if kind is Area else "gates", (text, script), ("stat.json", LOGS["yosys"]), make)
+
+
+def _statistics(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "stat.json").read_text())
 
 
 def cells_of(text: str, progress: Progress) -> Cells:
     """The cells of the unit in its wrapper (:func:`sim.synth.flow.rtlil_of`), without the wrapper's."""
-    return Cells.of(unit_module(_counted(text, Cells, [f"{TOP}.{INNER}"], progress)))
+    return Cells.of(unit_module(_statistics(_counted(text, Cells, [f"{TOP}.{INNER}"], progress))))
 
 
 def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) -> list[Part]:
@@ -104,7 +115,7 @@ def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) 
 def breakdown(
     unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None,
     kind: type[Area] | type[Cells] = Area,
-) -> list[Part]:
+) -> Breakdown:
     """The area of one unit of :data:`sim.synth.units.UNITS` and of its parts, ``depth`` levels of them.
 
     What would be shared or removed across the edges of the parts is counted: the sum is more than the unit's area of
@@ -125,4 +136,5 @@ def breakdown(
         name for name in _MODULE.findall(text)
         if name == _UNIT or (name.startswith(f"{_UNIT}.") and name.removeprefix(f"{_UNIT}.").count(".") < depth)
     ]
-    return parts(_counted(text, kind, kept, say), kind)
+    folder = _counted(text, kind, kept, say)
+    return Breakdown(parts(_statistics(folder), kind), folder / LOGS["yosys"])

@@ -1,9 +1,9 @@
 """Area and clock rate of the units of sim/synth/figures.json, measured anew.
 
-``python -m tests.sim.measure_synth`` measures every row and compares it with the file: each difference is a line, and the
-status is 1. ``--unit NAME`` (repeatable) takes a part, ``--area`` leaves placing and routing out, ``--write`` puts what was
-measured into the file. Everything is cached, so that one that was interrupted goes on. For a new row put its options into
-the file, and its seeds as ``"fmax_mhz": {"1": null}``.
+``python -m tests.sim.measure_synth`` measures every row and compares it with the file: each difference is a line, and
+the status is 1. ``--unit NAME`` (repeatable) takes a part, ``--area`` leaves placing and routing out, ``--write`` puts
+what was measured into the file. Everything is cached, so that one that was interrupted goes on. For a new row put its
+options into the file, and its seeds as ``"fmax_mhz": {"1": null}``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def measure_unit(row: UnitRow, *, routed: bool = True, minutes: float = 30.0) ->
 
 def measure_breakdown(row: BreakdownRow) -> BreakdownRow:
     """The same."""
-    found = breakdown(row.unit, row.config, row.depth)
+    found = breakdown(row.unit, row.config, row.depth).parts
     return dataclasses.replace(
         row, parts={part.path: list(dataclasses.astuple(part.area)) for part in found}, tools=versions()
     )
