@@ -103,6 +103,7 @@ def synth(
 
 def _check_options(ctx: typer.Context, unit: str | None, *, area: bool, breakdown: bool, price: bool) -> None:
     """Refuse options that another way of calling has, which would say nothing here."""
+    wrong: tuple[str, ...]
     if breakdown:
         wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"
     elif area:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,8 +54,11 @@ def price(options: Sequence[Options], only: str | None, output: str | None, json
             texts = {"md": prices.as_markdown(found, seeds), "csv": prices.as_csv(found), "svg": figure(found)}
             write_file(path, (texts[kind] or "").encode())
     if json_file != STDOUT:
-        table = new_table(*prices.headings(), title="The price of predictability: area and clock rate, in MHz")
+        table = new_table(*prices.headings(), title="The price of predictability: area, and clock rate in MHz")
         for row in prices.values(found):
             table.add_row(*map(escape, row))
         Console().print(table, highlight=False)
-    return Exit.NOT_ROUTED if any(each.problems for each in found) else Exit.PASSED
+    lost = prices.missing(found)
+    for line in lost:
+        print(f"metronome: {line}", file=sys.stderr)
+    return Exit.NOT_ROUTED if lost else Exit.PASSED

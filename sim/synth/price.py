@@ -25,7 +25,8 @@ from .measure import synthesize
 from .report import Area, SynthResult
 from .tools import SynthesisError, versions
 
-__all__ = ["Case", "Price", "as_csv", "as_json", "as_markdown", "cases", "chosen", "headings", "measure", "values"]
+__all__ = ["Case", "Price", "as_csv", "as_json", "as_markdown", "cases", "chosen", "headings", "measure",
+           "missing", "values"]
 
 #: The warps of the front ends that are compared; what else there is to them is that of MID.
 WARPS = (2, 4, 8, 16, 32)
@@ -124,21 +125,22 @@ def _more(price: Price, prices: Iterable[Price]) -> float | None:
 
 def headings() -> tuple[str, ...]:
     """Of the columns of :func:`values`; a ``>`` before those with numbers."""
-    return ("unit", ">size", "prediction", "front end", ">LUTs", ">to baseline", ">FFs", ">block RAM", ">Fmax least",
-            ">median", ">greatest", "what is missing")
+    return ("row", ">LUTs", ">%", ">FFs", ">block RAM", ">Fmax min", ">median", ">max")
 
 
 def values(prices: Sequence[Price]) -> Iterator[tuple[str, ...]]:
-    """A row of texts for each."""
+    """A row of texts for each; the per cent are those of its LUTs over the baseline's of the same size."""
     for price in prices:
-        case, area, more = price.case, price.area, _more(price, prices)
-        yield (
-            case.unit, case.size, case.prediction.value, case.mode.value,
-            *(("",) * 4 if area is None else
-              (str(area.luts), "" if more is None else f"{more:+.1f} %", str(area.ffs), str(area.brams))),
-            *(f"{rate:.1f}" for rate in price.rates or ()), *("",) * (0 if price.rates else 3),
-            "; ".join(price.problems),
-        )
+        area, more, rates = price.area, _more(price, prices), price.rates
+        areas = ("",) * 4
+        if area is not None:
+            areas = (str(area.luts), "" if more is None else f"{more:+.1f}", str(area.ffs), str(area.brams))
+        yield (price.case.name, *areas, *(("",) * 3 if rates is None else (f"{rate:.1f}" for rate in rates)))
+
+
+def missing(prices: Iterable[Price]) -> list[str]:
+    """A line for each seed that has given no clock rate, and each synthesis that has failed."""
+    return [f"{price.case.name}: {problem}" for price in prices for problem in price.problems]
 
 
 def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
@@ -146,8 +148,11 @@ def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
     rows = [[name.removeprefix(">") for name in headings()], ["---:" if ">" in name else "---" for name in headings()]]
     lines = [f"| {' | '.join(row)} |" for row in (*rows, *values(prices))]
     tools = ", ".join(f"{name} {version}" for name, version in versions().items())
-    of_seeds = f" Seeds of the placement: {', '.join(map(str, seeds))}. Fmax is in MHz." if seeds else ""
-    return "\n".join([*lines, "", f"Lattice ECP5 LFE5U-85F, speed grade 6; {tools}.{of_seeds}", ""])
+    notes = [f"Lattice ECP5 LFE5U-85F, speed grade 6; {tools}.", "% is of the LUTs, against the baseline."]
+    if seeds:
+        notes.append(f"Fmax in MHz, of the placements from the seeds {', '.join(map(str, seeds))}.")
+    lost = [f"- {line}" for line in missing(prices)]
+    return "\n".join([*lines, "", " ".join(notes), *(["", "Missing:", "", *lost] if lost else []), ""])
 
 
 def as_json(prices: Sequence[Price], options: Sequence[Options]) -> dict[str, Any]:
