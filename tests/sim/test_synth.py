@@ -242,10 +242,8 @@ def test_what_nextpnr_refuses_is_no_error_and_is_tried_again(tmp_path, cache):
 
 
 def test_a_design_that_does_not_fit_keeps_its_area(sample):
-    small = Options(device="12k", package="CABGA256")
-    fits = synthesize(sample(blocks=True), CONFIG, [small])
-    assert fits.best.utilization["MULT18X18D"] == {"used": 1, "available": 28}
-    result = synthesize(sample(width=100, blocks=True), CONFIG, [small])
+    small = Options(device="12k", package="CABGA256")  # it has 28 multipliers
+    result = synthesize(sample(width=86, blocks=True), CONFIG, [small])
     assert (result.dsps, result.best) == (36, None)
     assert "MULT18X18D" in result.routes[0].problem
 
@@ -272,7 +270,7 @@ def test_routing_that_does_not_end_is_ended_and_the_area_kept(cache):
 
 def test_the_logs_are_kept(cache):
     result = synthesize("scheduler", CONFIG)
-    assert "Executing SYNTH_ECP5 pass" in result.log.read_text()
+    assert "Executing ABC9 pass" in result.log.read_text()
     assert "Max frequency for clock" in result.routes[0].log.read_text()
     assert {result.log.parents[1], result.routes[0].log.parents[1]} == {cache}
     assert breakdown("scheduler", CONFIG).log.read_text()
