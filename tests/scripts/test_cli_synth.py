@@ -5,7 +5,18 @@ import json
 import pytest
 
 from metronome.sim import synth
-from metronome.sim.synth import Area, Breakdown, Cells, Part, PathStep, Route, SynthesisError, SynthResult, versions
+from metronome.sim.synth import (
+    Area,
+    Breakdown,
+    Cells,
+    Part,
+    PathStep,
+    Route,
+    SynthesisError,
+    SynthResult,
+    price,
+    versions,
+)
 from metronome.sim.synth import committed as committed_figures
 from metronome.sim.synth.committed import UnitRow
 
@@ -236,6 +247,44 @@ def test_growth_over_the_committed_area_fails(metronome, calls, monkeypatch, com
     # Another clock rate to strive for is another measurement: its rates are not compared.
     assert "fmax_mhz," not in metronome(*arguments, "--freq", 70).out
     assert metronome(*arguments, "--mode", "vortex").status == 2
+
+
+@pytest.fixture
+def prices(monkeypatch):
+    """Stand in for the tools of --price; baseline is not routed. Lists what they are asked."""
+    seen = []
+
+    def synthesize(unit, config, options, progress):
+        seen.append((unit, config.warps, config.coordination, [one.seed for one in options]))
+        lost = config.coordination == "baseline"
+        routes = (Route(one.seed, problem="no") if lost else Route(one.seed, 60.0 + one.seed) for one in options)
+        return SynthResult(unit, 1000, 500, 15, 0, routes=tuple(routes))
+
+    monkeypatch.setattr(price, "synthesize", synthesize)
+    return seen
+
+
+def test_the_price_is_a_table_and_four_files(metronome, prices, tmp_path):
+    done = metronome("synth", "--price", "--only", "frontend-2-swas-btfn,sm-*-swas-btfn", "--output", "price")
+    assert (done.status, done.err) == (0, "")
+    assert [asked[:2] for asked in prices] == [("frontend", 2), ("sm", 2), ("sm", 4)]
+    assert all(asked[3] == [1, 2, 3] for asked in prices)
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["frontend-2-swas-btfn", "1000", "500", "15", "61.0", "62.0", "63.0"] in lines
+    assert {path.name for path in tmp_path.glob("price.*")} == {"price.csv", "price.json", "price.md", "price.svg"}
+    assert len(json.loads((tmp_path / "price.json").read_text())["rows"]) == 3
+    assert "sm-BASE-swas-btfn" in (tmp_path / "price.svg").read_text()
+
+
+def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):
+    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--seeds", "7", "--json", "-")
+    assert done.status == 5
+    assert done.err.splitlines() == ["metronome: frontend-2-baseline-btfn: seed 7: no"]
+    rows = {row["mode"]: row for row in json.loads(done.out)["rows"]}
+    assert (rows["baseline"]["luts"], rows["baseline"]["fmax_mhz"], rows["swas"]["fmax_mhz"]) == (1000, None, 67.0)
+    # Without placing and routing nothing lacks.
+    assert metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--area").status == 0
+    assert prices[-1][3] == []
 
 
 @pytest.mark.slow
