@@ -44,7 +44,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome verilog --mode baseline --issue gtlo", "one policy"),
     ),
     "synth": (
-        ("metronome synth --unit frontend --preset MID", "needs a minute or two"),
+        ("metronome synth --unit frontend --preset MID", "needs some minutes"),
         ("metronome synth --unit alu --area --cells", "nothing is placed and routed"),
         ("metronome synth --breakdown --preset TINY", "part by part"),
         ("metronome synth --price --only '*-2-*'", "the front ends compared"),

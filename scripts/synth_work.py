@@ -75,7 +75,9 @@ class Work:
             problems.append(f"{striven:g} MHz were asked for, and {result.best.fmax_mhz} MHz were reached")
             status = status or Exit.TOO_SLOW
         self._keep_logs([result.log, *(route.log for route in result.routes)])
-        used = dataclasses.asdict(options[0]) if options else {}
+        used: dict[str, Any] = {"seeds": [one.seed for one in options]}
+        if options:
+            used |= {"freq": options[0].freq, "speed": options[0].speed, "minutes": options[0].minutes}
         self._write(document, used, Group(*shown))
         for line in problems:
             print(f"metronome: {line}", file=sys.stderr)

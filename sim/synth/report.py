@@ -90,6 +90,10 @@ class Cells(_Counts):
         return cls(sum(cells.values()) - ffs, ffs, module.get("num_memory_bits", 0))
 
 
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
 @dataclass(frozen=True)
 class Route:
     """What one placement has given: clock rate and critical path, or a ``problem``, one line on why there are none.
@@ -166,10 +170,10 @@ class SynthResult:
             "spread_percent": self.spread, "utilization": dict(best.utilization) if routed else None,
             "seeds": [
                 {"seed": route.seed, "fmax_mhz": route.fmax_mhz, "levels": route.levels if route.fmax_mhz else None,
-                 "problem": route.problem, "log": str(route.log)}
+                 "problem": route.problem, "log": _text(route.log)}
                 for route in self.routes
             ],
-            "log": str(self.log),
+            "log": _text(self.log),
         }
 
 

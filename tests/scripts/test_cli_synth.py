@@ -187,6 +187,8 @@ def test_every_seed_is_shown_and_the_fastest_counts(metronome, calls):
         (9, 241.0, True), (3, 247.0, True), (100, None, False),
     ]
     assert (value["seed"], value["fmax_mhz"], value["spread_percent"]) == (3, 247.0, 2.5)
+    config = value["config"]
+    assert (config["seeds"], config["device"], config["freq"], config["minutes"]) == ([9, 3, 100], "LFE5U-85F", 60, 30)
 
 
 def test_without_any_route_the_area_is_there_and_the_status_says_so(metronome, calls):
