@@ -243,7 +243,7 @@ def test_what_nextpnr_refuses_is_no_error_and_is_tried_again(tmp_path, cache):
 
 def test_a_design_that_does_not_fit_keeps_its_area(sample):
     small = Options(device="12k", package="CABGA256")  # it has 28 multipliers
-    result = synthesize(sample(width=86, blocks=True), CONFIG, [small])
+    result = synthesize(sample(width=100, blocks=True), CONFIG, [small])
     assert (result.dsps, result.best) == (36, None)
     assert "MULT18X18D" in result.routes[0].problem
 
