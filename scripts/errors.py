@@ -11,7 +11,7 @@ class Exit(enum.IntEnum):
     """What the exit status says."""
 
     PASSED = 0
-    #: The kernel's own check failed, or the machine differs from the golden model.
+    #: The kernel's own check failed, or the machine differs from the golden model, or an area has grown.
     CHECK_FAILED = 1
     #: Bad use or bad input.
     USAGE = 2
@@ -19,6 +19,10 @@ class Exit(enum.IntEnum):
     FAULT = 3
     #: The cycle limit was reached, or no warp can ever go on.
     CYCLE_LIMIT = 4
+    #: Placing and routing has given no clock rate: it did not end, or the design does not fit.
+    NOT_ROUTED = 5
+    #: The clock rate that --freq asks for was not reached.
+    TOO_SLOW = 6
     #: A defect of this program (sysexits.h, EX_SOFTWARE).
     INTERNAL = 70
     #: As a shell reports a process that was interrupted.

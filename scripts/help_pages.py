@@ -43,7 +43,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome verilog --preset TINY -o sm.v", "a strap selects the policy"),
         ("metronome verilog --mode baseline --issue gtlo", "one policy"),
     ),
-    "synth": (("metronome synth --unit frontend --preset MID", "needs some minutes"),),
+    "synth": (
+        ("metronome synth --unit frontend --preset MID", "needs some minutes"),
+        ("metronome synth --unit alu --area --cells", "nothing is placed and routed"),
+        ("metronome synth --breakdown --preset TINY", "part by part"),
+        ("metronome synth --price --only '*-2-*'", "the front ends compared"),
+    ),
     "prove": (
         ("metronome prove --quick", "a minute or two"),
         ("metronome prove --property P1 --warps 2", "one property of one size"),
@@ -57,6 +62,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 _ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"
 _RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadlock"
 _STATUS = {
+    "synth": "0 done, 1 an area has grown (--compare), 5 not routed, 6 slower than --freq",
     "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
 }
 

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, Group
-from rich.markup import escape
-from rich.table import Table
 
 from metronome.hdl.config import SmConfig
 
-from .errors import Exit, UsageError
+from .errors import UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
-from .options import JsonOption, choose, given, json_target, within
-from .outputs import STDOUT, refuse_inputs, write_json
-from .progress import show_progress
+from .options import JsonOption, choose, given, json_target, listed, within
+from .outputs import refuse_inputs, require_writable
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, one_policy
-from .tables import new_table
+from .synth_price import price as show_price
+from .synth_work import Work
 
 if TYPE_CHECKING:
-    from metronome.sim.synth import Part, SynthResult
+    from metronome.sim.synth import Options
+    from metronome.sim.synth.committed import UnitRow
 
 __all__ = ["synth"]
 
 #: Options of placing and routing.
-_OF_ROUTING = ("freq", "seed", "minutes")
+_OF_ROUTING = ("freq", "seed", "seeds", "minutes")
+#: Options of one unit, which the table of --price has not.
+_ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "mode", "issue", "fetch", "prediction",
+             "breakdown", "depth", "cells", "compare", "log", "seed")
 _MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
 _USUAL_POLICY = "gtlrr"
+_PRICE_SEEDS = "1,2,3"
 
 
 def synth(
@@ -48,55 +49,101 @@ def synth(
     issue: IssueOption = None,
     fetch: FetchOption = None,
     prediction: PredictionOption = None,
-    freq: Annotated[float, typer.Option(metavar="MHZ", help="The clock rate to strive for.")] = 60.0,
+    freq: Annotated[
+        float, typer.Option(metavar="MHZ", help="The clock rate to strive for; if given, it is an error to miss it.")
+    ] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
-    minutes: Annotated[float, typer.Option(metavar="N", help="End the placing and routing after so long.")] = 30.0,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="N,N,..", help="Place and route from each; the fastest counts.")
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option(metavar="N", help="End the placing and routing from one seed after so long.")
+    ] = 30.0,
+    area: Annotated[bool, typer.Option("--area", help="Synthesise only: no clock rate.")] = False,
+    cells: Annotated[bool, typer.Option("--cells", help="Also in gates and bits of memory.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="With the committed figures; growth is an error.")] = False,
     breakdown: Annotated[
         bool, typer.Option("--breakdown", help="The area of every part instead, of --unit or of the whole SM."),
     ] = False,
     depth: Annotated[int, typer.Option(metavar="N", help="Levels of parts in the breakdown.")] = 2,
+    price: Annotated[
+        bool, typer.Option("--price", help="All front ends by warps, and the SMs, in a table. Hours; it goes on.")
+    ] = False,
+    only: Annotated[str | None, typer.Option(metavar="NAME,..", help="Rows of --price: '*-8-swas-*'.")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="NAME", help="Of --price: NAME.md, .csv, .json, .svg.")
+    ] = None,
+    log: Annotated[str | None, typer.Option(metavar="FILE", help="What yosys and nextpnr say.")] = None,
     json_file: JsonOption = None,
 ) -> int:
     """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
-    from metronome.sim import synth as tools
-    from metronome.sim.synth import UNITS, Options, SynthesisError
+    from metronome.sim.synth import UNITS
 
-    if unit is None and not breakdown:
-        raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown")
-    if option := given(ctx, _OF_ROUTING if breakdown else ("depth",)):
-        what = "a unit that is placed and routed, not for --breakdown" if breakdown else "--breakdown"
-        raise UsageError(f"{option} is for {what}")
+    _check_options(ctx, unit, area=area, breakdown=breakdown, price=price)
+    if unit is None and not breakdown and not price:
+        raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
     unit = choose("--unit", unit or "sm", UNITS)
     within("--depth", depth, 1, _MAX_DEPTH)
-    for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
-        if not 0 < value <= most:
-            raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
-    within("--seed", seed, 1, _MAX_SEED)
+    options = _routing(freq, _seeds(seed, seeds or (_PRICE_SEEDS if price else None)), minutes)
+    target = json_target(json_file)
+    if price:
+        return show_price([] if area else options, only, output, json_file, target)
     asked = machine(preset, warps, threads, settings, config_file)
     issue = issue or (None if asked.names("policies") else _USUAL_POLICY)
     scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
     config = asked.for_chip(one_policy(asked.config, scheme))
-    target = json_target(json_file)
-    refuse_inputs(target, {"--config": config_file})
-    options = Options(freq=freq, seed=seed, minutes=minutes)
-    shown: Group | Table
-    try:
-        with show_progress() as progress:
-            if breakdown:
-                found = tools.breakdown(unit, config, depth, progress)
-                parts = [{"part": part.path, **dataclasses.asdict(part.area)} for part in found]
-                document, shown = {"unit": unit, "parts": parts}, _parts(unit, found)
-                used: dict[str, object] = {"depth": depth}
-            else:
-                result = tools.synthesize(unit, config, options, progress)
-                document, shown, used = result.as_json(), _clocked(result), dataclasses.asdict(options)
-    except SynthesisError as error:
-        raise UsageError(str(error)) from error
-    if json_file is not None:
-        write_json(target, {**document, "config": {**_asked(asked, config), **used}})
-    if json_file != STDOUT:
-        Console().print(shown, highlight=False)
-    return Exit.PASSED
+    log_path = None if log is None else require_writable(log, "--log")
+    refuse_inputs(target, {"--config": config_file}, [("--log", log_path)] if log_path else [])
+    work = Work(unit, config, json_file, target, log_path, _asked(asked, config))
+    if breakdown:
+        return work.break_down(depth, cells)
+    striven = freq if given(ctx, ("freq",)) else None
+    return work.measure([] if area else options, cells, _committed(unit, config) if compare else None, striven)
+
+
+def _check_options(ctx: typer.Context, unit: str | None, *, area: bool, breakdown: bool, price: bool) -> None:
+    """Refuse options that another way of calling has, which would say nothing here."""
+    wrong: tuple[str, ...]
+    if breakdown:
+        wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"
+    elif area:
+        wrong, what = (*_OF_ROUTING, "depth"), "a unit that is placed and routed, not for --area"
+    else:
+        wrong, what = ("depth",), "--breakdown"
+    rules = [(_ONE_UNIT, "one unit, not for --price")] if price else [(("only", "output"), "--price")]
+    for names, reason in [*rules, (wrong, what)]:
+        if option := given(ctx, names):
+            raise UsageError(f"{option} is for {reason}")
+    if given(ctx, ("seed",)) and given(ctx, ("seeds",)):
+        raise UsageError("--seed and --seeds: give one of them")
+
+
+def _seeds(seed: int, seeds: str | None) -> list[int]:
+    texts = [str(seed)] if seeds is None else listed("--seeds", seeds)
+    option = "--seed" if seeds is None else "--seeds"
+    for text in texts:
+        if not text.isdecimal():
+            raise UsageError(f"{option}: {text!r} is no whole number above 0: write 1,2,3")
+        within(option, int(text), 1, _MAX_SEED)
+    return list(dict.fromkeys(map(int, texts)))
+
+
+def _routing(freq: float, seeds: Iterable[int], minutes: float) -> list[Options]:
+    from metronome.sim.synth import Options
+
+    for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
+        if not 0 < value <= most:
+            raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
+    return [Options(freq=freq, seed=seed, minutes=minutes) for seed in seeds]
+
+
+def _committed(unit: str, config: SmConfig) -> UnitRow:
+    from metronome.sim.synth.committed import FIGURES, committed_row
+
+    row = committed_row(unit, config)
+    if row is None:
+        raise UsageError(f"--compare: {FIGURES.name} has no figures of {unit} in this machine: docs/fpga.md lists them")
+    return row
 
 
 def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
@@ -106,27 +153,3 @@ def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
         "prediction": config.prediction.value, "device": "LFE5U-85F",
     }
-
-
-def _parts(unit: str, found: Sequence[Part]) -> Table:
-    """A line a part, indented by its depth, with what is in it and with its share of the unit's LUTs."""
-    table = new_table("part", ">LUTs", ">%", ">FFs", ">block RAM", ">DSPs", title=f"{unit}, part by part")
-    whole = found[0].area.luts or 1
-    for part in found:
-        area = part.area
-        name = f"{'  ' * part.depth}{part.path.split('.')[-1] or unit}"
-        table.add_row(escape(name), str(area.luts), f"{100 * area.luts / whole:.1f}", str(area.ffs), str(area.brams),
-                      str(area.dsps))
-    return table
-
-
-def _clocked(result: SynthResult) -> Group:
-    """The area and the clock rate on a line, the critical path as a table."""
-    line = (
-        f"{result.unit}: {result.luts} LUTs, {result.ffs} FFs, {result.brams} block RAMs, {result.dsps} DSPs, "
-        f"{result.fmax_mhz} MHz, {result.levels} levels"
-    )
-    table = new_table(">ns", ">at ns", ">levels", "signal", title="Critical path")
-    for step in result.critical_path:
-        table.add_row(f"{step.delay_ns:.2f}", f"{step.at_ns:.2f}", str(step.levels), step.signal)
-    return Group(line, table)

@@ -28,7 +28,7 @@ KINDS = {
     "runtimes": r"runtime-[0-9a-f]{16}",
     "designs": r"design-[0-9a-f]{16}",
     "kernels": r"kernels/[0-9a-f]{32}",
-    "synthesis": r"(netlist|route)-[0-9a-f]{16}",
+    "synthesis": r"(netlist|route|parts|gates)-[0-9a-f]{16}",
     "proofs": r"proof-[0-9a-f]{16}\.json",
     "units": r"unit-[0-9a-f]{16}",
     # Temporary folders and files, today's and those of earlier versions; locks.

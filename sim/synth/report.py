@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
 
 from .wrapper import CORE, INNER, RAMS
 
-__all__ = ["CLASH", "Area", "PathStep", "SynthResult", "area", "critical_path", "fmax", "signal_name"]
+__all__ = ["CLASH", "Area", "Cells", "PathStep", "Route", "SynthResult", "critical_path", "fmax", "signal_name",
+           "unit_module", "utilization"]
 
 #: Names that yosys builds from a cell and its port: everything from the first of them on is not the source's.
 _MADE_UP = re.compile(
     r"(_(LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|TRELLIS_COMB|DP16KD|MULT18X18D)_|_\$|\$).*$"
 )
+#: Yosys' own flip-flops and latches.
+_FLIP_FLOP = re.compile(r"\$_(S|AL)?(DFF|DLATCH|SR_)")
 _BIT = re.compile(r"\[\d+\]$")
 #: What Amaranth adds to a name that is already taken.
 CLASH = re.compile(r"\$\d+(?=\.|_|\[|$)")
@@ -30,8 +34,23 @@ class PathStep:
     levels: int
 
 
+class _Counts:
+    """Numbers that parts have and that add up; the first one says how large a part is."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(ours + theirs for ours, theirs in zip(self._values(), other._values(), strict=True)))
+
+    def _values(self) -> tuple[int, ...]:
+        return tuple(getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]  # those below
+
+    @property
+    def size(self) -> int:
+        """The first of them."""
+        return self._values()[0]
+
+
 @dataclass(frozen=True)
-class Area:
+class Area(_Counts):
     """4-input LUT sites, flip-flops, block RAMs (DP16KD) and multipliers (MULT18X18D).
 
     A plain LUT is one site, a carry cell two, a 16x4 distributed memory six.
@@ -43,22 +62,65 @@ class Area:
     dsps: int = 0
 
     @classmethod
-    def of(cls, cells: Mapping[str, int]) -> Area:
-        """That of so many cells of each type."""
+    def of(cls, module: Mapping[str, Any]) -> Area:
+        """That of one module in ``stat -json`` of yosys."""
+        cells = module.get("num_cells_by_type", {})
         return cls(
             cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
             cells.get("TRELLIS_FF", 0), cells.get("DP16KD", 0), cells.get("MULT18X18D", 0),
         )
 
-    def __add__(self, other: Area) -> Area:
-        return Area(*(ours + theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+@dataclass(frozen=True)
+class Cells(_Counts):
+    """What a unit is whatever it is built of: gates of one or two inputs and multiplexers, flip-flops, bits of memory.
+
+    Multipliers are gates, small memories and large ones bits. A register at a memory's output counts as the memory's.
+    """
+
+    gates: int = 0
+    ffs: int = 0
+    memory_bits: int = 0
+
+    @classmethod
+    def of(cls, module: Mapping[str, Any]) -> Cells:
+        """That of one module in ``stat -json`` of yosys, mapped to its own cells."""
+        cells = {kind: count for kind, count in module.get("num_cells_by_type", {}).items() if kind.startswith("$_")}
+        ffs = sum(count for kind, count in cells.items() if _FLIP_FLOP.match(kind))
+        return cls(sum(cells.values()) - ffs, ffs, module.get("num_memory_bits", 0))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+@dataclass(frozen=True)
+class Route:
+    """What one placement has given: clock rate and critical path, or a ``problem``, one line on why there are none.
+
+    ``fmax_mhz`` is after routing, for the slowest process, voltage and temperature of the speed grade.
+    ``utilization`` is kind of cell -> how many are used and how many the device has, the wrapper's included. ``log`` is
+    the file with all that nextpnr said.
+    """
+
+    seed: int
+    fmax_mhz: float | None = None
+    critical_path: tuple[PathStep, ...] = ()
+    utilization: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    problem: str | None = None
+    log: Path | None = None
+
+    @property
+    def levels(self) -> int:
+        """LUTs, carries and multiplexers along the critical path."""
+        return sum(step.levels for step in self.critical_path)
 
 
 @dataclass(frozen=True)
 class SynthResult:
-    """Area of a unit without its wrapper (:class:`Area`), and clock rate and critical path of the unit within it.
+    """Area of a unit without its wrapper (:class:`Area`), and what each placement of the unit within it has given.
 
-    ``fmax_mhz`` is after routing, for the slowest process, voltage and temperature of the speed grade.
+    ``cells`` are there if they were asked for. ``log`` is the file with all that yosys said.
     """
 
     unit: str
@@ -66,17 +128,53 @@ class SynthResult:
     ffs: int
     brams: int
     dsps: int
-    fmax_mhz: float
-    critical_path: tuple[PathStep, ...]
+    cells: Cells | None = None
+    routes: tuple[Route, ...] = ()
+    log: Path | None = None
 
     @property
-    def levels(self) -> int:
-        """LUTs, carries and multiplexers along the critical path."""
-        return sum(step.levels for step in self.critical_path)
+    def area(self) -> Area:
+        """Without the clock rates."""
+        return Area(self.luts, self.ffs, self.brams, self.dsps)
+
+    @property
+    def rates(self) -> list[float]:
+        """MHz of every placement that was routed, in the order of the seeds."""
+        return [route.fmax_mhz for route in self.routes if route.fmax_mhz is not None]
+
+    @property
+    def best(self) -> Route | None:
+        """The fastest; None if nothing was routed."""
+        routed = [route for route in self.routes if route.fmax_mhz is not None]
+        return max(routed, key=lambda route: route.fmax_mhz or 0.0, default=None)
+
+    @property
+    def spread(self) -> float | None:
+        """Per cent by which the fastest seed exceeds the slowest; None with fewer than two."""
+        return round(100 * (max(self.rates) / min(self.rates) - 1), 1) if len(self.rates) > 1 else None
+
+    @property
+    def problems(self) -> list[str]:
+        """A line for every placement that was not routed to its end."""
+        return [f"seed {route.seed}: {route.problem}" for route in self.routes if route.problem is not None]
 
     def as_json(self) -> dict[str, Any]:
-        """The document that docs/fpga.md describes, and the number of levels."""
-        return {**asdict(self), "critical_path": [asdict(step) for step in self.critical_path], "levels": self.levels}
+        """The document that docs/fpga.md describes. Clock rate and path are those of the best seed."""
+        best = self.best or Route(0)
+        routed = self.best is not None
+        return {
+            "unit": self.unit, **asdict(self.area), "cells": None if self.cells is None else asdict(self.cells),
+            "fmax_mhz": best.fmax_mhz,
+            "critical_path": [asdict(step) for step in best.critical_path] if routed else None,
+            "levels": best.levels if routed else None, "seed": best.seed if routed else None,
+            "spread_percent": self.spread, "utilization": dict(best.utilization) if routed else None,
+            "seeds": [
+                {"seed": route.seed, "fmax_mhz": route.fmax_mhz, "levels": route.levels if route.fmax_mhz else None,
+                 "problem": route.problem, "log": _text(route.log)}
+                for route in self.routes
+            ],
+            "log": _text(self.log),
+        }
 
 
 def signal_name(net: str) -> str:
@@ -85,9 +183,9 @@ def signal_name(net: str) -> str:
     return name.removeprefix(f"{INNER}.").removeprefix(f"{RAMS}.").removeprefix(f"{CORE}.") or net
 
 
-def area(statistics: dict[str, Any]) -> Area:
-    """The area of the unit's own module, from ``stat -json`` of yosys."""
-    return Area.of(statistics["modules"][f"\\top.{INNER}"]["num_cells_by_type"])
+def unit_module(statistics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What ``stat -json`` of yosys has of the unit's own module, without its wrapper."""
+    return statistics["modules"][f"\\top.{INNER}"]
 
 
 def _clocked_path(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -102,6 +200,11 @@ def fmax(report: dict[str, Any]) -> float:
     """MHz of the one clock."""
     (clock,) = report["fmax"].values()
     return round(clock["achieved"], 2)
+
+
+def utilization(report: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Kind of cell -> used and available, of the kinds that are used at all."""
+    return {kind: dict(counts) for kind, counts in report.get("utilization", {}).items() if counts["used"]}
 
 
 def critical_path(report: dict[str, Any]) -> tuple[PathStep, ...]:

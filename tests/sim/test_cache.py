@@ -131,6 +131,12 @@ def test_an_entry_made_anew_is_held_anew(cache):
     assert names(prune(seconds=0)[1]) == [NAME]
 
 
+@pytest.mark.parametrize("kind", ["netlist", "route", "parts", "gates"])
+def test_what_the_synthesis_makes_is_of_one_kind(cache, kind):
+    put(cache, f"{kind}-" + "0" * 16, 5)
+    assert [each.kind for each in entries()] == ["synthesis"]
+
+
 def test_prune_by_age(cache):
     put(cache, "sim-" + "0" * 16, 10)
     put(cache, "netlist-" + "0" * 16, 5)

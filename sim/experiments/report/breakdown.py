@@ -7,7 +7,8 @@ from typing import Any
 
 from metronome.hdl.layouts.counters import StallReason
 
-from . import cells, charts
+from ...drawing import charts
+from . import cells
 from .data import ISSUED, STALLS, Row, grouped
 from .model import Column, Figure, Numbers, Table
 

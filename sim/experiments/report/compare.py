@@ -7,10 +7,11 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from . import cells, charts
+from ...drawing import charts
+from ...drawing.palette import DOWN, GREY, UP
+from . import cells
 from .data import ReportError, Row, Rows, varying
 from .model import Column, Figure, Numbers, Section, Table
-from .palette import DOWN, GREY, UP
 
 __all__ = ["Joined", "compare_section", "join"]
 

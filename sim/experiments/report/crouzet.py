@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import cells, charts
+from ...drawing import charts
+from ...drawing.palette import FAMILIES
+from . import cells
 from .breakdown import breakdown
 from .crouzet_text import text_table
 from .data import Row, grouped
 from .differences import differences
 from .model import Cell, Column, Figure, Numbers, Section, Table
 from .pairs import PREDICTIONS, Pairs, benchmark
-from .palette import FAMILIES
 from .papers import papers
 
 __all__ = ["crouzet_sections"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import cells, charts
+from ...drawing import charts
+from ...drawing.palette import SERIES
+from . import cells
 from .breakdown import breakdown
 from .data import Row, Rows, varying
 from .model import Column, Figure, Numbers, Section, Table
-from .palette import SERIES
 
 __all__ = ["general_section", "settings_items", "status_section", "table_of_runs"]
 

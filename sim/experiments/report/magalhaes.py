@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from . import cells, charts
+from ...drawing import charts
+from ...drawing.palette import FAMILIES
+from . import cells
 from .data import Row, grouped
 from .differences import differences
 from .model import Cell, Column, Figure, Numbers, Section, Table
-from .palette import FAMILIES
 from .papers import change_class, change_in_paper, papers
 
 __all__ = ["Experiment", "experiments", "magalhaes_sections", "wins"]

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import jinja2
 
+from ...drawing.charts import draw
+from ...drawing.palette import css_variables, themed
 from ..results import Results
-from .charts import draw
 from .compare import compare_section, join
 from .crouzet import crouzet_sections
 from .data import ReportError, Row, Rows, load
 from .general import general_section, settings_items, status_section, table_of_runs
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
-from .palette import css_variables, themed
 
 __all__ = ["ReportError", "compare", "render", "report"]
 

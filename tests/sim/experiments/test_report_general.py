@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from metronome.sim.drawing.charts import draw, panel_bars
 from metronome.sim.experiments.report import general
-from metronome.sim.experiments.report.charts import draw, panel_bars
 from metronome.sim.experiments.report.data import ReportError
 from metronome.sim.experiments.report.page import compare, render, report
 from metronome.sim.experiments.results import Results, ResultsError

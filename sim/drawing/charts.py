@@ -1,4 +1,4 @@
-"""The kinds of chart that the report has, as Vega-Lite, and their drawing as SVG.
+"""The kinds of chart that the reports have, as Vega-Lite, and their drawing as SVG.
 
 A value is a mapping with the fields that the chart names. Each mark says its own value in words (``said``): that is
 what a screen reader reads out, and what a test compares with the results.
@@ -14,7 +14,7 @@ import vl_convert
 
 from .palette import DOWN, GREY, INK, LINE, PART_COLOURS, SOFT, UP
 
-__all__ = ["bars", "change_bars", "draw", "panel_bars", "stacks", "stretch"]
+__all__ = ["bars", "change_bars", "draw", "panel_bars", "point_panels", "stacks", "stretch"]
 
 #: The width of a chart that takes the whole page, without its axis.
 WIDTH = 840
@@ -69,7 +69,7 @@ def _finish(chart: Any) -> dict[str, Any]:
     )
 
 
-def _panels(chart: Any, values: Values, columns: int = 1, *, own_axis: str | None = None) -> Any:
+def _panels(chart: Any, values: Values, columns: int = 1, *, own_axes: Sequence[str] = ()) -> Any:
     """One chart for each value of ``panel``, if there is more than one."""
     names = _order(values, "panel")
     if len(names) < 2 and not (names and names[0]):
@@ -79,7 +79,7 @@ def _panels(chart: Any, values: Values, columns: int = 1, *, own_axis: str | Non
                         header=alt.Header(labelOrient="top", labelAnchor="start", labelPadding=4)),
         columns=columns, spacing={"row": 22, "column": 28},
     )
-    return faceted if own_axis is None else faceted.resolve_scale(**{own_axis: "independent"})
+    return faceted.resolve_scale(**dict.fromkeys(own_axes, "independent")) if own_axes else faceted
 
 
 def bars(
@@ -135,7 +135,7 @@ def panel_bars(
         ))
     columns, width = _panel_size(names)
     chart = chart.properties(width=width, height={"step": 15})
-    return _finish(_panels(chart, values, columns, own_axis="x" if own_axis else None))
+    return _finish(_panels(chart, values, columns, own_axes="x" if own_axis else ""))
 
 
 def _panel_size(names: Sequence[str]) -> tuple[int, int]:
@@ -195,3 +195,30 @@ def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dic
         width=stretch(len(groups) * (len(used) + 1), 260, WIDTH, 20), height=200
     )
     return _finish(_panels(chart, values))
+
+
+def point_panels(values: Values, *, series: Mapping[str, str], legend: str, shapes: str) -> dict[str, Any]:
+    """Points side by side over each group, with a line from the least to the greatest value; a panel each ``panel``.
+
+    ``values`` have ``panel``, ``group``, ``series``, ``shape``, ``low``, ``value``, ``high``, ``said``; ``series`` is
+    each one's colour, in order, and ``legend`` and ``shapes`` are what series and shapes are. Each panel has axes of
+    its own, which need not begin at 0.
+    """
+    used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
+    kinds = _order(values, "shape")
+    pairs = [{**value, "place": f"{kinds.index(value['shape'])} {list(used).index(value['series'])}"}
+             for value in values]
+    x = alt.X("group:N", sort=_order(values, "group"), title=None, axis=alt.Axis(labelAngle=0, ticks=False))
+    offset = alt.XOffset("place:N", scale=alt.Scale(domain=sorted({pair["place"] for pair in pairs})))
+    colour = alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())))
+    scale = alt.Scale(zero=False, nice=True)
+    line = alt.Chart().mark_rule(strokeWidth=2, aria=False).encode(
+        x=x, xOffset=offset, y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q", color=colour,
+    )
+    point = alt.Chart().mark_point(filled=True, size=50, opacity=1).encode(
+        x=x, xOffset=offset, color=colour,
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, minExtent=48)),
+        shape=alt.Shape("shape:N", title=shapes, scale=alt.Scale(domain=kinds)), description="said:N",
+    )
+    chart = alt.layer(line, point).properties(width=(WIDTH - 80) // 2, height=170)
+    return _finish(_panels(chart, pairs, 2, own_axes=("x", "y", "xOffset")))
