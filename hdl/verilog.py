@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from amaranth.back import verilog
 
-from .bus.flat import Flat
+from .bus.flat import Flat, FlatPort
 from .config import SmConfig
 from .layouts.counters import StallReason
 from .lib.collector import collector_paused
@@ -14,7 +15,7 @@ from .lib.component import Component
 from .lib.shared import SharedModules
 from .sm import Sm
 
-__all__ = ["BUSES", "TOP", "flat_top", "generate", "generate_flat"]
+__all__ = ["BUSES", "TOP", "FlatVerilog", "flat_top", "generate", "generate_flat"]
 
 #: The name of the top-level module.
 TOP = "metronome_sm"
@@ -66,6 +67,15 @@ def flat_top(config: SmConfig, bus: str = "line") -> Flat:
     return Flat(BUSES[bus](config), names=_NAMES, elements=_ELEMENTS)
 
 
-def generate_flat(config: SmConfig, bus: str = "line") -> str:
+@dataclass(frozen=True)
+class FlatVerilog:
+    """The Verilog of a :class:`hdl.bus.flat.Flat`, and its ports but for clock and reset."""
+
+    text: str  # all modules
+    ports: list[FlatPort]  # in the order of the signature
+
+
+def generate_flat(config: SmConfig, bus: str = "line") -> FlatVerilog:
     """As :func:`generate`, of :func:`flat_top`."""
-    return _woken(_convert(flat_top(config, bus)))
+    top = flat_top(config, bus)
+    return FlatVerilog(_woken(_convert(top)), top.ports)
