@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint64_t kLineBytes = 64;
 constexpr int kResetCycles = 3;
+constexpr const char *kNoImage = " is no image of metronome build --image";
 
 using Line = std::array<uint8_t, kLineBytes>;
 
@@ -65,11 +66,19 @@ struct Image {
                 continue;
             }
             for (; !word.empty(); word.clear(), words >> word) {
-                if (word[0] == '@') word_address = std::stoull(word.substr(1), nullptr, 16);
-                else store_word(4 * word_address++, static_cast<uint32_t>(std::stoul(word, nullptr, 16)));
+                const bool is_address = word[0] == '@';
+                size_t used = 0;
+                uint64_t value = 0;
+                try {
+                    value = std::stoull(word.substr(is_address), &used, 16);
+                } catch (const std::exception &) {
+                }
+                if (used + is_address != word.size()) fail(std::string(name) + kNoImage);
+                if (is_address) word_address = value;
+                else store_word(4 * word_address++, static_cast<uint32_t>(value));
             }
         }
-        if (end == 0) fail(std::string(name) + " is no image of metronome build --image");
+        if (end == 0) fail(std::string(name) + kNoImage);
     }
 
     void store_word(uint64_t address, uint32_t value) {
