@@ -46,7 +46,7 @@ def build(
     ],
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The ELF; by default NAME.elf here, but with --image none."),
+        typer.Option("-o", "--output", metavar="FILE", help="The ELF; by default NAME.elf here, with --image none."),
     ] = None,
     image: Annotated[
         str | None,
@@ -135,7 +135,8 @@ def _write_image(launch: Launch, config: SmConfig, file: Path) -> tuple[dict[str
         "file": str(file), "bytes": len(text), "entry": launch.entry, "argument": launch.argument_address,
         "buffers": {name: {"address": place, "bytes": len(data)} for name, (place, data) in launch.buffers.items()},
     }
-    return document, f"{file.name}: {len(text)} bytes; start_pc {launch.entry:#010x}, arg {launch.argument_address:#010x}"
+    places = f"start_pc {launch.entry:#010x}, arg {launch.argument_address:#010x}"
+    return document, f"{file.name}: {len(text)} bytes; {places}"
 
 
 def _built(backend: Backend, programs: list[Program], dtype: str | None, how: Compiling, name: str) -> Path:
@@ -151,7 +152,7 @@ def _check(programs: list[Program], dtype: str | None, image: str | None) -> Non
     kinds = [program.kind for program in programs]
     if image is not None:
         if len(programs) > 1:
-            raise UsageError("--image is of one program: build an ELF of the sources first, then: metronome build X.elf")
+            raise UsageError("--image is of one program: link the sources first, then: metronome build X.elf")
         return
     for kind in ("elf", "vxbin"):
         if kind in kinds:

@@ -74,7 +74,8 @@ def verilog(
         if bus is not None:
             raise UsageError("--bus is for a folder: add --output DIR (a single file has packed ports)")
         inputs = [] if config_file is None else [("--config", Path(config_file).expanduser())]
-        about = _one_file(backend_of(ctx), asked, asked.for_chip(config, probe=probe), output, target, inputs, json_file)
+        chip = asked.for_chip(config, probe=probe)
+        about = _one_file(backend_of(ctx), asked, chip, output, target, inputs, json_file)
     if json_file is not None:
         write_json(target, about)
     return Exit.PASSED

@@ -46,7 +46,7 @@ def _fields(
             if part is not None:
                 yield from _fields(field.shape, (*path, part), offset + field.offset, elements)
     else:
-        yield path, offset, Shape.cast(shape).width  # type: ignore[arg-type]  # whatever is left is a shape
+        yield path, offset, Shape.cast(shape).width
 
 
 def flat_ports(
@@ -70,7 +70,7 @@ def flat_ports(
                 del parts[len(member) - 1]
             port = FlatPort(
                 name="_".join(parts), path=path, member=member, offset=offset, width=width,
-                is_input=description.flow is In,  # type: ignore[attr-defined]  # as in hdl.lib.shared
+                is_input=description.flow is In,
             )
             if port.name in found:
                 raise ValueError(f"{port.dotted} and {found[port.name].dotted} would both be called {port.name}")

@@ -33,8 +33,7 @@ def _counter_rows() -> dict[str, dict[str, Any]]:
     rows = {}
     for counter in COUNTERS:
         numbers = {reason: number for number, reason in counter.numbers()}
-        reasons: Iterable[StallReason] = [each for each in StallReason if each] if counter.by_reason else [StallReason(0)]
-        for reason in reasons:
+        for reason in filter(None, StallReason) if counter.by_reason else [StallReason.NONE]:
             name = f"{counter.name}.{reason.name.lower()}" if reason else counter.name
             about = f"{counter.about.split(',')[0]}: {reason.about}" if reason else counter.about
             if counter.oracle:
@@ -133,8 +132,8 @@ def page(what: Document, how: Sequence[str]) -> str:
     lines = [
         f"<!-- SPDX-License-Identifier: {what['licence']} -->",
         f"<!-- preset {what['preset']}: {what['command']} -->", "",
-        f"# {what['module']}, preset {what['preset']}", "", f"Written by `{what['command']}`. The same as JSON is in "
-        f"`{what['module']}.json`.", "",
+        f"# {what['module']}, preset {what['preset']}", "",
+        f"Written by `{what['command']}`. The same as JSON is in `{what['module']}.json`.", "",
         "## Files", "", *how, "",
         "## Ports", "", *_table(("port", "direction", "width", "what"), _port_rows(what, False)),
     ]

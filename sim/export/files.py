@@ -62,21 +62,21 @@ def _how(variants: list[str]) -> list[str]:
     lines = [f"- `{TOP}.v`: for synthesis, with nothing that only a simulation needs. It is complete in itself."]
     if len(variants) > 1:
         lines.append(
-            f"- `{TOP}_sim.v`: the same module with more ports, for simulation: the probe, and assertions as one vector. "
+            f"- `{TOP}_sim.v`: the same module with more ports, for simulation: the probe, and assertions as a vector. "
             "Its cycles are the same. Read one of the two, not both."
         )
     lists = " and ".join(f"`{name}.f`" for name in variants)
     return [
         *lines,
-        f"- {lists}: the file as a list, for `verilator -F {TOP}.f` from any folder, "
-        f"and `iverilog -g2005 -c {TOP}.f` in this one.",
+        f"- {lists}: a list of files, for `verilator -F {TOP}.f`, or, in this folder, `iverilog -g2005 -c {TOP}.f`.",
         f"- Yosys: `read_verilog {TOP}.v; hierarchy -check -top {TOP}; proc; check -assert`.",
         f"- `{INDEX}`: all of this page for programs, and the SHA-256 of each file.",
     ]
 
 
 def export_files(
-    config: SmConfig, simulation: SmConfig | None, *, preset: str, bus: str, verilog: Callable[[SmConfig, str], FlatVerilog]
+    config: SmConfig, simulation: SmConfig | None, *, preset: str, bus: str,
+    verilog: Callable[[SmConfig, str], FlatVerilog],
 ) -> dict[str, bytes]:
     """Name -> content of every file of an export. Equal arguments give equal bytes, on any machine.
 

@@ -1,7 +1,7 @@
 """What the ports of a component and the fields of its layouts mean: the comments beside them in the source of hdl.
 
-A comment behind an entry of a dictionary is its own, and so are lines that begin with ``#:`` above it. Other lines above
-an entry are about it and all that follow, up to the next comment. What has none has that of what it is part of: the
+A comment behind an entry of a dictionary is its own, and so are lines that begin with ``#:`` above it. Other lines
+above an entry are about it and all that follow, up to the next comment. What has none has that of what it is part of: the
 first paragraph of the docstring of the function that makes the layout.
 """
 
@@ -112,7 +112,7 @@ class _Reader:
             # What has a layout of its own is no longer of the group.
             shared = None if self._layouts(value) else group
             text = self._source.behind(value.end_lineno or value.lineno) or (above and above[0]) or shared
-            name = f"{prefix}{key.value}"
+            name = f"{prefix}{key.value!s}"
             if text:
                 self.found[name] = plain(text)
             self._inside(value, f"{name}.")

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import fifo, memory, wiring
+from amaranth.lib import fifo, memory
 from amaranth.lib.wiring import In, Out
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.layouts.memory import memory_request_layout, memory_response_layout
+from metronome.hdl.lib.component import Component
 from metronome.hdl.presets import PRESETS
 from metronome.hdl.sm import Sm
 from metronome.sim.image import read_words
@@ -23,7 +24,7 @@ from metronome.sim.image import read_words
 __all__ = ["Embedded", "LineMemory"]
 
 
-class LineMemory(wiring.Component):
+class LineMemory(Component):
     """Memory for the line port: a request in every cycle, each answered ``latency`` cycles later. One RAM a range.
 
     Parameters
@@ -53,6 +54,7 @@ class LineMemory(wiring.Component):
         })
 
     def elaborate(self, platform: object) -> Module:
+        """The RAMs, and a queue of answers."""
         m = Module()
         # A request waits in a chain of registers, meets the RAM, and its answer waits for its turn in a queue. The RAM
         # and the queue take a cycle each.
@@ -102,7 +104,7 @@ def _line(words: dict[int, int], number: int) -> int:
     return sum(words.get(first + place, 0) << 8 * place for place in range(0, LINE_BYTES, 4))
 
 
-class Embedded(wiring.Component):
+class Embedded(Component):
     """An SM with a program in memory. It starts in the cycle after reset.
 
     ``done``: the program has ended, with ``exit_code``, or ``fault`` has stopped it; ``cycles`` is how long it ran. A
@@ -119,6 +121,7 @@ class Embedded(wiring.Component):
         })
 
     def elaborate(self, platform: object) -> Module:
+        """The SM and its memory, connected."""
         m = Module()
         m.submodules.sm = sm = Sm(self._config)
         m.submodules.memory = ram = self._memory
@@ -161,7 +164,8 @@ def _ranges(config: SmConfig, words: dict[int, int]) -> list[range]:
         return range(first, (last + room) // LINE_BYTES * LINE_BYTES + LINE_BYTES)
 
     # Results and zeros have no words in the image: some room behind what has.
-    return [range(places.first, 4 * LINE_BYTES), around(buffers, places.user, 4096), around(code, places.start, 4096), stacks]
+    console = range(places.first, 4 * LINE_BYTES)
+    return [console, around(buffers, places.user, 4096), around(code, places.start, 4096), stacks]
 
 
 def main() -> None:

@@ -99,7 +99,8 @@ class LinePort:
         if self._presented and dut.mem_resp_ready.value == 1:
             self._presented = False
         if dut.mem_req_valid.value == 1:
-            fields = {name: int(getattr(dut, f"mem_req_{name}").value) for name in ("line", "tag", "write", "byte_mask")}
+            names = ("line", "tag", "write", "byte_mask")
+            fields = {name: int(getattr(dut, f"mem_req_{name}").value) for name in names}
             data = int(dut.mem_req_data.value) if fields["write"] else 0
             self._waiting.append(_Request(cycle + self._latency, **fields, data=data.to_bytes(LINE_BYTES, "little")))
 

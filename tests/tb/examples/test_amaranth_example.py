@@ -60,9 +60,8 @@ def test_the_embedded_sm_agrees(kernel, latency, tmp_path):
     launch, image = launched(kernel, 2, tmp_path)
     own = own_run(launch, latency)
     (tmp_path / "tb.v").write_text(TESTBENCH)
-    call(
-        sys.executable, EXAMPLES / "amaranth" / "embed.py", image, "--latency", latency, "-o", "embedded.v", cwd=tmp_path
-    )
+    embed = EXAMPLES / "amaranth" / "embed.py"
+    call(sys.executable, embed, image, "--latency", latency, "-o", "embedded.v", cwd=tmp_path)
     call("iverilog", "-g2005", "-o", "sim", "tb.v", "embedded.v", cwd=tmp_path)
     output = call("vvp", "sim", cwd=tmp_path)
     assert output.splitlines()[-1] == f"end 1 0 0 {own.total_cycles}"

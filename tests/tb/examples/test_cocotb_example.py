@@ -5,7 +5,17 @@ import shutil
 import sys
 
 import pytest
-from example_runs import EXAMPLES, KERNELS, call, check_dump, counters_of, launched, own_run, without_oracles, write_export
+from example_runs import (
+    EXAMPLES,
+    KERNELS,
+    call,
+    check_dump,
+    counters_of,
+    launched,
+    own_run,
+    without_oracles,
+    write_export,
+)
 
 from tests.builds import on
 

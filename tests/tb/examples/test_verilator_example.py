@@ -90,6 +90,7 @@ def test_bad_use_is_one_line(words, line, tmp_path):
 def test_the_cycle_limit_is_told(tmp_path):
     _, image = launched("vecadd", 2, tmp_path)
     done = subprocess.run(
-        [harness("metronome_sm_sim"), image, "--max-cycles", "50"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [harness("metronome_sm_sim"), image, "--max-cycles", "50"], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (4, "not ended after 50 cycles\n")
