@@ -1,7 +1,7 @@
 """What the ports of a component and the fields of its layouts mean: the comments beside them in the source of hdl.
 
 A comment behind an entry of a dictionary is its own, and so are lines that begin with ``#:`` above it. Other lines
-above an entry are about it and all that follow, up to the next comment. What has none has that of what it is part of: the
+above it are about it and all that follow, up to the next comment. What has none has that of what it is part of: the
 first paragraph of the docstring of the function that makes the layout.
 """
 
