@@ -76,7 +76,8 @@ def test_it_does_in_every_cycle_what_the_component_does():
         for cycle in range(200):
             plain, tell, valid, ready = (rng.randrange(1 << bits) for bits in (7, 8, 1, 1))
             for port, value in (
-                (part.plain, plain), (flat.plain, plain), (part.link.tell.payload, tell), (flat.link_tell_payload, tell),
+                (part.plain, plain), (flat.plain, plain),
+                (part.link.tell.payload, tell), (flat.link_tell_payload, tell),
                 (part.link.tell.valid, valid), (flat.link_tell_valid, valid), (part.link.ask.ready, ready),
                 (flat.link_ask_ready, ready),
             ):

@@ -1,6 +1,7 @@
 """Exported Verilog as other tools read it: their lint, the true widths, and the same bytes each time."""
 
 import dataclasses
+import functools
 import json
 import os
 import re
@@ -24,9 +25,16 @@ BASELINE = dataclasses.replace(
 pytestmark = pytest.mark.slow
 
 
+#: Some seconds each.
+elaborated = functools.cache(elaborate_flat)
+
+
+def chip(config):
+    return dataclasses.replace(config, probe=False, assertions=False, oracles=False)
+
+
 def export(folder, config):
-    chip = dataclasses.replace(config, probe=False, assertions=False, oracles=False)
-    for name, content in export_files(chip, config, preset="TINY", bus="line", verilog=elaborate_flat).items():
+    for name, content in export_files(chip(config), config, preset="TINY", bus="line", verilog=elaborated).items():
         (folder / name).write_bytes(content)
     return folder
 
@@ -55,22 +63,20 @@ def test_verilator_warns_of_nothing(folder, module):
     assert (done.returncode, [line for line in done.stderr.splitlines() if line.startswith("%")]) == (0, [])
 
 
-def test_each_waiver_is_needed(tmp_path_factory):
+@pytest.mark.long
+def test_each_waiver_is_needed(tmp_path):
     """One that silences nothing would hide what comes later."""
-    folder = export(tmp_path_factory.mktemp("bare"), TINY)
-    path = folder / "metronome_sm.v"
+    path = export(tmp_path, TINY) / "metronome_sm.v"
     path.write_text(re.sub(r"/\* verilator lint_\w+.*?\*/", "", path.read_text()))
-    found = set(re.findall(r"^%Warning-(\w+)", lint(folder, "metronome_sm").stderr, re.MULTILINE))
+    found = set(re.findall(r"^%Warning-(\w+)", lint(tmp_path, "metronome_sm").stderr, re.MULTILINE))
     assert found == set(WAIVERS)
 
 
 @VARIANTS
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
 def test_icarus_warns_of_nothing(folder, module):
-    done = subprocess.run(
-        ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-c", f"{module}.f"], cwd=folder, capture_output=True, text=True,
-        check=False,
-    )
+    command = ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-c", f"{module}.f"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -98,22 +104,34 @@ def test_every_port_is_in_the_document_with_its_width(folder, module):
     assert declared == {row["name"]: (row["direction"], row["width"]) for row in rows}
 
 
-def test_exports_are_the_same_bytes(tmp_path):
-    """In two processes whose sets have other orders."""
-    for seed in ("1", "2"):
-        command = [sys.executable, "-m", "metronome.scripts.cli", "verilog", "--preset", "TINY", "--output", seed]
-        path = os.pathsep.join(filter(None, [str(tmp_path), *sys.path]))
-        subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path}, check=True)
-    first, second = ({path.name: path.read_bytes() for path in (tmp_path / seed).iterdir()} for seed in ("1", "2"))
-    assert first == second
-    for content in first.values():
+def command_line(folder, seed):
+    """What the command line writes in a process of its own, whose sets have an order that follows from the seed."""
+    command = [sys.executable, "-m", "metronome.scripts.cli", "verilog", "--preset", "TINY", "--output", seed]
+    path = os.pathsep.join(filter(None, sys.path))
+    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path}, check=True)
+    return {path.name: path.read_bytes() for path in (folder / seed).iterdir()}
+
+
+@pytest.mark.long
+def test_two_processes_write_the_same_bytes(tmp_path):
+    assert command_line(tmp_path, "1") == command_line(tmp_path, "2")
+
+
+def test_the_command_line_writes_the_same_bytes_as_this_process(tmp_path):
+    """Whose seed is another one."""
+    assert os.environ.get("PYTHONHASHSEED") != "3"
+    files = command_line(tmp_path, "3")
+    assert files == export_files(chip(TINY), None, preset="TINY", bus="line", verilog=elaborated)
+    for content in files.values():
         assert str(tmp_path).encode() not in content and not re.search(rb"\b20\d\d-\d\d", content)
 
 
 def test_a_block_that_reads_nothing_is_woken():
-    text = "module a(b);\n  reg b;\n  always @*\n    b = 1'h0;\nendmodule\nmodule c(d);\n  assign d = 1'h0;\nendmodule\n"
+    sleeps = "module a(b);\n  reg b;\n  always @*\n    b = 1'h0;\nendmodule\n"
+    text = f"{sleeps}module c(d);\n  assign d = 1'h0;\nendmodule\n"
     woken = _woken(text)
     assert "if (\\$once ) begin end\n    b = 1'h0;\n  end" in woken
     assert woken.count("reg \\$once  = 0;") == 1
     assert woken.endswith(text[text.index("module c"):])
-    assert _woken(text := text.replace("1'h0;\nendmodule\nmodule c", "e;\nendmodule\nmodule c")) == text
+    reads = sleeps.replace("1'h0", "e")
+    assert _woken(reads) == reads
