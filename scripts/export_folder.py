@@ -23,7 +23,9 @@ def is_folder(name: str) -> bool:
     """Whether --output names a folder to write: not ``-``, not ``FILE.v``, not a device or a pipe."""
     path = Path(name).expanduser()
     try:
-        special = path.exists() and not path.is_dir() and not path.is_file()
+        # What /dev/stdout leads to may be a file, be it there still or not.
+        device = Path("/dev") in path.absolute().parents
+        special = device or (path.exists() and not path.is_dir() and not path.is_file())
     except (OSError, ValueError):  # a name that cannot be one: whoever writes it says so
         special = True
     return not (name in ("", "-") or special or path.suffix in _VERILOG)

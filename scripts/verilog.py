@@ -64,8 +64,10 @@ def verilog(
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both have standard output: add --output DIR or FILE.v")
     target = json_target(json_file)
+    inputs = [] if config_file is None else [("--config", Path(config_file).expanduser())]
     if is_folder(output):
         name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
+        refuse_shared(_outputs(Path(output).expanduser(), target), inputs)
         folder = require_folder(output)
         if target is not None and target.is_relative_to(folder):
             raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced whole")
@@ -73,12 +75,15 @@ def verilog(
     else:
         if bus is not None:
             raise UsageError("--bus is for a folder: add --output DIR (a single file has packed ports)")
-        inputs = [] if config_file is None else [("--config", Path(config_file).expanduser())]
         chip = asked.for_chip(config, probe=probe)
         about = _one_file(backend_of(ctx), asked, chip, output, target, inputs, json_file)
     if json_file is not None:
         write_json(target, about)
     return Exit.PASSED
+
+
+def _outputs(output: Path | None, target: Path | None) -> list[tuple[str, Path]]:
+    return [(name, path) for name, path in (("--output", output), ("--json", target)) if path is not None]
 
 
 def _one_file(
@@ -87,8 +92,7 @@ def _one_file(
 ) -> dict[str, Any]:
     """Write the file, or to standard output; what --json says of it."""
     file = None if output == STDOUT else require_writable(output, "--output")
-    outputs = [(name, path) for name, path in (("--output", file), ("--json", target)) if path is not None]
-    refuse_shared(outputs, [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
+    refuse_shared(_outputs(file, target), [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
     with show_progress() as progress:
         progress(f"elaborating {asked.title}")
         text = backend.verilog(config)

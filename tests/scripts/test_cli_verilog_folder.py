@@ -125,7 +125,8 @@ def test_what_the_user_has_is_refused_before_the_work(metronome, backend, tmp_pa
     (("-o", ".."), "current folder"), (("-o", "file/out"), "Not a directory"),
     (("-o", "out", "--bus", "axi9"), "--bus"), (("-o", "sm.v", "--bus", "line"), "--bus is for a folder"),
     (("--bus", "line"), "--bus is for a folder"), (("-o", "x" * 300), "cannot write"), (("-o", ""), "cannot write"),
-    (("-o", "out", "--warps", "0"), "warps"), (("-o", "there", "--json", "there/a.json"), "--json"),
+    (("-o", "out", "--warps", "0"), "warps"), (("-o", "out", "--json", "./out"), "already the file of --output"),
+    (("-o", "there", "--json", "there/a.json"), "--json"),
 ])
 def test_bad_use_is_one_line_and_writes_nothing(metronome, backend, tmp_path, arguments, words):
     (tmp_path / "file").write_text("mine")
