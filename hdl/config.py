@@ -28,19 +28,19 @@ MAX_BYTES = 1 << 24
 class FaultCause(enum.IntEnum):
     """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
 
-    FETCH_MISALIGNED = 0
-    FETCH_ACCESS = 1
-    ILLEGAL_INSTRUCTION = 2
-    BREAKPOINT = 3
-    LOAD_MISALIGNED = 4
-    LOAD_ACCESS = 5
-    STORE_MISALIGNED = 6
-    STORE_ACCESS = 7
-    ENVIRONMENT_CALL = 11
-    DIVERGENT_BRANCH = 24
-    STACK_OVERFLOW = 25
-    STACK_UNDERFLOW = 26
-    UNKNOWN_CSR = 27
+    FETCH_MISALIGNED = 0  # a jump to an address that is no multiple of 4
+    FETCH_ACCESS = 1  # memory answered a fetch with an error
+    ILLEGAL_INSTRUCTION = 2  # no instruction of the ISA
+    BREAKPOINT = 3  # ebreak
+    LOAD_MISALIGNED = 4  # a load from an address that is no multiple of its size
+    LOAD_ACCESS = 5  # memory answered a load with an error
+    STORE_MISALIGNED = 6  # a store to an address that is no multiple of its size
+    STORE_ACCESS = 7  # memory answered a store with an error
+    ENVIRONMENT_CALL = 11  # ecall
+    DIVERGENT_BRANCH = 24  # the lanes of a warp disagree on a branch
+    STACK_OVERFLOW = 25  # a split, and the divergence stack is full
+    STACK_UNDERFLOW = 26  # a join to an entry that is not on the divergence stack
+    UNKNOWN_CSR = 27  # an access to a CSR that is not there, or a write to one that is read only
 
 
 class Coordination(enum.StrEnum):

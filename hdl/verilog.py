@@ -2,25 +2,80 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from amaranth.back import verilog
 
+from .bus.flat import Flat, FlatPort
 from .config import SmConfig
+from .layouts.counters import StallReason
 from .lib.collector import collector_paused
+from .lib.component import Component
 from .lib.shared import SharedModules
 from .sm import Sm
 
-__all__ = ["TOP", "generate"]
+__all__ = ["BUSES", "TOP", "FlatVerilog", "flat_top", "generate", "generate_flat"]
 
 #: The name of the top-level module.
 TOP = "metronome_sm"
 
+#: What an SM with flat ports can have for memory: the component inside, which takes the configuration.
+BUSES: dict[str, type[Component]] = {"line": Sm}
+
+#: In the names of flat ports.
+_NAMES = {"counters": "counter"}
+_ELEMENTS = {"counters.stalls": [reason.name.lower() if reason else None for reason in StallReason]}
+
+
+#: A part of a register that is constant. Nothing that it depends on ever changes.
+_CONSTANT = re.compile(r"^  always @\*\n    (.+ = \d+'h[0-9a-f]+;)$", re.MULTILINE)
+_MODULE = re.compile(r"^module .*?;\n.*?^endmodule\n", re.MULTILINE | re.DOTALL)
+
+
+def _woken(text: str) -> str:
+    """``text`` with the blocks that only assign a constant made to run once, when a simulation begins.
+
+    An event-driven simulator (Icarus Verilog) never enters a combinational block that reads nothing, and leaves what it
+    assigns unknown. Yosys makes its own blocks read a register that is initialized; those of one assignment it forgets.
+    """
+
+    def woken(module: re.Match[str]) -> str:
+        found, count = _CONSTANT.subn(r"  always @* begin\n    if (\\$once ) begin end\n    \1\n  end", module[0])
+        return found.replace(";\n", ";\n  reg \\$once  = 0;\n", 1) if count else found
+
+    return _MODULE.sub(woken, text)
+
+
+def _convert(component: Component) -> str:
+    shared = SharedModules(prefix=TOP.removesuffix("_sm"))
+    with collector_paused():
+        text = verilog.convert(component, name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
+    return text + shared.text
+
 
 def generate(config: SmConfig) -> str:
-    """The Verilog of the SM, module :data:`TOP`, with flat ports (``mem__req__valid``, ...).
+    """The Verilog of the SM, module :data:`TOP`, with packed ports (``mem__req__payload``, ...).
 
     Clock ``clk`` and synchronous reset ``rst``. Takes some seconds at the PAPER size.
     """
-    shared = SharedModules(prefix=TOP.removesuffix("_sm"))
-    with collector_paused():
-        text = verilog.convert(Sm(config), name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
-    return text + shared.text
+    return _convert(Sm(config))
+
+
+def flat_top(config: SmConfig, bus: str = "line") -> Flat:
+    """The SM with one port for each field (``mem_req_line``, ``counter_cycles``, ...); ``bus`` is of :data:`BUSES`."""
+    return Flat(BUSES[bus](config), names=_NAMES, elements=_ELEMENTS)
+
+
+@dataclass(frozen=True)
+class FlatVerilog:
+    """The Verilog of a :class:`hdl.bus.flat.Flat`, and its ports but for clock and reset."""
+
+    text: str  # all modules
+    ports: list[FlatPort]  # in the order of the signature
+
+
+def generate_flat(config: SmConfig, bus: str = "line") -> FlatVerilog:
+    """As :func:`generate`, of :func:`flat_top`."""
+    top = flat_top(config, bus)
+    return FlatVerilog(_woken(_convert(top)), top.ports)

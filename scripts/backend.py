@@ -20,6 +20,7 @@ from .errors import UsageError
 from .progress import Report
 
 if TYPE_CHECKING:
+    from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.kernel import KernelInfo, Launch
     from metronome.sim.memory.store import SparseMemory
     from metronome.sim.runner_types import RunRequest, RunResult
@@ -69,7 +70,10 @@ class Backend(Protocol):
         """
 
     def verilog(self, config: SmConfig) -> str:
-        """Synthesizable Verilog."""
+        """Synthesizable Verilog, its ports packed."""
+
+    def flat_verilog(self, config: SmConfig, bus: str) -> FlatVerilog:
+        """The same with one port for each field; ``bus`` is of :data:`hdl.verilog.BUSES`."""
 
     def iss_speed(self) -> float:
         """Warp-instructions a second of the golden model: one run of psort, PAPER, 1024 elements."""
@@ -199,6 +203,12 @@ class SimBackend:
         from metronome.sim.design import elaborate
 
         return elaborate(config)
+
+    def flat_verilog(self, config: SmConfig, bus: str) -> FlatVerilog:
+        """See :class:`Backend`."""
+        from metronome.sim.design import elaborate_flat
+
+        return elaborate_flat(config, bus)
 
     def iss_speed(self) -> float:
         """See :class:`Backend`."""

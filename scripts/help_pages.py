@@ -24,6 +24,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
         ("metronome build psort --type float32", "writes psort.elf"),
+        ("metronome build psort --image psort.hex", "for a testbench"),
     ),
     "sweep": (
         ("metronome sweep psort", "baseline and swas"),
@@ -40,7 +41,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome config --set dcache_bytes=0 -o my.toml", "a file for --config"),
     ),
     "verilog": (
-        ("metronome verilog --preset TINY -o sm.v", "a strap selects the policy"),
+        ("metronome verilog --preset TINY -o export", "a folder, for other tools"),
+        ("metronome verilog --preset TINY -o sm.v", "one file, packed ports"),
         ("metronome verilog --mode baseline --issue gtlo", "one policy"),
     ),
     "synth": (

@@ -15,13 +15,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metronome.hdl.config import SmConfig
+
+if TYPE_CHECKING:
+    from metronome.hdl.verilog import FlatVerilog
 
 from .cache import cache_folder, locked, remember, used
 from .processes import children_ended
 
-__all__ = ["Design", "Progress", "elaborate", "sources_digest"]
+__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "sources_digest"]
 
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
@@ -77,6 +81,14 @@ def elaborate(config: SmConfig) -> str:
 
     with children_ended(b"yosys"):
         return verilog.generate(config)
+
+
+def elaborate_flat(config: SmConfig, bus: str) -> FlatVerilog:
+    """The same of :func:`hdl.verilog.generate_flat`."""
+    from metronome.hdl import verilog
+
+    with children_ended(b"yosys"):
+        return verilog.generate_flat(config, bus)
 
 
 def _header(config: SmConfig) -> str:

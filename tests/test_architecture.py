@@ -25,6 +25,7 @@ HDL_LAYERS = (
     ("hdl.layouts",),
     ("hdl.policies", "hdl.frontend", "hdl.issue", "hdl.execute", "hdl.memory", "hdl.observe"),
     ("hdl.sm",),
+    ("hdl.bus",),
     ("hdl.verilog",),
 )
 

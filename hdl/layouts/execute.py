@@ -11,12 +11,12 @@ __all__ = ["fault_layout", "lsu_request_layout", "operands_layout", "writeback_l
 
 
 def fault_layout(config: SmConfig) -> data.StructLayout:
-    """A fault: ``cause`` is a :class:`hdl.config.FaultCause`, ``address`` what isa.md says for that cause."""
+    """A fault."""
     return data.StructLayout({
-        "cause": 5,
-        "warp": config.warp_bits,
-        "pc": 32,
-        "address": 32,
+        "cause": 5,  # a number of :class:`hdl.config.FaultCause`
+        "warp": config.warp_bits,  # the warp that faulted
+        "pc": 32,  # the address of its instruction
+        "address": 32,  # of the access, fetch, jump or ebreak; an illegal instruction; the number of a CSR; else 0
     })
 
 

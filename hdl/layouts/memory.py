@@ -11,22 +11,22 @@ __all__ = ["memory_port_signature", "memory_request_layout", "memory_response_la
 
 
 def memory_request_layout(config: SmConfig, *, tag_bits: int | None = None) -> data.StructLayout:
-    """A line request: ``line`` is the address divided by the line size; ``byte_mask`` and ``data`` count for writes."""
+    """A line request."""
     return data.StructLayout({
-        "line": LINE_NUMBER_BITS,
-        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,
-        "write": 1,
-        "byte_mask": config.line_bytes,
-        "data": config.line_bytes * 8,
+        "line": LINE_NUMBER_BITS,  # the number of the line: its byte address divided by the line size
+        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # comes back with the answer
+        "write": 1,  # 1: a write, 0: a read
+        "byte_mask": config.line_bytes,  # for a write: bit i says that byte i of the line is written
+        "data": config.line_bytes * 8,  # for a write: byte i of the line in bits 8i to 8i + 7
     })
 
 
 def memory_response_layout(config: SmConfig, *, tag_bits: int | None = None) -> data.StructLayout:
-    """The answer to one request, reads and writes alike; ``error`` says that the access failed."""
+    """The answer to one request, reads and writes alike."""
     return data.StructLayout({
-        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,
-        "error": 1,
-        "data": config.line_bytes * 8,
+        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # that of the request
+        "error": 1,  # the access failed: there is no memory
+        "data": config.line_bytes * 8,  # of a read: byte i of the line in bits 8i to 8i + 7
     })
 
 

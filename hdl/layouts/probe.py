@@ -34,19 +34,21 @@ ASSERTIONS: tuple[str, ...] = (
 def lookup_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the LSU's lookup stage.
 
-    Lines are those of memory, where stacks are interleaved (:mod:`hdl.lib.stacks`).
-
-    ``access``: a line access of ``warp`` is decided now, and is a ``store`` or a load; ``first``: the first of its
-    instruction (so accesses / firsts is the number of lines an instruction takes); ``hit``: the line is in the cache;
-    ``merge``: a load that shares an earlier one's request, or a store that shares an entry of the write buffer;
-    ``forward``: a load that the write buffer answers. A load with none of the three makes a request. ``wait``
-    (:class:`LookupWait`): there is an access that waits. ``fill``: ``fill_line`` comes into the cache; lookups see it
-    from the next cycle on. ``load_done``: the last part of a load is written back.
+    Lines are those of memory, where stacks are interleaved (:mod:`hdl.lib.stacks`). A load with none of ``hit``,
+    ``merge`` and ``forward`` makes a request.
     """
     return data.StructLayout({
+        # A line access of ``warp`` is decided now; first: the first of its instruction (so accesses / firsts is the
+        # number of lines that an instruction takes); it is a store, else a load; uncached: below the user area.
         "access": 1, "first": 1, "warp": config.warp_bits, "line": LINE_NUMBER_BITS, "store": 1, "uncached": 1,
-        "hit": 1, "merge": 1, "forward": 1, "wait": max(LookupWait).bit_length(),
-        "fill": 1, "fill_line": LINE_NUMBER_BITS, "load_done": 1, "load_done_warp": config.warp_bits,
+        "hit": 1,  # the line of the access is in the cache
+        "merge": 1,  # a load that shares an earlier one's request, or a store that shares an entry of the write buffer
+        "forward": 1,  # a load that the write buffer answers
+        "wait": max(LookupWait).bit_length(),  # a :class:`LookupWait`: there is an access that waits
+        # The line fill_line comes into the cache; lookups see it from the next cycle on.
+        "fill": 1, "fill_line": LINE_NUMBER_BITS,
+        # The last part of a load of this warp is written back.
+        "load_done": 1, "load_done_warp": config.warp_bits,
     })
 
 

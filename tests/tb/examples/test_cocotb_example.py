@@ -1,0 +1,50 @@
+"""tb/examples/cocotb: the same on the bare line port, driven from Python."""
+
+import json
+import shutil
+import sys
+
+import pytest
+from example_runs import (
+    EXAMPLES,
+    KERNELS,
+    call,
+    check_dump,
+    counters_of,
+    launched,
+    own_run,
+    without_oracles,
+    write_export,
+)
+
+from tests.builds import on
+
+pytestmark = [on("TINY"), pytest.mark.slow]
+needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
+
+
+def agrees(kernel, size, simulator, tmp_path):
+    launch, image = launched(kernel, size, tmp_path)
+    own = own_run(launch, 5)
+    export = write_export(tmp_path / "export")
+    call(
+        sys.executable, EXAMPLES / "cocotb" / "run.py", export, image, "--sim", simulator, "--latency", 5,
+        "--dump", "memory", "--build", "build", cwd=tmp_path,
+    )
+    result = json.loads((tmp_path / "build" / "result.json").read_text())
+    counters = {name.replace(".", "_"): value for name, value in result["counters"].items()}
+    assert (result["exit_code"], result["total_cycles"]) == (0, own.total_cycles)
+    assert counters == without_oracles(counters_of(own))
+    check_dump(launch, tmp_path / "memory")
+
+
+@needs_icarus
+@pytest.mark.parametrize("kernel", [KERNELS[0], *(pytest.param(each, marks=pytest.mark.long) for each in KERNELS[1:])])
+def test_on_icarus(kernel, tmp_path):
+    agrees(kernel, 2, "icarus", tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_on_verilator(kernel, tmp_path):
+    agrees(kernel, None, "verilator", tmp_path)
