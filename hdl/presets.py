@@ -6,9 +6,9 @@ from .config import SmConfig
 
 __all__ = ["BASE", "MID", "PAPER", "PRESETS", "TINY"]
 
-#: Two warps never fill longer buffers: no kernel takes a cycle less with those of the others, which are for many.
+# Few warps do not fill the buffers of many: no kernel takes a cycle less with those of MID.
 TINY = SmConfig(warps=2, threads=2, dcache_mshrs=4, load_parts=8, store_buffer=8)
-BASE = SmConfig(warps=4, threads=4)
+BASE = SmConfig(warps=4, threads=4, dcache_mshrs=8, load_parts=8, store_buffer=16)
 MID = SmConfig(warps=8, threads=8)
 #: The size of Crouzet 2024 (section VI-A2); one place a warp for a waiting load.
 PAPER = SmConfig(warps=32, threads=32, load_parts=32)

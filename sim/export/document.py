@@ -8,7 +8,7 @@ from typing import Any
 
 from metronome.hdl.bus.flat import FlatPort
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.layouts.counters import COUNTER_BITS, COUNTERS, StallReason
+from metronome.hdl.layouts.counters import COUNTER_BITS, counter_places
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.verilog import BUSES, TOP
 from metronome.sim.settings import FIELDS, values_of
@@ -28,17 +28,22 @@ _CLOCK = (
 )
 
 
+def counter_names() -> list[str]:
+    """The counters' names in the order of their indices: ``cycles``, ``stalls.load``, ..."""
+    return [f"{counter.name}.{reason.name.lower()}" if reason else counter.name for counter, reason in counter_places()]
+
+
 def _counter_rows() -> dict[str, dict[str, Any]]:
     """Path of each counter's port -> what the JSON says of it."""
     rows = {}
-    for counter in COUNTERS:
+    for index, (name, (counter, reason)) in enumerate(zip(counter_names(), counter_places(), strict=True)):
         numbers = {reason: number for number, reason in counter.numbers()}
-        for reason in filter(None, StallReason) if counter.by_reason else [StallReason.NONE]:
-            name = f"{counter.name}.{reason.name.lower()}" if reason else counter.name
-            about = f"{counter.about.split(',')[0]}: {reason.about}" if reason else counter.about
-            if counter.oracle:
-                about += "; 0 in a build without oracles"
-            rows[f"counters.{name}"] = {"name": name, "width": COUNTER_BITS, "csr": numbers.get(reason), "about": about}
+        about = f"{counter.about.split(',')[0]}: {reason.about}" if reason else counter.about
+        if counter.oracle:
+            about += "; 0 in a build without oracles"
+        rows[f"counters.{name}"] = {
+            "name": name, "index": index, "width": COUNTER_BITS, "csr": numbers.get(reason), "about": about,
+        }
     return rows
 
 
@@ -93,7 +98,7 @@ def document(
             name.removeprefix("memory_map."): row for name, row in fields.items() if name.startswith("memory_map.")
         },
         "ports": rows,
-        "counters": [{**row, "port": in_port[path]} for path, row in counters.items() if path in in_port],
+        "counters": [{**row, "port": in_port.get(path)} for path, row in counters.items()],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": causes[cause.name]} for cause in FaultCause
         ],
@@ -126,7 +131,7 @@ def page(what: Document, how: Sequence[str]) -> str:
     fields = [(f"`{name}`", _shown(row), row["unit"] or "", row["about"]) for name, row in what["config"].items()]
     places = [(f"`{name}`", _shown(row), row["unit"], row["about"]) for name, row in what["memory_map"].items()]
     counters = [
-        (f"`{row['port']}`", "" if row["csr"] is None else f"{row['csr']:#05x}", row["about"])
+        (row["index"], f"`{row['name']}`", "" if row["csr"] is None else f"{row['csr']:#05x}", row["about"])
         for row in what["counters"]
     ]
     lines = [
@@ -146,8 +151,8 @@ def page(what: Document, how: Sequence[str]) -> str:
         ]
     lines += [
         "## Memory map", "", *_table(("place", "value", "unit", "what"), places),
-        "## Counters", "", f"Registers of {COUNTER_BITS} bits. Software reads the low half at the CSR.", "",
-        *_table(("port", "CSR", "counts"), counters),
+        "## Counters", "", f"Each has {COUNTER_BITS} bits. Software reads the low half at the CSR.", "",
+        *_table(("index", "name", "CSR", "counts"), counters),
         "## Fault causes", "", *_table(
             ("code", "name", "what"), ((row["code"], row["name"], row["about"]) for row in what["fault_causes"])
         ),

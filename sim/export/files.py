@@ -13,7 +13,7 @@ from metronome.hdl.presets import PRESETS
 from metronome.hdl.verilog import TOP, FlatVerilog
 from metronome.sim.settings import as_text, values_of
 
-from .document import LICENCE, document, page
+from .document import LICENCE, counter_names, document, page
 
 __all__ = ["INDEX", "canonical_command", "changed_files", "export_files"]
 
@@ -21,7 +21,7 @@ __all__ = ["INDEX", "canonical_command", "changed_files", "export_files"]
 INDEX = f"{TOP}.json"
 
 #: What is for simulation only.
-_WATCHING = ("probe", "assertions", "oracles")
+_WATCHING = ("probe", "assertions", "oracles", "all_counters")
 
 #: Warnings of `verilator -Wall` that are switched off for the text that Yosys writes, and why that is right.
 WAIVERS = {
@@ -50,6 +50,13 @@ def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None
 
 def _head(mark: str, preset: str, command: str) -> str:
     return f"{mark} SPDX-License-Identifier: {LICENCE}\n{mark} preset {preset}: {command}\n"
+
+
+def _counters(config: SmConfig) -> str:
+    """The counters by their index, where that is how a testbench asks for them."""
+    if config.all_counters:
+        return ""
+    return "".join(f"// counter_index {index}: {name}\n" for index, name in enumerate(counter_names()))
 
 
 def _with_waivers(verilog: str) -> str:
@@ -97,7 +104,7 @@ def export_files(
     for name, variant in variants.items():
         made = verilog(variant, bus)
         ports[name] = made.ports
-        texts[f"{name}.v"] = f"{head}// its ports: {TOP}.md\n{_with_waivers(made.text)}"
+        texts[f"{name}.v"] = f"{head}// its ports: {TOP}.md\n{_counters(variant)}{_with_waivers(made.text)}"
         texts[f"{name}.f"] = f"{head}{name}.v\n"
     files = {name: text.encode() for name, text in texts.items()}
 

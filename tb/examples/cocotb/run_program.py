@@ -7,10 +7,20 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, ReadOnly
+from cocotb.triggers import FallingEdge, ReadOnly, Timer
 from line_port import Image, LinePort
 
 RESET_CYCLES = 3
+
+
+async def counter(dut: Any, row: dict[str, Any]) -> int:
+    """The value of a counter: of its port, if it has one, else what the module shows for its index. No clock passes."""
+    if row["port"] is not None:
+        return int(getattr(dut, row["port"]).value)
+    dut.counter_index.value = row["index"]
+    await Timer(1, "ps")
+    assert dut.counter_valid.value == 1, "the program reads a CSR"
+    return int(dut.counter_value.value)
 
 
 @cocotb.test()
@@ -44,7 +54,8 @@ async def run_program(dut: Any) -> None:
         await FallingEdge(dut.clk)
         cycle += 1
 
-    counters = {row["name"]: int(getattr(dut, row["port"]).value) for row in about["counters"]}
+    await FallingEdge(dut.clk)
+    counters = {row["name"]: await counter(dut, row) for row in about["counters"]}
     result = {"exit_code": image.word(image.facts["exit_code"][0]), "total_cycles": cycle, "counters": counters}
     Path(asked["result"]).write_text(json.dumps(result, indent=2) + "\n")
     if asked["dump"]:

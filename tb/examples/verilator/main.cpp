@@ -287,6 +287,8 @@ int main(int count, char **words) {
     print("exit_code", exit_code);
     print("total_cycles", cycle);
 #define COUNTER(name) print(#name, top.name);
+// The value follows the index without a clock.
+#define INDEXED(name, index) top.counter_index = index, top.eval(), print(#name, top.counter_value);
 #include "counters.inc"
     if (assertions(top)) {
         std::cerr << "assertions of the hardware failed: " << std::hex << assertions(top) << "\n";

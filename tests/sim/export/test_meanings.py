@@ -101,6 +101,7 @@ def test_the_document_has_every_field_counter_and_cause():
     assert {name: by_name[name]["csr"] for name in numbers} == numbers
     ports = {row["name"]: row for row in what["ports"]}
     assert all(ports[row["port"]]["width"] == row["width"] for row in what["counters"])
+    assert [row["index"] for row in what["counters"]] == list(range(len(names)))
     assert ports["probe_issue_pc"]["simulation_only"] and not ports["mem_req_line"]["simulation_only"]
 
 
