@@ -7,10 +7,17 @@ hardware and the golden model cannot disagree about them.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 __all__ = [
-    "LINE_BYTES", "LINE_NUMBER_BITS", "LINE_OFFSET_BITS", "Coordination", "FaultCause", "MemoryMap", "Prediction",
+    "LINE_BYTES",
+    "LINE_NUMBER_BITS",
+    "LINE_OFFSET_BITS",
+    "WATCHING",
+    "Coordination",
+    "FaultCause",
+    "MemoryMap",
+    "Prediction",
     "SmConfig",
 ]
 
@@ -20,6 +27,9 @@ LINE_BYTES = 64
 #: Bits of a byte's place in its line, and of a line's number: a byte address is Cat(place, number).
 LINE_OFFSET_BITS = LINE_BYTES.bit_length() - 1
 LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
+
+#: Fields that choose what only a simulation needs.
+WATCHING = ("probe", "assertions", "oracles", "all_counters")
 
 #: The largest cache or scratchpad: 16 MiB.
 MAX_BYTES = 1 << 24
@@ -268,6 +278,10 @@ class SmConfig:
                 first + size <= stacks.start or stacks.stop <= first,
                 f"memory_map.{name}", "outside the stacks with interleave_stacks", first,
             )
+
+    def for_chip(self, **changes: object) -> SmConfig:
+        """The same without what only a simulation needs (:data:`WATCHING`), and with ``changes`` of other fields."""
+        return replace(self, **dict.fromkeys(WATCHING, False) | changes)  # type: ignore[arg-type]  # any field's
 
     # Derived sizes.
 

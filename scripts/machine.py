@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import WATCHING, SmConfig
 from metronome.hdl.presets import PRESETS
 from metronome.sim.settings import ConfigError, as_text, from_toml, parse, replaced
 
@@ -62,9 +62,8 @@ class Machine:
         return ", ".join([self.file or self.preset, *(f"{name}={text}" for name, text in self.settings.items())])
 
     def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
-        """The configuration without probe, assertions and oracles, or with all of them, but as --set says."""
-        parts = ("probe", "assertions", "oracles", "all_counters")
-        return replaced(config, {name: probe for name in parts if name not in self.settings})
+        """The configuration without what only a simulation needs, or with all of that, but as --set says."""
+        return replaced(config, {name: probe for name in WATCHING if name not in self.settings})
 
     def names(self, field: str) -> bool:
         """Whether the user has named this field, in the file or by --set."""

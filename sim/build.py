@@ -169,8 +169,10 @@ def build(
     Raises
     ------
     BuildError
-        If a tool is missing or fails.
+        If a tool is missing or fails, or the configuration has no port with all counters.
     """
+    if not config.all_counters:
+        raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
     report = progress or (lambda step: None)
     design = Design(config, verilog, report)
     seconds = 0.0

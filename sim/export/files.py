@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import WATCHING, SmConfig
 from metronome.hdl.presets import PRESETS
 from metronome.hdl.verilog import TOP, FlatVerilog
 from metronome.sim.settings import as_text, values_of
@@ -19,9 +19,6 @@ __all__ = ["INDEX", "canonical_command", "changed_files", "export_files"]
 
 #: The file that lists the others.
 INDEX = f"{TOP}.json"
-
-#: What is for simulation only.
-_WATCHING = ("probe", "assertions", "oracles", "all_counters")
 
 #: Warnings of `verilator -Wall` that are switched off for the text that Yosys writes, and why that is right.
 WAIVERS = {
@@ -41,7 +38,7 @@ def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None
     words = ["metronome", "verilog", "--preset", preset]
     for name, value in values_of(config).items():
         # What watches is left out and kept by itself, unless the user says otherwise.
-        said = value or (simulation is not None and not simulated[name]) if name in _WATCHING else value != usual[name]
+        said = value or (simulation is not None and not simulated[name]) if name in WATCHING else value != usual[name]
         if said:
             words += ["--set", f"{name}={as_text(name, value)}"]
     words += ["--bus", bus] * (bus != "line") + ["--probe"] * (simulation is not None) + ["--output", "DIR"]

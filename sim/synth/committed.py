@@ -48,7 +48,7 @@ class _Row:
         """That of the machine, as for a chip: without probe, assertions and oracles."""
         config = replaced(PRESETS[self.preset], {name: parse(name, text) for name, text in self.set.items()})
         scheme = check_scheme(config, mode=self.mode, fetch=self.fetch, issue=self.issue, prediction=self.prediction)
-        return dataclasses.replace(one_policy(config, scheme), probe=False, assertions=False, oracles=False)
+        return one_policy(config, scheme).for_chip()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,7 +59,7 @@ class Case:
         preset = PRESETS[FRONT_END_PRESET if self.unit == "frontend" else self.size]
         sized = preset if self.unit == "sm" else dataclasses.replace(preset, warps=int(self.size))
         scheme = check_scheme(sized, mode=self.mode, issue=_ISSUE, prediction=self.prediction)
-        return dataclasses.replace(one_policy(sized, scheme), probe=False, assertions=False, oracles=False)
+        return one_policy(sized, scheme).for_chip()
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,7 @@ def test_every_subcommand_with_a_preset_takes_them(metronome, backend, synthesiz
     assert {config for config, _ in backend.runs} == {expected} and len(backend.runs) == 5
     assert backend.verilog_configs == [expected]
     (one,) = synthesized
-    assert one == dataclasses.replace(
-        expected, policies=("gtlrr",), probe=False, assertions=False, oracles=False, all_counters=False,
-    )
+    assert one == expected.for_chip(policies=("gtlrr",))
 
 
 def test_which_wins(metronome, backend):

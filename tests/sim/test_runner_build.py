@@ -245,7 +245,12 @@ def test_header_names_what_the_top_uses():
         assert f"localparam int {name} = " in header
 
 
+def test_a_machine_that_shows_one_counter_at_a_time_is_not_simulated():
+    with pytest.raises(BuildError, match="all_counters=false, which is for a chip"):
+        build(TINY.for_chip())
+
+
 def test_header_leaves_out_what_the_sm_has_not():
-    config = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False, oracles=False)
+    config = TINY.for_chip(policies=("lrr",), all_counters=True)
     assert "`define" not in layout_header(config)
     assert layout_header(TINY).count("`define") == 3

@@ -19,7 +19,7 @@ from metronome.sim.synth.units import UnitEntry
 
 #: Yosys and nextpnr, whose first call compiles them.
 pytestmark = [pytest.mark.xdist_group("synth"), pytest.mark.slow]
-CONFIG = dataclasses.replace(TINY, policies=("lrr",), probe=False, assertions=False, oracles=False)
+CONFIG = TINY.for_chip(policies=("lrr",))
 
 
 @pytest.fixture(scope="module", autouse=True)

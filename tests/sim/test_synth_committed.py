@@ -67,9 +67,9 @@ def test_every_row_has_been_measured():
 
 def test_a_row_is_found_by_the_whole_machine():
     row = UnitRow(unit="frontend", preset="MID", mode="baseline", fetch="lrr", issue="gtlrr", prediction="not_taken")
-    config = dataclasses.replace(
-        MID, coordination=Coordination.BASELINE, policies=("gtlrr",), fetch_policies=("lrr",),
-        prediction=Prediction.NOT_TAKEN, probe=False, assertions=False, oracles=False,
+    config = MID.for_chip(
+        coordination=Coordination.BASELINE, policies=("gtlrr",), fetch_policies=("lrr",),
+        prediction=Prediction.NOT_TAKEN,
     )
     assert row.config == config
     assert committed_row("frontend", config).mode == "baseline"

@@ -6,7 +6,6 @@ IMAGE is what ``metronome build --image`` has written for the same preset. The d
 """
 
 import argparse
-import dataclasses
 from pathlib import Path
 
 from amaranth.back import verilog
@@ -179,7 +178,7 @@ def main() -> None:
 
     text = asked.image.read_text()
     facts = {words[1]: words[2:] for line in text.splitlines() if (words := line.split())[0] == "//"}
-    config = dataclasses.replace(PRESETS[asked.preset], policies=("lrr",), probe=False, assertions=False, oracles=False)
+    config = PRESETS[asked.preset].for_chip(policies=("lrr",))
     design = Embedded(
         config, dict(read_words(text)), int(facts["entry"][0], 0), int(facts["argument"][0], 0), latency=asked.latency
     )

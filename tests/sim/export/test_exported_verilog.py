@@ -29,12 +29,8 @@ pytestmark = pytest.mark.slow
 elaborated = functools.cache(elaborate_flat)
 
 
-def chip(config):
-    return dataclasses.replace(config, probe=False, assertions=False, oracles=False)
-
-
 def export(folder, config):
-    for name, content in export_files(chip(config), config, preset="TINY", bus="line", verilog=elaborated).items():
+    for name, content in export_files(config.for_chip(), config, preset="TINY", bus="line", verilog=elaborated).items():
         (folder / name).write_bytes(content)
     return folder
 
@@ -121,7 +117,7 @@ def test_the_command_line_writes_the_same_bytes_as_this_process(tmp_path):
     """Whose seed is another one."""
     assert os.environ.get("PYTHONHASHSEED") != "3"
     files = command_line(tmp_path, "3")
-    assert files == export_files(chip(TINY), None, preset="TINY", bus="line", verilog=elaborated)
+    assert files == export_files(TINY.for_chip(), None, preset="TINY", bus="line", verilog=elaborated)
     for content in files.values():
         assert str(tmp_path).encode() not in content and not re.search(rb"\b20\d\d-\d\d", content)
 

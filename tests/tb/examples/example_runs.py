@@ -1,6 +1,5 @@
 """What the tests of tb/examples share: exports, images, and the project's own simulation to compare with."""
 
-import dataclasses
 import functools
 import os
 import subprocess
@@ -26,7 +25,7 @@ KERNELS = ("vecadd", "psum", "diverge")
 @functools.cache
 def files_of_export():
     """An export of TINY with the variant for simulation; elaborated once a process."""
-    chip = dataclasses.replace(TINY, probe=False, assertions=False, oracles=False)
+    chip = TINY.for_chip()
     return export_files(chip, TINY, preset="TINY", bus="line", verilog=elaborate_flat)
 
 
