@@ -48,15 +48,14 @@ class Sm(Component):
             "busy": Out(1),
             "fault_valid": Out(1),  # a fault has stopped the SM, until reset
             "fault": Out(fault_layout(config)),  # which
+            #: A counter, by its place in :func:`hdl.layouts.counters.counter_places`.
+            "counter_index": In(range(len(counter_places()))),
+            #: Combinational: its value; means nothing if there is none such, or without ``counter_valid``.
+            "counter_value": Out(COUNTER_BITS),
+            "counter_valid": Out(1),  # 0 in a cycle in which the program reads a CSR
         }
         if config.all_counters:
             members["counters"] = Out(counters_layout())  # registers
-        else:
-            #: A counter, by its place in :func:`hdl.layouts.counters.counter_places`.
-            members["counter_index"] = In(range(len(counter_places())))
-            #: Combinational: its value; means nothing if there is none such, or without ``counter_valid``.
-            members["counter_value"] = Out(COUNTER_BITS)
-            members["counter_valid"] = Out(1)  # 0 in a cycle in which the program reads a CSR
         if len(config.policies) > 1:
             #: The issue policy in force, by its place in the configuration; constant while ``busy``.
             members["policy"] = In(range(len(config.policies)))
@@ -187,16 +186,13 @@ class Sm(Component):
             observer.store.eq(lsu.store_event),
             observer.lookup.eq(lsu.lookup_event),
             observer.overflow.eq(lsu.overflow),
+            observer.counter_index.eq(Mux(control.reads_csr, control.counter_index, self.counter_index)),
             control.counter_value.eq(observer.counter_value),
+            self.counter_value.eq(observer.counter_value),
+            self.counter_valid.eq(~control.reads_csr),
         ]
         if self.config.all_counters:
-            m.d.comb += [observer.counter_index.eq(control.counter_index), self.counters.eq(observer.counters)]
-        else:
-            m.d.comb += [
-                observer.counter_index.eq(Mux(control.reads_csr, control.counter_index, self.counter_index)),
-                self.counter_value.eq(observer.counter_value),
-                self.counter_valid.eq(~control.reads_csr),
-            ]
+            m.d.comb += self.counters.eq(observer.counters)
         if self.config.assertions:
             m.d.comb += self.assertions.eq(observer.assertions)
         if self.config.probe:

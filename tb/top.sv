@@ -89,7 +89,7 @@ module metronome_top;
 `endif
       .mem__req__valid(req_valid), .mem__req__ready(req_ready), .mem__req__payload(req),
       .mem__resp__valid(resp_valid), .mem__resp__ready(resp_ready), .mem__resp__payload(resp),
-      .busy, .fault_valid, .fault, .counters);
+      .busy, .fault_valid, .fault, .counters, .counter_index('0), .counter_value(), .counter_valid());
 
   always #1 clk = !clk;
 
