@@ -22,6 +22,8 @@ __all__ = ["TOP", "AxiSm", "generate"]
 
 #: The name of the top-level module.
 TOP = "metronome_axi"
+#: The clock domains of the buses and of the SM; a design around this one may have a `sync` of its own.
+_OUTER, _INNER = "metronome_bus", "metronome_sm"
 
 
 class AxiSm(Component):
@@ -54,15 +56,15 @@ class AxiSm(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.
-        sync, inner = ClockDomain("sync", local=True), ClockDomain("sm", local=True)
-        sync.clk = inner.clk = self.clk
-        sync.rst = self.rst
-        m.domains += [sync, inner]
-        sm = Sm(self.config)
-        m.submodules.sm = DomainRenamer("sm")(sm)
-        m.submodules.master = master = AxiMaster(self.config, **self._sizes)
+        outer, inner = ClockDomain(_OUTER, local=True), ClockDomain(_INNER, local=True)
+        outer.clk = inner.clk = self.clk
+        outer.rst = self.rst
+        m.domains += [outer, inner]
+        sm, master = Sm(self.config), AxiMaster(self.config, **self._sizes)
         registers = ControlRegisters(self.config)
-        m.submodules.control = control = AxiLiteControl(registers)
+        control = AxiLiteControl(registers)
+        for name, part, domain in (("sm", sm, _INNER), ("master", master, _OUTER), ("control", control, _OUTER)):
+            m.submodules[name] = DomainRenamer(domain)(part)
         held = registers.sm_reset
         m.d.comb += [
             inner.rst.eq(self.rst | held),
