@@ -77,8 +77,8 @@ class AxiRules(Component):
     Each id has at most one read and one write under way, which is what the bridge promises.
     """
 
-    def __init__(self, *, data_bits: int, id_bits: int) -> None:
-        self._data_bits, self._id_bits = data_bits, id_bits
+    def __init__(self, *, data_bits: int, id_bits: int, line_bytes: int = LINE_BYTES) -> None:
+        self._data_bits, self._id_bits, self._line_bytes = data_bits, id_bits, line_bytes
         self._wires = axi4_wires(data_bits=data_bits, id_bits=id_bits)
         super().__init__({
             **{wire.name: In(wire.bits) for wire in self._wires},
@@ -127,10 +127,10 @@ class AxiRules(Component):
 
     def _no_line(self, channel: str) -> Value:
         address, length, size, valid = (getattr(self, channel + name) for name in ("addr", "len", "size", "valid"))
-        return valid & ((address % LINE_BYTES != 0) | (((length + 1) << size) != LINE_BYTES))
+        return valid & ((address % self._line_bytes != 0) | (((length + 1) << size) != self._line_bytes))
 
     def _beats(self) -> int:
-        return 8 * LINE_BYTES // self._data_bits
+        return 8 * self._line_bytes // self._data_bits
 
     def _writes(self, m: Module) -> tuple[Value, Value, Value]:
         """WLAST in the wrong place, an id used twice, an answer before its write is there."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
-from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
+from ..config import LINE_BYTES, SmConfig
 from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
 from .axi_reads import AxiReads
 from .axi_writes import AxiWrites
-from .signatures import AXI_DATA_BITS, axi4_signature
+from .signatures import axi4_signature
 from .slots import slot_bits
 
 __all__ = ["AxiMaster", "require_axi"]
@@ -23,13 +25,12 @@ _INCR = 1
 _BORDER = 4096
 
 
-def require_axi(data_bits: int, reads: int, writes: int) -> None:
+def require_axi(data_bits: int, reads: int, writes: int, *, line_bytes: int = LINE_BYTES) -> None:
     """ValueError for what :class:`AxiMaster` cannot be built with."""
-    if data_bits not in AXI_DATA_BITS:
-        raise ValueError(f"data_bits must be one of {', '.join(map(str, AXI_DATA_BITS))}, not {data_bits!r}")
-    for name, value in (("reads", reads), ("writes", writes)):
-        if type(value) is not int or not 1 <= value <= 64 or value & (value - 1):
-            raise ValueError(f"{name} must be a power of two between 1 and 64, not {value!r}")
+    limits = {"data_bits": (data_bits, 8, 8 * line_bytes), "reads": (reads, 1, 64), "writes": (writes, 1, 64)}
+    for name, (value, low, high) in limits.items():
+        if type(value) is not int or not low <= value <= high or value & (value - 1):
+            raise ValueError(f"{name} must be a power of two between {low} and {high}, not {value!r}")
 
 
 class AxiMaster(Component):
@@ -46,7 +47,7 @@ class AxiMaster(Component):
     Parameters
     ----------
     data_bits : int
-        32, 64, 128, 256 or 512.
+        Width of the bus: a power of two between 8 and 512.
     reads, writes : int
         Powers of two between 1 and 64.
     tag_bits : int
@@ -56,7 +57,7 @@ class AxiMaster(Component):
     def __init__(
         self, config: SmConfig, *, data_bits: int = 64, reads: int = 16, writes: int = 16, tag_bits: int | None = None,
     ) -> None:
-        require_axi(data_bits, reads, writes)
+        require_axi(data_bits, reads, writes, line_bytes=config.line_bytes)
         self.config = config
         self.data_bits, self.reads, self.writes = data_bits, reads, writes
         self._tag_bits = config.mem_tag_bits if tag_bits is None else tag_bits
@@ -73,7 +74,7 @@ class AxiMaster(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        sizes = {"data_bits": self.data_bits, "tag_bits": self._tag_bits}
+        sizes = {"line_bytes": self.config.line_bytes, "data_bits": self.data_bits, "tag_bits": self._tag_bits}
         m.submodules.reads = reads = AxiReads(**sizes, slots=self.reads)
         m.submodules.writes = writes = AxiWrites(**sizes, slots=self.writes)
         request, axi = self.port.request, self.axi
@@ -96,17 +97,18 @@ class AxiMaster(Component):
         self._answer(m, reads, writes)
         return m
 
-    def _address(self, m: Module, channel: str, bursts: object) -> None:
+    def _address(self, m: Module, channel: str, bursts: Any) -> None:
         """One burst of a whole line."""
-        assert LINE_BYTES <= _BORDER and _BORDER % LINE_BYTES == 0, "a line crosses no border of 4 KiB"
+        line_bytes = self.config.line_bytes
+        assert _BORDER % line_bytes == 0, "an aligned line crosses no border"
         values = {
             "id": bursts.payload.slot,
-            "addr": bursts.payload.line << LINE_OFFSET_BITS,
-            "len": 8 * LINE_BYTES // self.data_bits - 1,
+            "addr": bursts.payload.line << (line_bytes.bit_length() - 1),
+            "len": 8 * line_bytes // self.data_bits - 1,
             "size": (self.data_bits // 8).bit_length() - 1,
             "burst": _INCR, "lock": 0, "prot": 0, "qos": 0,
             # Below it is what has effects: the console, the exit code (docs/isa.md).
-            "cache": Mux(bursts.payload.line < self.config.memory_map.user // LINE_BYTES, _DEVICE, _NORMAL),
+            "cache": Mux(bursts.payload.line < self.config.memory_map.user // line_bytes, _DEVICE, _NORMAL),
             "valid": bursts.valid,
         }
         m.d.comb += [getattr(self.axi, channel + name).eq(value) for name, value in values.items()]

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..config import LINE_BYTES, LINE_NUMBER_BITS
+from ..config import LINE_NUMBER_BITS
 from ..lib.component import Component
 from ..lib.onehot import one_hot
 from .slots import Slots, slot_bits
@@ -16,7 +16,7 @@ __all__ = ["AxiReads"]
 
 
 class AxiReads(Component):
-    """A burst of 64 bytes for each request; answers in the order of their last beats.
+    """A burst of a whole line for each request; answers in the order of their last beats.
 
     A request that is taken in cycle c is at ``ar`` from c+1 on; one a cycle. An answer is valid in the cycle after its
     last beat, or behind those that wait. Beats are always taken: each request has room for its line. A beat of any
@@ -24,8 +24,9 @@ class AxiReads(Component):
     promised.
     """
 
-    def __init__(self, *, data_bits: int, tag_bits: int, slots: int) -> None:
+    def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
         self._data_bits, self._tag_bits, self._slots = data_bits, tag_bits, slots
+        self._beats = 8 * line_bytes // data_bits
         bits = slot_bits(slots)
         super().__init__({
             #: Lines to be read.
@@ -38,7 +39,7 @@ class AxiReads(Component):
             "r_error": In(1),  # with ``r_valid``: it has failed
             #: Lines that were read; ``error``: a beat has failed.
             "response": Out(stream.Signature(data.StructLayout({
-                "tag": tag_bits, "error": 1, "data": 8 * LINE_BYTES,
+                "tag": tag_bits, "error": 1, "data": 8 * line_bytes,
             }))),
             "busy": Out(1),  # an answer is not taken yet
         })
@@ -70,7 +71,7 @@ class AxiReads(Component):
 
     def _collect(self, m: Module, slots: Slots, taken: Signal) -> None:
         """Puts each beat in its place: a memory for each place in a line, with an entry for each slot."""
-        beats = 8 * LINE_BYTES // self._data_bits
+        beats = self._beats
         beat_bits = (beats - 1).bit_length()
         layout = data.StructLayout({"beat": beat_bits, "error": 1})
         # The beat that a burst waits for, and whether one has failed; neither counts before its first beat.

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from ..config import LINE_BYTES, LINE_NUMBER_BITS
+from ..config import LINE_NUMBER_BITS
 from ..lib.component import Component
 from .slots import Slots, slot_bits
 
@@ -14,20 +14,20 @@ __all__ = ["AxiWrites"]
 
 
 class AxiWrites(Component):
-    """A burst of 64 bytes for each request; answers in the order in which the slave completes them.
+    """A burst of a whole line for each request; answers in the order in which the slave completes them.
 
     A request that is taken in cycle c is at ``aw`` from c+1 on, and its first beat at ``w`` too: neither waits for the
     other. The next one is taken when both have gone, in the cycle of the last beat at the earliest. An answer is valid
     in the cycle after the slave's, or behind those that wait; the slave's are always taken. Reset: nothing is under way.
     """
 
-    def __init__(self, *, data_bits: int, tag_bits: int, slots: int) -> None:
-        self._data_bits, self._tag_bits, self._slots = data_bits, tag_bits, slots
+    def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
+        self._line_bytes, self._data_bits, self._tag_bits, self._slots = line_bytes, data_bits, tag_bits, slots
         bits = slot_bits(slots)
         super().__init__({
             #: Lines to be written.
             "request": In(stream.Signature(data.StructLayout({
-                "line": LINE_NUMBER_BITS, "tag": tag_bits, "byte_mask": LINE_BYTES, "data": 8 * LINE_BYTES,
+                "line": LINE_NUMBER_BITS, "tag": tag_bits, "byte_mask": line_bytes, "data": 8 * line_bytes,
             }))),
             #: Bursts to be announced: the slot is the id.
             "aw": Out(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "slot": bits}))),
@@ -45,11 +45,11 @@ class AxiWrites(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        beats = 8 * LINE_BYTES // self._data_bits
+        beats = 8 * self._line_bytes // self._data_bits
         m.submodules.slots = slots = Slots(count=self._slots, tag_bits=self._tag_bits)
         request, aw, w = self.request, self.aw, self.w
         # The bytes that are left, those of the next beat lowest, and the beats behind the next one.
-        left, mask = Signal(8 * LINE_BYTES), Signal(LINE_BYTES)
+        left, mask = Signal(8 * self._line_bytes), Signal(self._line_bytes)
         more = Signal(range(beats))
         taken, moves = Signal(), Signal()
         m.d.comb += [

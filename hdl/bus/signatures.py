@@ -9,12 +9,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = [
-    "AXI_DATA_BITS", "Wire", "axi4_signature", "axi4_wires", "axi_lite_signature", "axi_lite_wires",
+    "Wire", "axi4_signature", "axi4_wires", "axi_lite_signature", "axi_lite_wires",
     "wishbone_signature", "wishbone_wires", "wires_signature",
 ]
-
-#: Widths of the data channels that a line of 64 bytes can be carried over.
-AXI_DATA_BITS = (32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True)

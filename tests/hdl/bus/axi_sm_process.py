@@ -26,7 +26,7 @@ from tests.hdl.bus.axi_sm_tb import AxiJob, AxiResult
 
 TOP = "checked_axi"
 FLAGS = (
-    "--cc", "--exe", "--vpi", "--public-flat-rw", "--timing", "-O3", "--x-assign", "fast", "--x-initial", "0",
+    "--cc", "--exe", "--vpi", "--public-depth", "1", "--timing", "-O3", "--x-assign", "fast", "--x-initial", "0",
     "-CFLAGS", "-fcoroutines -std=c++20", "--prefix", "Vtop", "--top-module", TOP, "-Wno-fatal", "-Wno-lint",
     "-Wno-style", "--output-split", "20000",
 )
