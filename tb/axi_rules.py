@@ -35,6 +35,7 @@ MASTER_RULES = (
     "AW with an id whose write is under way",
     "AR with an id whose read is under way",
     "a lock, or a bufferable or cacheable access",
+    "an answer of the slave is not taken at once",
 )
 #: What a slave may not do.
 SLAVE_RULES = (
@@ -104,6 +105,7 @@ class AxiRules(Component):
                 twice_written, twice_read,
                 (self.awvalid & (self.awlock | (self.awcache & 0b1101).any()))
                 | (self.arvalid & (self.arlock | (self.arcache & 0b1101).any())),
+                (self.bvalid & ~self.bready) | (self.rvalid & ~self.rready),
             )),
             self.slave.eq(Cat(
                 changes["b"], changes["r"], early_answer, unasked, rlast, fresh & (self.bvalid | self.rvalid),

@@ -36,6 +36,7 @@ class Chances:
     r: float = 0.6
     error: float = 0.05
     mixed: bool = True  # beats of several reads, one after the other
+    both: bool = False  # the slave takes AW only while W is offered too, and W only while AW is, or was, taken
 
 
 class Bench(Elaboratable):
@@ -71,17 +72,23 @@ class Slave:
         self.announced: list[tuple[int, int]] = []  # id, line
         self.bursts: list[list[tuple[int, int, int]]] = [[]]  # data, strobes, last
         self.reads: list[list[int]] = []  # id, line, beats sent, response
+        self.b_line = self.r_line = 0
+        self.r_failed = False
         self.b: tuple[int, int] | None = None
         self.r: tuple[int, int, int, int] | None = None
         self.mixed_beats = 0
-        self.failing: dict[int, bool] = {}
-        self.latest: int | None = None
+        self.finished: list[tuple[int, bool]] = []  # lines whose answer was handed over in this cycle, and whether it failed
 
     def drive(self, ctx: Any) -> None:
         """Offers for this cycle, and what it is ready for."""
         rng, chances, axi = self.rng, self.chances, self.axi
-        for channel in ("aw", "w", "ar"):
-            ctx.set(getattr(axi, f"{channel}ready"), rng.random() < getattr(chances, channel))
+        ready = {channel: rng.random() < getattr(chances, channel) for channel in ("aw", "w", "ar")}
+        if chances.both:
+            # The valids are registers: they do not change in this cycle any more.
+            ready["aw"] = ready["aw"] and bool(ctx.get(axi.wvalid))
+            ready["w"] = ready["w"] and (bool(ctx.get(axi.awvalid)) or len(self.announced) >= len(self.bursts))
+        for channel, value in ready.items():
+            ctx.set(getattr(axi, f"{channel}ready"), value)
         if self.b is None and rng.random() < chances.b:
             self.b = self._complete()
         if self.r is None and self.reads and rng.random() < chances.r:
@@ -102,6 +109,7 @@ class Slave:
             return None
         number = self.rng.randrange(whole)
         id_, line = self.announced.pop(number)
+        self.b_line = line
         beats = self.bursts.pop(number)
         if self.rng.random() < self.chances.error:
             return id_, self.rng.choice([SLVERR, DECERR])
@@ -117,11 +125,14 @@ class Slave:
         """The next beat of one of the reads: with ``mixed`` of any, else of the oldest."""
         read = self.rng.choice(self.reads) if self.chances.mixed else self.reads[0]
         id_, line, sent, _ = read
+        self.r_line = line
         if any(other[2] for other in self.reads if other is not read):
             self.mixed_beats += 1
         data = self.memory.get(line, bytes(LINE))[sent * self.bytes : (sent + 1) * self.bytes]
         resp = self.rng.choice([SLVERR, DECERR]) if self.rng.random() < self.chances.error / 4 else OKAY
         read[2] += 1
+        read[3] |= resp
+        self.r_failed = read[3] != OKAY
         last = read[2] * self.bytes == LINE
         if last:
             self.reads.remove(read)
@@ -130,6 +141,7 @@ class Slave:
     def step(self, ctx: Any) -> None:
         """What was handed over in this cycle."""
         axi = self.axi
+        self.finished = []
         if ctx.get(axi.awvalid) and ctx.get(axi.awready):
             self.announced.append((ctx.get(axi.awid), ctx.get(axi.awaddr) // LINE))
         if ctx.get(axi.wvalid) and ctx.get(axi.wready):
@@ -140,8 +152,11 @@ class Slave:
         if ctx.get(axi.arvalid) and ctx.get(axi.arready):
             self.reads.append([ctx.get(axi.arid), ctx.get(axi.araddr) // LINE, 0, OKAY])
         if self.b is not None and ctx.get(axi.bready):
+            self.finished.append((self.b_line, self.b[1] != OKAY))
             self.b = None
         if self.r is not None and ctx.get(axi.rready):
+            if self.r[3]:
+                self.finished.append((self.r_line, self.r_failed))
             self.r = None
 
 
@@ -169,7 +184,10 @@ class Asker:
     offered: tuple[int, Asked] | None = None
     answered: int = 0
     errors: int = 0
-    unknown: set[int] = field(default_factory=set)
+    #: Lines whose answer is at the bridge, with the answers that have gone first since.
+    passed_by: dict[int, int] = field(default_factory=dict)
+    #: Lines whose access has ended, and whether it has failed.
+    failed: dict[int, bool] = field(default_factory=dict)
 
     def drive(self, ctx: Any, asking: bool) -> None:
         """A request to a line that no access is under way to; it stays until it is taken."""
@@ -179,7 +197,8 @@ class Asker:
             lines = [line for line in self.lines if line not in busy]
             tags = [tag for tag in range(self.tags) if tag not in self.under_way]
             if lines and tags:
-                mask = rng.choice([rng.getrandbits(LINE), 1 << rng.randrange(LINE), (1 << LINE) - 1, 0xF << 4 * rng.randrange(16)])
+                masks = rng.getrandbits(LINE), 1 << rng.randrange(LINE), (1 << LINE) - 1, 0xF << 4 * rng.randrange(16)
+                mask = rng.choice(masks)
                 asked = Asked(rng.choice(lines), rng.random() < self.chances.write, mask, rng.getrandbits(8 * LINE))
                 self.offered = rng.choice(tags), asked
         ctx.set(request.valid, self.offered is not None)
@@ -208,6 +227,9 @@ class Asker:
 
     def _check(self, payload: Any) -> list[str]:
         asked = self.under_way.pop(payload.tag)
+        self.passed_by.pop(asked.line, None)
+        for line in self.passed_by:
+            self.passed_by[line] += 1
         self.answered += 1
         self.errors += payload.error
         before = self.expected.get(asked.line, bytes(LINE))
@@ -215,7 +237,12 @@ class Asker:
             data = asked.data.to_bytes(LINE, "little")
             self.expected[asked.line] = bytes(
                 data[byte] if asked.mask >> byte & 1 else before[byte] for byte in range(LINE))
-        if asked.write or payload.error:
+        if asked.line not in self.failed:
+            return [f"line {asked.line:#x} is answered before the bus has answered"]
+        failed = self.failed.pop(asked.line)
+        if payload.error != failed:
+            return [f"line {asked.line:#x} should {'' if failed else 'not '}have failed"]
+        if asked.write or failed:
             return []
         got = payload.data.to_bytes(LINE, "little")
         return [] if got == before else [f"line {asked.line:#x}: read {got.hex()}, not {before.hex()}"]
@@ -243,14 +270,20 @@ def run(bridge: AxiMaster, seed: int, *, cycles: int = 400, chances: Chances | N
     slave = Slave(bridge.axi, bridge.data_bits, rng, chances, memory)
     asker = Asker(bridge.port, rng, chances, chosen, 1 << bench.tag_bits)
     wrong: list[str] = []
+    # Of its own kind all others may go first, and the other kind has every second turn.
+    limit = 2 * max(bridge.reads, bridge.writes)
 
     async def testbench(ctx: Any) -> None:
-        for cycle in range(cycles + 3000):
+        for cycle in range(cycles + 2000):
             asker.drive(ctx, cycle < cycles)
             slave.drive(ctx)
             wrong.extend(bench.broken(ctx))
             wrong.extend(asker.step(ctx))
             slave.step(ctx)
+            asker.passed_by |= {line: 0 for line, _ in slave.finished}
+            asker.failed |= dict(slave.finished)
+            if max(asker.passed_by.values(), default=0) > limit:
+                wrong.append(f"an answer has let more than {limit} others go first")
             if wrong:
                 wrong[:] = [f"seed {seed}, cycle {cycle}: {text}" for text in wrong]
                 return
