@@ -14,7 +14,7 @@ from ..sm import Sm
 from .axi import AxiMaster, require_axi
 from .control import AxiLiteControl
 from .register_table import ADDRESS_BITS
-from .registers import ControlRegisters
+from .registers import ControlRegisters, connect_host
 from .signatures import axi4_wires, axi_lite_wires
 from .slots import slot_bits
 
@@ -62,9 +62,11 @@ class AxiSm(Component):
         m.domains += [outer, inner]
         sm, master = Sm(self.config), AxiMaster(self.config, **self._sizes)
         registers = ControlRegisters(self.config)
-        control = AxiLiteControl(registers)
-        for name, part, domain in (("sm", sm, _INNER), ("master", master, _OUTER), ("control", control, _OUTER)):
-            m.submodules[name] = DomainRenamer(domain)(part)
+        control = AxiLiteControl()
+        connect_host(m, control, registers)
+        parts = {"sm": sm, "master": master, "control": control, "registers": registers}
+        for name, part in parts.items():
+            m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
         held = registers.sm_reset
         m.d.comb += [
             inner.rst.eq(self.rst | held),

@@ -16,48 +16,47 @@ _OKAY, _SLVERR = 0, 2
 
 
 class AxiLiteControl(Component):
-    """Connects ``axi`` to the registers; the other ports of these are their owner's.
+    """Passes accesses over ``axi`` on to the registers (:func:`hdl.bus.registers.connect_host`).
 
     A read is answered in the cycle after its address, a write two cycles after the later one of address and data, which
     come in any order. One of each is under way at most. What names no register is answered with SLVERR and does nothing,
-    a write to a read-only register does nothing. Readies and valids are registers. Reset: nothing is under way.
+    a write to a read-only register does nothing. Readies and valids come from registers. Reset: nothing is under way.
     """
 
-    def __init__(self, registers: ControlRegisters) -> None:
-        self._registers = registers
+    def __init__(self) -> None:
         super().__init__({
             #: The bus (:func:`hdl.bus.signatures.axi_lite_wires`), seen from its slave.
             "axi": In(axi_lite_signature(address_bits=ADDRESS_BITS)),
+            **{name: member.flip() for name, member in host_ports().items()},
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        registers, axi = self._registers, self.axi
-        m.submodules.registers = registers
+        axi = self.axi
         has_address, has_data, write, read = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             axi.awready.eq(~has_address), axi.wready.eq(~has_data), axi.arready.eq(~axi.rvalid),
             write.eq(has_address & has_data & ~axi.bvalid), read.eq(axi.arvalid & ~axi.rvalid),
-            registers.write.eq(write), registers.read.eq(read), registers.read_address.eq(axi.araddr[2:]),
+            self.write.eq(write), self.read.eq(read), self.read_address.eq(axi.araddr[2:]),
         ]
         with m.If(axi.awvalid & axi.awready):
-            m.d.sync += [has_address.eq(1), registers.write_address.eq(axi.awaddr[2:])]
+            m.d.sync += [has_address.eq(1), self.write_address.eq(axi.awaddr[2:])]
         with m.If(axi.wvalid & axi.wready):
             m.d.sync += [
-                has_data.eq(1), registers.write_data.eq(axi.wdata), registers.write_strobe.eq(axi.wstrb),
+                has_data.eq(1), self.write_data.eq(axi.wdata), self.write_strobe.eq(axi.wstrb),
             ]
         with m.If(axi.bready):
             m.d.sync += axi.bvalid.eq(0)
         with m.If(write):
             m.d.sync += [
                 has_address.eq(0), has_data.eq(0), axi.bvalid.eq(1),
-                axi.bresp.eq(Mux(registers.write_known, _OKAY, _SLVERR)),
+                axi.bresp.eq(Mux(self.write_known, _OKAY, _SLVERR)),
             ]
         with m.If(axi.rready):
             m.d.sync += axi.rvalid.eq(0)
         with m.If(read):
             m.d.sync += [
-                axi.rvalid.eq(1), axi.rdata.eq(registers.read_data),
-                axi.rresp.eq(Mux(registers.read_known, _OKAY, _SLVERR)),
+                axi.rvalid.eq(1), axi.rdata.eq(self.read_data),
+                axi.rresp.eq(Mux(self.read_known, _OKAY, _SLVERR)),
             ]
         return m

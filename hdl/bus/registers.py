@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
@@ -11,10 +14,32 @@ from ..layouts.execute import fault_layout
 from ..lib.component import Component
 from .register_table import ADDRESS_BITS, Access, constants, counter_names, register_table
 
-__all__ = ["ControlRegisters"]
+__all__ = ["ControlRegisters", "connect_host", "host_ports"]
 
 #: Bits of ``control``.
 _START, _RESET = 0, 1
+
+
+def host_ports() -> dict[str, wiring.Member]:
+    """The registers as a bus's slave sees them, from their own side; the slave has the same ports, flipped."""
+    return {
+        "read_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
+        "read": In(1),  # it is read: a counter's low half keeps the high half
+        "read_data": Out(32),  # combinational: what it holds; 0 where there is none
+        "read_known": Out(1),  # combinational: there is one
+        "write_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
+        "write": In(1),  # it is written
+        "write_data": In(32),  # with ``write``: the value
+        "write_strobe": In(4),  # with ``write``: which of its bytes
+        "write_known": Out(1),  # combinational: there is one
+    }
+
+
+def connect_host(m: Module, slave: Any, registers: ControlRegisters) -> None:
+    """Connect a bus's slave to the registers."""
+    for name, member in host_ports().items():
+        theirs, ours = getattr(slave, name), getattr(registers, name)
+        m.d.comb += ours.eq(theirs) if member.flow is In else theirs.eq(ours)
 
 
 class ControlRegisters(Component):
@@ -30,15 +55,7 @@ class ControlRegisters(Component):
         self._table = register_table(config)
         widths = {its.name: its.bits for its in self._table}
         super().__init__({
-            "read_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
-            "read": In(1),  # it is read: a counter's low half keeps the high half
-            "read_data": Out(32),  # combinational: what it holds; 0 where there is none
-            "read_known": Out(1),  # combinational: there is one
-            "write_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
-            "write": In(1),  # it is written
-            "write_data": In(32),  # with ``write``: the value
-            "write_strobe": In(4),  # with ``write``: which of its bytes
-            "write_known": Out(1),  # combinational: there is one
+            **host_ports(),
             "sm_reset": Out(1),  # holds the SM in reset; from a register
             "idle": In(1),  # nothing of the SM is under way on the bus
             "start": Out(1),  # launch, one cycle

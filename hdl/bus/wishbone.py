@@ -9,7 +9,7 @@ from ..config import SmConfig
 from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
 from .register_table import ADDRESS_BITS
-from .registers import ControlRegisters
+from .registers import host_ports
 from .signatures import wishbone_signature
 
 __all__ = ["WishboneControl", "WishboneMaster"]
@@ -87,30 +87,29 @@ class WishboneMaster(Component):
 
 
 class WishboneControl(Component):
-    """Connects ``bus`` to the registers; the other ports of these are their owner's.
+    """Passes accesses over ``bus`` on to the registers (:func:`hdl.bus.registers.connect_host`).
 
     An access is answered in the cycle after it was asked for: with ``err`` where there is no register. Bursts are
     answered word by word. Reset: nothing is answered.
     """
 
-    def __init__(self, registers: ControlRegisters) -> None:
-        self._registers = registers
+    def __init__(self) -> None:
         super().__init__({
             #: The bus (:func:`hdl.bus.signatures.wishbone_wires`), seen from its slave; words of 32 bits.
             "bus": In(wishbone_signature(data_bits=32, address_bits=ADDRESS_BITS - 2)),
+            **{name: member.flip() for name, member in host_ports().items()},
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        registers, bus = self._registers, self.bus
-        m.submodules.registers = registers
+        bus = self.bus
         asked = Signal()
         m.d.comb += [
             asked.eq(bus.cyc & bus.stb & ~bus.ack & ~bus.err),
-            registers.read_address.eq(bus.adr), registers.write_address.eq(bus.adr),
-            registers.read.eq(asked & ~bus.we), registers.write.eq(asked & bus.we),
-            registers.write_data.eq(bus.dat_w), registers.write_strobe.eq(bus.sel),
+            self.read_address.eq(bus.adr), self.write_address.eq(bus.adr),
+            self.read.eq(asked & ~bus.we), self.write.eq(asked & bus.we),
+            self.write_data.eq(bus.dat_w), self.write_strobe.eq(bus.sel),
         ]
-        known = Mux(bus.we, registers.write_known, registers.read_known)
-        m.d.sync += [bus.ack.eq(asked & known), bus.err.eq(asked & ~known), bus.dat_r.eq(registers.read_data)]
+        known = Mux(bus.we, self.write_known, self.read_known)
+        m.d.sync += [bus.ack.eq(asked & known), bus.err.eq(asked & ~known), bus.dat_r.eq(self.read_data)]
         return m

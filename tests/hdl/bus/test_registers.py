@@ -9,7 +9,7 @@ from amaranth.sim import Simulator
 
 from metronome.hdl.bus.control import AxiLiteControl
 from metronome.hdl.bus.register_table import ADDRESS_BITS, IDENTITY, Access, counter_names, register_table, registers
-from metronome.hdl.bus.registers import ControlRegisters
+from metronome.hdl.bus.registers import ControlRegisters, connect_host
 from metronome.hdl.bus.wishbone import WishboneControl
 from metronome.hdl.config import Coordination
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
@@ -26,7 +26,7 @@ class LiteHost:
     def __init__(self, seed=0):
         self.rng = random.Random(seed)
         self.registers = ControlRegisters(CONFIG)
-        self.design = AxiLiteControl(self.registers)
+        self.design = AxiLiteControl()
 
     async def _hand_over(self, ctx, *channels):
         axi, waiting = self.design.axi, list(channels)
@@ -79,7 +79,7 @@ class WishboneHost:
 
     def __init__(self, seed=0):
         self.registers = ControlRegisters(CONFIG)
-        self.design = WishboneControl(self.registers)
+        self.design = WishboneControl()
 
     async def _access(self, ctx, address):
         bus = self.design.bus
@@ -112,9 +112,15 @@ class WishboneHost:
 HOSTS = pytest.mark.parametrize("make", [LiteHost, WishboneHost])
 
 
+def connected(m, host):
+    m.submodules.registers = host.registers
+    m.submodules.design = host.design
+    connect_host(m, host.design, host.registers)
+
+
 def run(host, testbench):
     m = Module()
-    m.submodules.design = host.design
+    connected(m, host)
     sim = Simulator(m)
     sim.add_clock(1e-6)
     sim.add_testbench(testbench)
@@ -206,7 +212,7 @@ class Run:
 
     def go(self, testbench):
         m = Module()
-        m.submodules.design = self.host.design
+        connected(m, self.host)
         sim = Simulator(m)
         sim.add_clock(1e-6)
         sim.add_process(self.watch)
