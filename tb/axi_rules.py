@@ -1,7 +1,7 @@
 """The rules of AXI4 and of the line port, watched: one bit a rule, 1 in a cycle in which it is broken.
 
-Hardware, so that the same text serves Amaranth's simulator, Verilator and a proof (there the rules of the other side are
-assumed, those of ours are claimed).
+Hardware, so that the same text serves Amaranth's simulator, Verilator and a proof (there the rules of the other side
+are assumed, those of ours are claimed).
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ class AxiRules(Component):
         m.d.comb += [getattr(self, wire.name).eq(getattr(axi, wire.name)) for wire in self._wires]
 
     def elaborate(self, platform: object) -> Module:
+        """The registers that the rules need, and the rules."""
         m = Module()
         fresh = Signal(init=1)
         m.d.sync += fresh.eq(0)
@@ -142,7 +143,7 @@ class AxiRules(Component):
         announced, carried = Signal(count_bits), Signal(count_bits)
         waits = Signal(ids, name="write_waits")
         place = Signal(data.ArrayLayout(count_bits, ids), name="write_place")
-        takes_aw, takes_w, takes_b = (getattr(self, f"{its}valid") & getattr(self, f"{its}ready") for its in "aw w b".split())
+        takes_aw, takes_w, takes_b = self.awvalid & self.awready, self.wvalid & self.wready, self.bvalid & self.bready
         last = beat == self._beats() - 1
         with m.If(takes_w):
             m.d.sync += [beat.eq(Mux(last, 0, beat + 1)), carried.eq(carried + last)]
@@ -207,6 +208,7 @@ class LineRules(Component):
             ]
 
     def elaborate(self, platform: object) -> Module:
+        """The registers that the rules need, and the rules."""
         m = Module()
         tags = 1 << self._tag_bits
         asked, answered = Signal(tags), Signal(tags)

@@ -40,9 +40,10 @@ class AxiMaster(Component):
     of any beat is the answer's. Up to ``reads`` and ``writes`` bursts are under way; an id is the number of such a
     place, and so unique. A request that finds no place waits, and those behind it.
 
-    Takes one request a cycle, but a write every 512 / ``data_bits`` cycles. Adds one cycle on the way out and one on the
-    way back. An answer of one kind that waits does not hold back the other at the bus; towards the SM they take turns.
-    ``port.response`` and the bus's valids do not depend on any ready. Reset: nothing is under way: resets the slave too.
+    Takes one request a cycle, but a write every 512 / ``data_bits`` cycles. Adds one cycle on the way out and one on
+    the way back. An answer of one kind that waits does not hold back the other at the bus; towards the SM they take
+    turns. ``port.response.valid`` and the bus's valids do not depend on any ready. Reset: nothing is under way, so the
+    slave is reset with it. The data of a write's answer means nothing, and may change while it waits.
 
     Parameters
     ----------

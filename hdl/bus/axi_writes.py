@@ -18,7 +18,8 @@ class AxiWrites(Component):
 
     A request that is taken in cycle c is at ``aw`` from c+1 on, and its first beat at ``w`` too: neither waits for the
     other. The next one is taken when both have gone, in the cycle of the last beat at the earliest. An answer is valid
-    in the cycle after the slave's, or behind those that wait; the slave's are always taken. Reset: nothing is under way.
+    in the cycle after the slave's, or behind those that wait; the slave's are always taken. Reset: nothing is under
+    way.
     """
 
     def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In
 
 from ..lib.component import Component
 from .register_table import ADDRESS_BITS
-from .registers import ControlRegisters
+from .registers import host_ports
 from .signatures import axi_lite_signature
 
 __all__ = ["AxiLiteControl"]
@@ -19,8 +19,9 @@ class AxiLiteControl(Component):
     """Passes accesses over ``axi`` on to the registers (:func:`hdl.bus.registers.connect_host`).
 
     A read is answered in the cycle after its address, a write two cycles after the later one of address and data, which
-    come in any order. One of each is under way at most. What names no register is answered with SLVERR and does nothing,
-    a write to a read-only register does nothing. Readies and valids come from registers. Reset: nothing is under way.
+    come in any order. One of each is under way at most. What names no register is answered with SLVERR and does
+    nothing, a write to a read-only register does nothing. Readies and valids come from registers.
+    Reset: nothing is under way.
     """
 
     def __init__(self) -> None:

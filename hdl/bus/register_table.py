@@ -80,11 +80,11 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
         Register("configuration", 0x08, 32, Access.READ, "warps [7:0], threads [15:8], policies [23:16], and fetch "
                  "policies [31:24] of the build"),
         Register("core", 0x0C, 32, Access.READ, "core_id [15:0] and cores [31:16] of the build"),
-        Register("control", 0x10, 2, Access.STROBE, "bit 0: reset the SM and start a run, unless one is going on; bit "
-                 "1: reset the SM, whatever it does, and start a run only with bit 0; both wait for what is on the bus"),
-        Register("status", 0x14, 4, Access.READ, "bit 0: a run is going on (or about to start); bit 1: a fault has "
+        Register("control", 0x10, 2, Access.STROBE, "bit 0: reset the SM and start a run, unless one is going on; "
+                 "bit 1: reset the SM, whatever it does, and start a run only with bit 0; both wait for the bus"),
+        Register("status", 0x14, 4, Access.READ, "bit 0: a run is going on, or about to start; bit 1: a fault has "
                  "stopped it; bit 2: a reset is going on; bit 3: a run has ended since the last reset"),
-        Register("start_address", 0x18, 32, Access.WRITE, "where a run starts; from the build's memory map after reset"),
+        Register("start_address", 0x18, 32, Access.WRITE, "where a run starts; at first the build's start address"),
         Register("argument", 0x1C, 32, Access.WRITE, "what mscratch holds at the start"),
         Register("policy", 0x20, _bits(len(config.policies)), Access.WRITE,
                  "issue policy, by its place in the build; constant while a run is going on"),

@@ -1,4 +1,4 @@
-"""The SM's memory port as a Wishbone master, and the host's registers as a Wishbone slave: small, one line at a time."""
+"""The SM's memory port as a Wishbone master, one line at a time, and the host's registers as a Wishbone slave."""
 
 from __future__ import annotations
 

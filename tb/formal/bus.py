@@ -1,14 +1,14 @@
 """The AXI bridge in a free world: what is claimed of it, whatever the SM asks for and however the slave answers.
 
 The asking side keeps the rules of the line port, the slave those of AXI (:mod:`tb.axi_rules`); nothing else is assumed:
-readies, latencies, the order of answers, mixed beats and errors are free. What is claimed of one tag is claimed of each:
-it is symbolic, and so is the byte of the line that is looked at.
+readies, latencies, the order of answers, mixed beats and errors are free. What is claimed of one tag is claimed of
+each: it is symbolic, and so is the byte of the line that is looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
@@ -33,7 +33,7 @@ class _Narrow:
     """What the bridge asks of a configuration, with a line so short that the solver has little to carry."""
 
     line_bytes: int = 4
-    memory_map: MemoryMap = MemoryMap()
+    memory_map: MemoryMap = field(default_factory=MemoryMap)
 
 
 class BusModel:
@@ -190,7 +190,8 @@ class BusModel:
         request, response = port.request, port.response
         self.show("tag", request.payload.tag, request.valid & request.ready)
         self.show("write", request.payload.write, request.valid & request.ready)
-        for channel, id_ in (("aw", axi.awid), ("w", axi.wlast), ("b", axi.bid), ("ar", axi.arid), ("r", axi.rid)):
+        ids = {"aw": axi.awid, "w": axi.wlast, "b": axi.bid, "ar": axi.arid, "r": axi.rid}
+        for channel, id_ in ids.items():
             valid, ready = getattr(axi, f"{channel}valid"), getattr(axi, f"{channel}ready")
             self.show(channel, id_, valid & ready)
         self.show("answer", response.payload.tag, response.valid)
@@ -208,6 +209,7 @@ def bus_problem(make: Callable[..., Any] = AxiMaster, *, data_bits: int = 16, re
                 tag_bits: int = 2) -> Problem:
     """The claims of a small bridge for the solver."""
     with collector_paused():
-        model = BusModel(make(cast(SmConfig, _Narrow()), data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits))
+        config = cast(SmConfig, _Narrow())
+        model = BusModel(make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits))
         text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     return Problem("bus", text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))

@@ -1,8 +1,8 @@
-"""Both sides of the AXI bridge in Amaranth's simulator: a random SM, a random slave, the rules, and what must come back.
+"""Both sides of the AXI bridge in Amaranth's simulator: a random SM, a random slave, the rules, and what comes back.
 
 The slave takes AW and W in any order, completes writes when it likes, mixes the beats of all reads and fails some
-accesses. Memory changes when a write completes, in the cycle in which B is offered; so a bridge that answers before B is
-caught by the read behind it.
+accesses. Memory changes when a write completes, in the cycle in which B is offered; so a bridge that answers before B
+is caught by the read behind it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from amaranth.sim import Simulator
 
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
-from metronome.tb.axi_rules import ANSWERER_RULES, ASKER_RULES, MASTER_RULES, SLAVE_RULES, AxiRules, LineRules, broken_rules
+from metronome.tb.axi_rules import (
+    ANSWERER_RULES,
+    ASKER_RULES,
+    MASTER_RULES,
+    SLAVE_RULES,
+    AxiRules,
+    LineRules,
+    broken_rules,
+)
 
 LINE = 64
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -58,7 +66,8 @@ class Bench(Elaboratable):
     def broken(self, ctx: Any) -> list[str]:
         """The rules that are broken in this cycle."""
         return [
-            *broken_rules(MASTER_RULES, ctx.get(self.rules.master)), *broken_rules(SLAVE_RULES, ctx.get(self.rules.slave)),
+            *broken_rules(MASTER_RULES, ctx.get(self.rules.master)),
+            *broken_rules(SLAVE_RULES, ctx.get(self.rules.slave)),
             *broken_rules(ASKER_RULES, ctx.get(self.lines.asker)),
             *broken_rules(ANSWERER_RULES, ctx.get(self.lines.answerer)),
         ]
@@ -67,8 +76,9 @@ class Bench(Elaboratable):
 class Slave:
     """A memory of lines behind the bus; ``memory`` maps a line's number to its bytes."""
 
-    def __init__(self, axi: Any, data_bits: int, rng: random.Random, chances: Chances, memory: dict[int, bytes]) -> None:
-        self.axi, self.bytes, self.rng, self.chances, self.memory = axi, data_bits // 8, rng, chances, memory
+    def __init__(self, axi: Any, data_bits: int, rng: random.Random, chances: Chances) -> None:
+        self.axi, self.bytes, self.rng, self.chances = axi, data_bits // 8, rng, chances
+        self.memory: dict[int, bytes] = {}
         self.announced: list[tuple[int, int]] = []  # id, line
         self.bursts: list[list[tuple[int, int, int]]] = [[]]  # data, strobes, last
         self.reads: list[list[int]] = []  # id, line, beats sent, response
@@ -77,7 +87,8 @@ class Slave:
         self.b: tuple[int, int] | None = None
         self.r: tuple[int, int, int, int] | None = None
         self.mixed_beats = 0
-        self.finished: list[tuple[int, bool]] = []  # lines whose answer was handed over in this cycle, and whether it failed
+        #: Lines whose answer was handed over in this cycle, and whether it failed.
+        self.finished: list[tuple[int, bool]] = []
 
     def drive(self, ctx: Any) -> None:
         """Offers for this cycle, and what it is ready for."""
@@ -263,11 +274,11 @@ def run(bridge: AxiMaster, seed: int, *, cycles: int = 400, chances: Chances | N
     """Random traffic for ``cycles`` cycles, and then until all is answered; ends at the first thing that is wrong."""
     chances = chances or Chances()
     rng = random.Random(seed)
-    bench, memory = Bench(bridge), {}
+    bench = Bench(bridge)
     # Two lines on either side of a border of 4 KiB, one of the console's, the others anywhere.
     border = rng.randrange(1, 1 << 20) * 64
     chosen = [border - 1, border, 1, *(rng.getrandbits(26) for _ in range(lines - 3))]
-    slave = Slave(bridge.axi, bridge.data_bits, rng, chances, memory)
+    slave = Slave(bridge.axi, bridge.data_bits, rng, chances)
     asker = Asker(bridge.port, rng, chances, chosen, 1 << bench.tag_bits)
     wrong: list[str] = []
     # Of its own kind all others may go first, and the other kind has every second turn.

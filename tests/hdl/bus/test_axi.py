@@ -10,15 +10,16 @@ from tests.hdl.lib.simulate import simulate
 SEED = 20261123
 #: Widths and places; few places so that requests wait for one.
 SHAPES = [
-    {"data_bits": 64}, {"data_bits": 32, "reads": 2, "writes": 4}, {"data_bits": 512}, {"data_bits": 128, "reads": 1, "writes": 1},
+    {"data_bits": 64}, {"data_bits": 32, "reads": 2, "writes": 4}, {"data_bits": 512},
+    {"data_bits": 128, "reads": 1, "writes": 1},
     {"data_bits": 256, "reads": 4, "writes": 2}, {"data_bits": 8, "reads": 8, "writes": 1},
 ]
 #: The usual mixture; a slave at full speed; one that is slow on each channel; a slow SM; no errors, and many.
 SITUATIONS = {
     "usual": Chances(), "fast": Chances(ask=1, take=1, aw=1, w=1, ar=1, b=1, r=1), "in order": Chances(mixed=False),
     "slow aw": Chances(aw=0.05), "slow w": Chances(w=0.1), "slow b": Chances(b=0.02, take=1), "slow r": Chances(r=0.1),
-    "slow SM": Chances(take=0.1, b=0.9, r=1), "errors": Chances(error=0.6), "reads": Chances(write=0), "writes": Chances(write=1),
-    "both": Chances(both=True),
+    "slow SM": Chances(take=0.1, b=0.9, r=1), "errors": Chances(error=0.6), "reads": Chances(write=0),
+    "writes": Chances(write=1), "both": Chances(both=True),
 }
 
 
@@ -55,8 +56,8 @@ def test_more_random_traffic(number):
 
 
 @pytest.mark.parametrize(("option", "value", "allowed"), [
-    ("data_bits", 4, "8 and 512"), ("data_bits", 1024, "8 and 512"), ("data_bits", 96, "8 and 512"), ("reads", 0, "1 and 64"),
-    ("writes", 128, "1 and 64"), ("reads", 3, "1 and 64"), ("data_bits", 64.0, "8 and 512"),
+    ("data_bits", 4, "8 and 512"), ("data_bits", 1024, "8 and 512"), ("data_bits", 96, "8 and 512"),
+    ("reads", 0, "1 and 64"), ("writes", 128, "1 and 64"), ("reads", 3, "1 and 64"), ("data_bits", 64.0, "8 and 512"),
 ])
 def test_what_cannot_be_built_is_refused(option, value, allowed):
     with pytest.raises(ValueError, match=f"^{option} must be a power of two between {allowed}, not {value!r}$"):

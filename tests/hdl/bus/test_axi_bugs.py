@@ -33,7 +33,8 @@ BUGS = {
         "writes.response.valid & ~reads.response.valid", BUSY, "others go first",
     ),
     "beats of two reads are counted together": (
-        _COLLECT, "before.addr.eq(self.r_slot),", "before.addr.eq(0),", USUAL, "before the bus has answered|read .* not ",
+        _COLLECT, "before.addr.eq(self.r_slot),", "before.addr.eq(0),", USUAL,
+        "before the bus has answered|read .* not ",
     ),
     "a beat goes to the line of the read before": (
         _COLLECT, "write.addr.eq(self.r_slot), write.data", "write.addr.eq(self.r_slot ^ 1), write.data", USUAL,
@@ -46,14 +47,17 @@ BUGS = {
         _WRITES, "mask.eq(mask >> (self._data_bits // 8))", "mask.eq(mask)", USUAL, "read .* not ",
     ),
     "an id is used again while it is under way": (
-        _SLOTS, "self.slot.eq(encode(lowest_one(~taken)))", "self.slot.eq(0)", USUAL, "id whose (read|write) is under way",
+        _SLOTS, "self.slot.eq(encode(lowest_one(~taken)))", "self.slot.eq(0)", USUAL,
+        "id whose (read|write) is under way",
     ),
     "a place is free before its answer was taken": (
         _SLOTS, "ended.eq(Mux(self.valid & self.ready, one_hot(self.number, count), 0))",
-        "ended.eq(Mux(self.done, one_hot(self.done_slot, count), 0))", SLOW_SM, "read .* not |waits for none|changed before",
+        "ended.eq(Mux(self.done, one_hot(self.done_slot, count), 0))", SLOW_SM,
+        "read .* not |waits for none|changed before",
     ),
     "an answer is lost while another waits": (
-        _SLOTS, "waiting.w_en.eq(self.done & (waiting.r_rdy | ~load))", "waiting.w_en.eq(self.done & waiting.r_rdy)", SLOW_SM,
+        _SLOTS, "waiting.w_en.eq(self.done & (waiting.r_rdy | ~load))", "waiting.w_en.eq(self.done & waiting.r_rdy)",
+        SLOW_SM,
         "never answered",
     ),
     "AW goes away when W is taken": (_WRITES, "with m.If(aw.ready):", "with m.If(w.ready):", USUAL, "AWVALID fell"),
@@ -62,19 +66,22 @@ BUGS = {
         Chances(both=True), "never answered",
     ),
     "a write overtakes the beats of the one before": (
-        _WRITES, "(~w.valid | (w.ready & w.payload.last))", "1", USUAL, "WVALID fell, or W changed|AWVALID fell, or AW|WLAST",
+        _WRITES, "(~w.valid | (w.ready & w.payload.last))", "1", USUAL,
+        "WVALID fell, or W changed|AWVALID fell, or AW|WLAST",
     ),
     "an offered answer gives way": (
         f"{_MASTER}._answer", "held.eq(response.valid & ~response.ready)", "held.eq(0)", SLOW_SM, "response changed",
     ),
     "only the last beat's error counts": (
-        _COLLECT, "(before.data.error & ~first) | self.r_error", "self.r_error", Chances(error=0.5), "should have failed",
+        _COLLECT, "(before.data.error & ~first) | self.r_error", "self.r_error", Chances(error=0.5),
+        "should have failed",
     ),
     "an error stays for the next read": (
         _COLLECT, "(before.data.error & ~first)", "before.data.error", Chances(error=0.5), "should not have failed",
     ),
     "errors of writes are lost": (
-        _WRITES, "slots.done_error.eq(self.b_error)", "slots.done_error.eq(0)", Chances(error=0.5), "should have failed",
+        _WRITES, "slots.done_error.eq(self.b_error)", "slots.done_error.eq(0)", Chances(error=0.5),
+        "should have failed",
     ),
     "bursts of two lines": (
         f"{_MASTER}._address", "8 * line_bytes // self.data_bits - 1", "16 * line_bytes // self.data_bits - 1", USUAL,

@@ -32,8 +32,9 @@ class LiteHost:
         axi, waiting = self.design.axi, list(channels)
         while waiting:
             for channel in waiting:
-                ctx.set(getattr(axi, f"{channel}valid"), ctx.get(getattr(axi, f"{channel}valid")) or self.rng.random() < 0.5)
-            taken = [its for its in waiting if ctx.get(getattr(axi, f"{its}valid")) and ctx.get(getattr(axi, f"{its}ready"))]
+                valid = getattr(axi, f"{channel}valid")
+                ctx.set(valid, ctx.get(valid) or self.rng.random() < 0.5)
+            taken = [its for its in waiting if ctx.get(getattr(axi, f"{its}valid") & getattr(axi, f"{its}ready"))]
             await ctx.tick()
             for channel in taken:
                 ctx.set(getattr(axi, f"{channel}valid"), 0)
@@ -301,7 +302,8 @@ BUGS = [
     (f"{REGISTERS}._run", "self.sm_reset & self.idle", "self.sm_reset", test_a_reset_waits_for_the_bus_and_ends_no_run),
     (f"{REGISTERS}._run", "was_busy.eq(self.busy & ~self.sm_reset)", "was_busy.eq(self.busy)",
      test_a_reset_waits_for_the_bus_and_ends_no_run),
-    (f"{REGISTERS}._run", "self.write_data[_START] & ~running", "self.write_data[_START]", test_start_end_and_interrupt),
+    (f"{REGISTERS}._run", "self.write_data[_START] & ~running", "self.write_data[_START]",
+     test_start_end_and_interrupt),
     (f"{REGISTERS}.elaborate", "interrupt & state", "done & state", test_start_end_and_interrupt),
 ]
 

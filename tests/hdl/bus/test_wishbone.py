@@ -15,8 +15,10 @@ from tests.hdl.bus.axi_side import LINE, Asker, Chances
 SEED = 11
 MASTER = "metronome.hdl.bus.wishbone:WishboneMaster.elaborate"
 BUGS = {
-    "a write is answered with the first word": ("response.valid.eq(last)", "response.valid.eq(last | bus.we)", "changed|before"),
-    "words come in the wrong order": ("Cat(line[self.data_bits :], bus.dat_r)", "Cat(bus.dat_r, line[: -self.data_bits])", "read"),
+    "a write is answered with the first word": (
+        "response.valid.eq(last)", "response.valid.eq(last | bus.we)", "changed|before"),
+    "words come in the wrong order": (
+        "Cat(line[self.data_bits :], bus.dat_r)", "Cat(bus.dat_r, line[: -self.data_bits])", "read"),
     "every word has the first one's bytes": ("mask.eq(mask >> (self.data_bits // 8))", "mask.eq(mask)", "read"),
     "an error of an earlier word is lost": ("response.payload.error | bus.err", "bus.err", "should have failed"),
     "the end of a burst is one early": ("Mux(last, _END", "Mux(word == words - 2, _END", "cti"),

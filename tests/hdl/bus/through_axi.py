@@ -40,7 +40,7 @@ class LineSlave(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        axi, port = self.axi, self.port
+        port = self.port
         noise = Signal(_RANDOM_BITS, init=0x9E3779B97F4A7C15)
         # xorshift: three steps of it in one cycle.
         first = noise ^ (noise << 13)[:_RANDOM_BITS]
