@@ -140,7 +140,7 @@ class AxiRules(Component):
         ids, count_bits = 1 << self._id_bits, self._id_bits + 2
         beat = Signal(range(max(2, self._beats())), name="w_beat")
         # Bursts taken so far on either channel, modulo more than can be under way; a write's place among them, by id.
-        announced, carried = Signal(count_bits), Signal(count_bits)
+        announced, carried = Signal(count_bits, name="announced"), Signal(count_bits, name="carried")
         waits = Signal(ids, name="write_waits")
         place = Signal(data.ArrayLayout(count_bits, ids), name="write_place")
         takes_aw, takes_w, takes_b = self.awvalid & self.awready, self.wvalid & self.wready, self.bvalid & self.bready

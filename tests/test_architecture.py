@@ -25,7 +25,7 @@ HDL_LAYERS = (
     ("hdl.layouts",),
     ("hdl.policies", "hdl.frontend", "hdl.issue", "hdl.execute", "hdl.memory", "hdl.observe"),
     ("hdl.sm",),
-    ("hdl.verilog",),
+    ("hdl.verilog", "hdl.bus"),
 )
 
 #: Which of our packages a package may import; the longest name that fits counts.

@@ -118,7 +118,9 @@ class AxiMaster(Component):
     def _answer(self, m: Module, reads: AxiReads, writes: AxiWrites) -> None:
         """Reads and writes take turns, and what is offered stays."""
         response = self.port.response
-        held, last, write = Signal(), Signal(), Signal()
+        held = Signal()
+        last = Signal()
+        write = Signal()
         m.d.comb += [
             write.eq(Mux(held, last, writes.response.valid & ~(reads.response.valid & last))),
             response.valid.eq(reads.response.valid | writes.response.valid),

@@ -57,8 +57,8 @@ class AxiSm(Component):
         m = Module()
         # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.
         outer, inner = ClockDomain(_OUTER, local=True), ClockDomain(_INNER, local=True)
-        outer.clk = inner.clk = self.clk
-        outer.rst = self.rst
+        outer.clk = inner.clk = self.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
+        outer.rst = self.rst  # type: ignore[attr-defined]  # as above
         m.domains += [outer, inner]
         sm, master = Sm(self.config), AxiMaster(self.config, **self._sizes)
         registers = ControlRegisters(self.config)

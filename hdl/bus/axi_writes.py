@@ -50,7 +50,7 @@ class AxiWrites(Component):
         m.submodules.slots = slots = Slots(count=self._slots, tag_bits=self._tag_bits)
         request, aw, w = self.request, self.aw, self.w
         # The bytes that are left, those of the next beat lowest, and the beats behind the next one.
-        left, mask = Signal(8 * self._line_bytes), Signal(self._line_bytes)
+        left, mask = Signal(8 * self._line_bytes, name="left"), Signal(self._line_bytes, name="mask")
         more = Signal(range(beats))
         taken, moves = Signal(), Signal()
         m.d.comb += [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
@@ -20,7 +21,9 @@ from metronome.hdl.config import MemoryMap, SmConfig
 from metronome.hdl.lib.collector import collector_paused
 from metronome.tb.axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineRules
 
+from .bus_lemmas import add_lemmas
 from .flow import Problem
+from .inside import Inside
 from .records import Column
 
 __all__ = ["BusModel", "bus_problem"]
@@ -39,17 +42,23 @@ class _Narrow:
 class BusModel:
     """The harness: ``bridge`` with both sets of rules, and the claims."""
 
-    def __init__(self, bridge: AxiMaster) -> None:
+    def __init__(self, bridge: AxiMaster, *, lemmas: bool = True) -> None:
         self.bridge = bridge
         self.m = m = Module()
+        self.beats = 8 * bridge.config.line_bytes // bridge.data_bits
+        self.beat_bits = (self.beats - 1).bit_length()
+        self.lane_bits = (bridge.data_bits // 8).bit_length() - 1
         self.offset_bits = bridge.config.line_bytes.bit_length() - 1
         # Without reset: a run starts from the registers' initial values.
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.tag_bits = len(bridge.port.request.payload.tag)
-        m.submodules.bridge = bridge
-        m.submodules.rules = self.rules = AxiRules(data_bits=bridge.data_bits, id_bits=bridge.id_bits,
+        self.inside = Inside(bridge)
+        m.submodules.bridge = self.inside.fragment
+        self.rules = AxiRules(data_bits=bridge.data_bits, id_bits=bridge.id_bits,
                                                       line_bytes=bridge.config.line_bytes)
+        self.rules_inside = Inside(self.rules)
+        m.submodules.rules = self.rules_inside.fragment
         m.submodules.lines = self.lines = LineRules(bridge.config, tag_bits=self.tag_bits)
         self.rules.watch(m, bridge.axi)
         self.lines.watch(m, bridge.port)
@@ -62,6 +71,8 @@ class BusModel:
             self.claim(f"not: {text}", ~self.lines.answerer[bit])
         self._mine()
         self._progress()
+        if lemmas:
+            add_lemmas(self)
         self._show()
 
     def claim(self, text: str, holds: Value) -> None:
@@ -134,13 +145,16 @@ class BusModel:
         # Of its own kind all others may go first; the other kind has every second turn.
         limit = 2 * max(self.bridge.reads, self.bridge.writes)
         self.claim("an answer lets no more others go first than are under way", others < limit)
-        self._access = (tag, under_way, write, done, id_)
+        self.mine = SimpleNamespace(
+            tag=tag, byte=byte, fresh=fresh, write=write, id=id_, value=value, counts=counts, under_way=under_way,
+            done=done, failed=failed, others=others, waits=waits, sends=self.sends, beat=self.sent,
+        )
 
     def _beat_of(self, id_: Value, byte: Value) -> tuple[Value, Value]:
         """Whether this beat of the read ``id_`` is its last one, and whether it carries the symbolic byte."""
         m, axi = self.m, self.bridge.axi
         beats = 8 * self.bridge.config.line_bytes // self.bridge.data_bits
-        counts = [Signal(range(max(2, beats)), name=f"beats_{number}") for number in range(1 << self.bridge.id_bits)]
+        self.beat_counts = counts = [Signal(range(max(2, beats)), name=f"beats_{number}") for number in range(1 << self.bridge.id_bits)]
         now = Signal(range(max(2, beats)))
         for number, count in enumerate(counts):
             with m.If(id_ == number):
@@ -155,6 +169,7 @@ class BusModel:
         bytes_ = self.bridge.data_bits // 8
         lane_bits = bytes_.bit_length() - 1
         sends, beat = Signal(), Signal(self.offset_bits - lane_bits + 1)
+        self.sends, self.sent = sends, beat
         now = Signal.like(beat)
         active = (fresh & write) | sends
         m.d.comb += now.eq(Mux(sends, beat, 0))
@@ -206,10 +221,10 @@ class BusModel:
 
 
 def bus_problem(make: Callable[..., Any] = AxiMaster, *, data_bits: int = 16, reads: int = 2, writes: int = 2,
-                tag_bits: int = 2) -> Problem:
+                tag_bits: int = 2, lemmas: bool = True) -> Problem:
     """The claims of a small bridge for the solver."""
     with collector_paused():
         config = cast(SmConfig, _Narrow())
-        model = BusModel(make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits))
+        model = BusModel(make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits), lemmas=lemmas)
         text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     return Problem("bus", text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
