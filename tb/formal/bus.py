@@ -154,7 +154,8 @@ class BusModel:
         """Whether this beat of the read ``id_`` is its last one, and whether it carries the symbolic byte."""
         m, axi = self.m, self.bridge.axi
         beats = 8 * self.bridge.config.line_bytes // self.bridge.data_bits
-        self.beat_counts = counts = [Signal(range(max(2, beats)), name=f"beats_{number}") for number in range(1 << self.bridge.id_bits)]
+        ids = range(1 << self.bridge.id_bits)
+        self.beat_counts = counts = [Signal(range(max(2, beats)), name=f"beats_{number}") for number in ids]
         now = Signal(range(max(2, beats)))
         for number, count in enumerate(counts):
             with m.If(id_ == number):
@@ -225,6 +226,7 @@ def bus_problem(make: Callable[..., Any] = AxiMaster, *, data_bits: int = 16, re
     """The claims of a small bridge for the solver."""
     with collector_paused():
         config = cast(SmConfig, _Narrow())
-        model = BusModel(make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits), lemmas=lemmas)
+        bridge = make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits)
+        model = BusModel(bridge, lemmas=lemmas)
         text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     return Problem("bus", text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))

@@ -1,4 +1,4 @@
-"""Invariants of the AXI bridge, which its claims need for the induction: where each access is, and what is known of it."""
+"""Invariants of the AXI bridge that the induction needs: where each access is, and what is known of it."""
 
 from __future__ import annotations
 

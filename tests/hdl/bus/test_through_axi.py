@@ -37,7 +37,7 @@ def wrong(config, text, count, seed):
 
 
 @pytest.mark.parametrize(("config", "sizes"), [
-    (TINY, {"data_bits": 64}), (TINY, {"data_bits": 32, "slots": 2}), (LEAST, {"data_bits": 512, "slots": 8}),
+    (TINY, {"data_bits": 64}), (TINY, {"data_bits": 32, "slots": 2}), (LEAST, {"data_bits": 512, "slots": 4}),
 ], ids=["64", "32, 2 places", "512, least"])
 def test_random_programs(config, sizes):
     assert wrong(config, text_of(config, **sizes), 200, SEED) == []
