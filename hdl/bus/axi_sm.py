@@ -69,7 +69,7 @@ class AxiSm(Component):
             m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
         held = registers.sm_reset
         m.d.comb += [
-            inner.rst.eq(self.rst | held),
+            inner.rst.eq(self.rst | held),  # type: ignore[attr-defined]  # as above
             master.port.request.valid.eq(sm.mem.req.valid & ~held),
             master.port.request.payload.eq(sm.mem.req.payload),
             sm.mem.req.ready.eq(master.port.request.ready & ~held),

@@ -50,7 +50,7 @@ def test_beats_are_mixed_and_accesses_fail():
 def test_more_random_traffic(number):
     shape = SHAPES[number % len(SHAPES)]
     situation = list(SITUATIONS.values())[number // len(SHAPES) % len(SITUATIONS)]
-    outcome = run(make(tag_bits=6, **shape), SEED + 1000 + number, cycles=1500, chances=situation, lines=24)
+    outcome = run(make(tag_bits=6, **shape), SEED + 1000 + number, cycles=600, chances=situation, lines=24)
     assert not outcome.wrong
     assert outcome.left == 0
 

@@ -60,7 +60,7 @@ class LineSlave(wiring.Component):
             request.payload.tag.eq(Mux(chosen, Cat(write.id, 1), read.id)),
             request.payload.byte_mask.eq(write.mask), request.payload.data.eq(write.data),
             write.ready.eq(request.ready & chosen), read.ready.eq(request.ready & ~chosen),
-            response.ready.eq(1),
+            response.ready.eq(self._may_end),
         ]
         m.d.sync += [held.eq(request.valid & ~request.ready), self._last.eq(chosen)]
         return m
@@ -73,6 +73,7 @@ class LineSlave(wiring.Component):
         }), name="write")
         m.submodules.announced = announced = SyncFIFOBuffered(width=id_bits + LINE_NUMBER_BITS, depth=4)
         m.submodules.done = done = SyncFIFOBuffered(width=id_bits + 1, depth=1 << id_bits)
+        self._may_end = done.w_rdy  # a short one has no room for two in a row
         whole, bytes_, mask = Signal(), Signal(8 * LINE_BYTES), Signal(LINE_BYTES)
         width = self._data_bits
         m.d.comb += [
@@ -92,7 +93,7 @@ class LineSlave(wiring.Component):
         response = self.port.response
         # The tag's bit above the id: a write.
         m.d.comb += [
-            done.w_en.eq(response.valid & response.payload.tag[id_bits]),
+            done.w_en.eq(response.valid & response.ready & response.payload.tag[id_bits]),
             done.w_data.eq(Cat(response.payload.tag[:id_bits], response.payload.error)),
             done.r_en.eq(done.r_rdy & (~axi.bvalid | axi.bready) & self._noise[3]),
         ]
@@ -113,7 +114,7 @@ class LineSlave(wiring.Component):
         write, read = lines.write_port(), lines.read_port(domain="comb")
         count, recount = sent.read_port(domain="comb"), sent.write_port()
         here, response = Signal(ids), self.port.response
-        arrives = response.valid & ~response.payload.tag[id_bits]
+        arrives = response.valid & response.ready & ~response.payload.tag[id_bits]
         # Any of those that are here: the first one from a random place on.
         turn, rotated, chosen = Signal(id_bits), Signal(ids), Signal(id_bits)
         m.d.comb += [
