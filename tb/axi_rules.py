@@ -139,12 +139,15 @@ class AxiRules(Component):
         """WLAST in the wrong place, an id used twice, an answer before its write is there."""
         ids, count_bits = 1 << self._id_bits, self._id_bits + 2
         beat = Signal(range(max(2, self._beats())), name="w_beat")
-        # Bursts taken so far on either channel, modulo more than can be under way; a write's place among them, by id.
+        # Bursts taken so far on either channel, modulo more than one can be ahead of the other; by id, a write's place
+        # among them, and whether all of it was taken.
         announced, carried = Signal(count_bits, name="announced"), Signal(count_bits, name="carried")
         waits = Signal(ids, name="write_waits")
         place = Signal(data.ArrayLayout(count_bits, ids), name="write_place")
         takes_aw, takes_w, takes_b = self.awvalid & self.awready, self.wvalid & self.wready, self.bvalid & self.bready
+        whole = Signal(ids, name="write_whole")
         last = beat == self._beats() - 1
+        ends = takes_w & last
         with m.If(takes_w):
             m.d.sync += [beat.eq(Mux(last, 0, beat + 1)), carried.eq(carried + last)]
         with m.If(takes_aw):
@@ -152,9 +155,12 @@ class AxiRules(Component):
         m.d.sync += waits.eq(
             (waits & ~Mux(takes_b, one_hot(self.bid, ids), 0)) | Mux(takes_aw, one_hot(self.awid, ids), 0)
         )
-        # How many bursts were carried when this one was announced lies less than half a round back.
-        behind = (carried - place[self.bid] - 1)[:count_bits]
-        there = waits.bit_select(self.bid, 1) & ~behind[-1]
+        mine = Cat(ends & waits[id_] & (place[id_] == carried) for id_ in range(ids))
+        # A burst may be carried before it is announced.
+        lead = (carried + ends - announced - 1)[:count_bits]
+        announces = Mux(takes_aw, one_hot(self.awid, ids), 0)
+        m.d.sync += whole.eq(((whole | mine) & ~announces) | Mux(lead[-1], 0, announces))
+        there = (waits & whole).bit_select(self.bid, 1)
         return (
             self.wvalid & (self.wlast != last), self.awvalid & waits.bit_select(self.awid, 1), self.bvalid & ~there,
         )

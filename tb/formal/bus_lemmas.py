@@ -133,7 +133,7 @@ def _carried(model: Any, writes: Side) -> None:
     unit = model.inside.component("writes")
     beat, announced, carried = (model.rules_inside.signal("", name) for name in ("w_beat", "announced", "carried"))
     places = model.rules_inside.signal("", "write_place")
-    more = model.inside.signal("writes", "more")
+    more, whole = model.inside.signal("writes", "more"), model.rules_inside.signal("", "write_whole")
     last = model.beats - 1
     model.claim("writes: beats are counted as the rules do", Mux(unit.w.valid, beat + more == last, beat == 0))
     ahead = (announced - carried)[: len(announced)]
@@ -141,7 +141,7 @@ def _carried(model: Any, writes: Side) -> None:
         unit.w.valid, ~unit.aw.valid, Mux(unit.aw.valid, (1 << len(announced)) - 1, 0)))
     place = data.View(data.ArrayLayout(len(announced), len(writes.waits)), Value.cast(places))[unit.aw.payload.slot]
     model.claim("writes: what is on W and was announced is the last burst", ~(unit.w.valid & ~unit.aw.valid) | (
-        writes.waits.bit_select(unit.aw.payload.slot, 1) & (place == carried)))
+        (writes.waits & ~whole).bit_select(unit.aw.payload.slot, 1) & (place == carried)))
 
 
 def _mine(model: Any, reads: Side, writes: Side) -> None:

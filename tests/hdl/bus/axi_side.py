@@ -97,7 +97,8 @@ class Slave:
         if chances.both:
             # The valids are registers: they do not change in this cycle any more.
             ready["aw"] = ready["aw"] and bool(ctx.get(axi.wvalid))
-            ready["w"] = ready["w"] and (bool(ctx.get(axi.awvalid)) or len(self.announced) >= len(self.bursts))
+            goes = ready["aw"] and bool(ctx.get(axi.awvalid))
+            ready["w"] = ready["w"] and (goes or len(self.announced) >= len(self.bursts))
         for channel, value in ready.items():
             ctx.set(getattr(axi, f"{channel}ready"), value)
         if self.b is None and rng.random() < chances.b:
