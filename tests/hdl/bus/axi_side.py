@@ -286,7 +286,8 @@ def run(bridge: AxiMaster, seed: int, *, cycles: int = 400, chances: Chances | N
     limit = 2 * max(bridge.reads, bridge.writes)
 
     async def testbench(ctx: Any) -> None:
-        for cycle in range(cycles + 2000):
+        # Narrow buses have more beats to bring.
+        for cycle in range(cycles + 2000 * max(1, 64 // bridge.data_bits)):
             asker.drive(ctx, cycle < cycles)
             slave.drive(ctx)
             wrong.extend(bench.broken(ctx))
