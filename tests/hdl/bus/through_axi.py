@@ -114,6 +114,8 @@ class LineSlave(wiring.Component):
         write, read = lines.write_port(), lines.read_port(domain="comb")
         count, recount = sent.read_port(domain="comb"), sent.write_port()
         here, response = Signal(ids), self.port.response
+        # A reset between two programs may find a burst half sent, and leaves the memory of beats as it is.
+        fresh, beat = Signal(ids), Signal(max(1, beat_bits))
         arrives = response.valid & response.ready & ~response.payload.tag[id_bits]
         # Any of those that are here: the first one from a random place on.
         turn, rotated, chosen = Signal(id_bits), Signal(ids), Signal(id_bits)
@@ -125,21 +127,24 @@ class LineSlave(wiring.Component):
             chosen.eq(encode(lowest_one(rotated)) + turn),
             write.addr.eq(response.payload.tag[:id_bits]), write.en.eq(arrives),
             write.data.eq(Cat(response.payload.data, response.payload.error)),
-            read.addr.eq(chosen), count.addr.eq(chosen), recount.addr.eq(chosen), recount.data.eq(count.data + 1),
+            read.addr.eq(chosen), count.addr.eq(chosen), recount.addr.eq(chosen), recount.data.eq(beat + 1),
+            beat.eq(Mux(fresh.bit_select(chosen, 1), 0, count.data)),
         ]
         offers = here.any() & (~axi.rvalid | axi.rready) & self._noise[20:22].any()
-        last = (count.data == beats - 1) if beats > 1 else 1
+        last = (beat == beats - 1) if beats > 1 else 1
         m.d.comb += recount.en.eq(offers)
         with m.If(axi.rready):
             m.d.sync += axi.rvalid.eq(0)
         with m.If(offers):
             m.d.sync += [
                 axi.rvalid.eq(1), axi.rid.eq(chosen), axi.rlast.eq(last), axi.rresp.eq(Cat(0, read.data[-1])),
-                axi.rdata.eq(read.data.word_select(count.data if beats > 1 else 0, self._data_bits)),
+                axi.rdata.eq(read.data.word_select(beat if beats > 1 else 0, self._data_bits)),
             ]
+        came = Mux(arrives, one_hot(response.payload.tag[:id_bits], ids), 0)
+        m.d.sync += fresh.eq((fresh & ~Mux(offers, one_hot(chosen, ids), 0)) | came)
         m.d.sync += here.eq(
             (here & ~Mux(offers & last, one_hot(chosen, ids), 0))
-            | Mux(arrives, one_hot(response.payload.tag[:id_bits], ids), 0)
+            | came
         )
         return out
 
