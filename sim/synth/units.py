@@ -10,6 +10,10 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
+from metronome.hdl.bus.axi import AxiMaster
+from metronome.hdl.bus.control import AxiLiteControl
+from metronome.hdl.bus.registers import ControlRegisters, host_ports
+from metronome.hdl.bus.wishbone import WishboneMaster
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.alu import AluUnit
 from metronome.hdl.execute.control import ControlUnit
@@ -97,6 +101,16 @@ def _select_loop(config: SmConfig) -> wiring.Component:
     return _Joined({"frontend": _front_end(config), "issue": IssueStage(config)}, connections)
 
 
+def _axi_lite(config: SmConfig) -> wiring.Component:
+    """The host's registers with their AXI4-Lite slave."""
+    connections = {
+        (f"control.{name}" if member.flow is Out else f"registers.{name}"):
+        (f"registers.{name}" if member.flow is Out else f"control.{name}")
+        for name, member in host_ports().items()
+    }
+    return _Joined({"control": AxiLiteControl(), "registers": ControlRegisters(config)}, connections)
+
+
 UNITS: dict[str, UnitEntry] = {
     "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end),
     "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
@@ -117,6 +131,9 @@ UNITS: dict[str, UnitEntry] = {
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
+    "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
+    "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),
+    "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster),
     "sm": UnitEntry("the whole SM", Sm),
 }
 

@@ -33,7 +33,9 @@ from .records import Column
 from .tables import NoReference
 from .witness import Counterexample, make_table, read_trace
 
-__all__ = ["Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove", "schemes_of"]
+__all__ = [
+    "Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove", "prove_problem", "schemes_of",
+]
 
 #: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
 SEARCH, SEARCH_SECONDS = 24, 15
@@ -187,6 +189,16 @@ def bounded_check(target: Problem, cycles: int) -> Counterexample | None:
     with workplace() as folder:
         _translate(target.text, folder)
         return _search(target, folder, cycles)
+
+
+def prove_problem(target: Problem, *, depth: int = 1) -> Counterexample | None:
+    """What is in the way of a proof by induction; None if there is nothing, and the claims hold for ever.
+
+    ``reachable`` of the counterexample says whether it is a run from reset, or a step that the lemmas do not exclude.
+    """
+    with workplace() as folder:
+        _translate(target.text, folder)
+        return _induction(target, folder, depth)
 
 
 def _search(target: Problem, folder: Path, cycles: int, seconds: float | None = None) -> Counterexample | None:

@@ -1,0 +1,83 @@
+"""Writes of lines over AXI4: a burst each, done when the slave says so."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from ..config import LINE_NUMBER_BITS
+from ..lib.component import Component
+from .slots import Slots, slot_bits
+
+__all__ = ["AxiWrites"]
+
+
+class AxiWrites(Component):
+    """A burst of a whole line for each request; answers in the order in which the slave completes them.
+
+    A request that is taken in cycle c is at ``aw`` from c+1 on, and its first beat at ``w`` too: neither waits for the
+    other. The next one is taken when both have gone, in the cycle of the last beat at the earliest. An answer is valid
+    in the cycle after the slave's, or behind those that wait; the slave's are always taken. Reset: nothing is under
+    way.
+    """
+
+    def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
+        self._line_bytes, self._data_bits, self._tag_bits, self._slots = line_bytes, data_bits, tag_bits, slots
+        bits = slot_bits(slots)
+        super().__init__({
+            #: Lines to be written.
+            "request": In(stream.Signature(data.StructLayout({
+                "line": LINE_NUMBER_BITS, "tag": tag_bits, "byte_mask": line_bytes, "data": 8 * line_bytes,
+            }))),
+            #: Bursts to be announced: the slot is the id.
+            "aw": Out(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "slot": bits}))),
+            #: Their beats.
+            "w": Out(stream.Signature(data.StructLayout({
+                "data": data_bits, "strobe": data_bits // 8, "last": 1,
+            }))),
+            "b_valid": In(1),  # a burst is done; it is always taken
+            "b_slot": In(bits),  # with ``b_valid``: which
+            "b_error": In(1),  # with ``b_valid``: it has failed
+            #: Lines that were written, or were not: ``error``.
+            "response": Out(stream.Signature(data.StructLayout({"tag": tag_bits, "error": 1}))),
+            "busy": Out(1),  # an answer is not taken yet
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        beats = 8 * self._line_bytes // self._data_bits
+        m.submodules.slots = slots = Slots(count=self._slots, tag_bits=self._tag_bits)
+        request, aw, w = self.request, self.aw, self.w
+        # The bytes that are left, those of the next beat lowest, and the beats behind the next one.
+        left, mask = Signal(8 * self._line_bytes, name="left"), Signal(self._line_bytes, name="mask")
+        more = Signal(range(beats))
+        taken, moves = Signal(), Signal()
+        m.d.comb += [
+            moves.eq(w.valid & w.ready),
+            request.ready.eq(slots.available & (~aw.valid | aw.ready) & (~w.valid | (w.ready & w.payload.last))),
+            taken.eq(request.valid & request.ready),
+            slots.take.eq(taken), slots.tag.eq(request.payload.tag),
+            slots.done.eq(self.b_valid), slots.done_slot.eq(self.b_slot), slots.done_error.eq(self.b_error),
+            w.payload.data.eq(left[: self._data_bits]),
+            w.payload.strobe.eq(mask[: self._data_bits // 8]),
+            w.payload.last.eq(more == 0),
+            self.response.valid.eq(slots.valid), slots.ready.eq(self.response.ready),
+            self.response.payload.tag.eq(slots.answer_tag),
+            self.response.payload.error.eq(slots.error),
+            self.busy.eq(slots.busy),
+        ]
+        with m.If(taken):
+            m.d.sync += [
+                aw.valid.eq(1), aw.payload.line.eq(request.payload.line), aw.payload.slot.eq(slots.slot),
+                w.valid.eq(1), more.eq(beats - 1), left.eq(request.payload.data), mask.eq(request.payload.byte_mask),
+            ]
+        with m.Else():
+            with m.If(aw.ready):
+                m.d.sync += aw.valid.eq(0)
+            with m.If(moves):
+                m.d.sync += [
+                    w.valid.eq(~w.payload.last), more.eq(more - 1),
+                    left.eq(left >> self._data_bits), mask.eq(mask >> (self._data_bits // 8)),
+                ]
+        return m

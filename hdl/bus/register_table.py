@@ -1,0 +1,111 @@
+"""The host's registers: the table from which the hardware, its pages and its tests follow."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..config import FaultCause, SmConfig
+from ..layouts.counters import COUNTER_BITS, StallReason, counter_places
+
+__all__ = [
+    "ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants", "counter_names",
+    "register_table", "registers",
+]
+
+#: Bits of a register's byte address: the map takes 1 KiB.
+ADDRESS_BITS = 10
+#: What ``identity`` holds: "MTRN".
+IDENTITY = 0x4D54524E
+#: What ``version`` holds: raised whenever a register changes its place or its meaning.
+MAP_VERSION = 1
+#: The low half of the first counter.
+COUNTERS_OFFSET = 0x100
+
+
+class Access(enum.StrEnum):
+    """What the host may do with a register."""
+
+    READ = "ro"
+    WRITE = "rw"
+    #: Reads as 0; writing a 1 to a bit does something once.
+    STROBE = "wo"
+    #: Writing a 1 to a bit clears it.
+    CLEAR = "w1c"
+
+
+@dataclass(frozen=True)
+class Register:
+    """A register of 32 bits; those above ``bits`` read as 0."""
+
+    name: str  # in lower case, as the hardware calls it
+    offset: int  # [bytes] from the start of the map
+    bits: int  # that mean something, from the lowest on
+    access: Access  # what the host may do
+    about: str  # what it says, or does
+
+
+def counter_names() -> Iterator[tuple[str, str, StallReason | None]]:
+    """The counters in the order of the map: the register's name, the counter's, and its reason if it is one of many."""
+    for counter, reason in counter_places():
+        name = counter.name
+        yield (f"{name}_{reason.name.lower()}", name, reason) if counter.by_reason else (name, name, None)
+
+
+def _configuration(config: SmConfig) -> int:
+    return config.warps | config.threads << 8 | len(config.policies) << 16 | len(config.fetch_policies) << 24
+
+
+def constants(config: SmConfig) -> dict[str, int]:
+    """The registers that hold the same for ever."""
+    return {
+        "identity": IDENTITY,
+        "version": MAP_VERSION,
+        "configuration": _configuration(config),
+        "core": config.core_id | config.cores << 16,
+    }
+
+
+def register_table(config: SmConfig) -> tuple[Register, ...]:
+    """Every register, in the order of its address."""
+    cause, high = max(FaultCause).bit_length(), COUNTER_BITS - 32
+    fixed = (
+        Register("identity", 0x00, 32, Access.READ, f"{IDENTITY:#010x}, the characters MTRN"),
+        Register("version", 0x04, 32, Access.READ, f"of this map: {MAP_VERSION}"),
+        Register("configuration", 0x08, 32, Access.READ, "warps [7:0], threads [15:8], policies [23:16], and fetch "
+                 "policies [31:24] of the build"),
+        Register("core", 0x0C, 32, Access.READ, "core_id [15:0] and cores [31:16] of the build"),
+        Register("control", 0x10, 2, Access.STROBE, "bit 0: reset the SM and start a run, unless one is going on; "
+                 "bit 1: reset the SM, whatever it does, and start a run only with bit 0; both wait for the bus"),
+        Register("status", 0x14, 4, Access.READ, "bit 0: a run is going on, or about to start; bit 1: a fault has "
+                 "stopped it; bit 2: a reset is going on; bit 3: a run has ended since the last reset"),
+        Register("start_address", 0x18, 32, Access.WRITE, "where a run starts; at first the build's start address"),
+        Register("argument", 0x1C, 32, Access.WRITE, "what mscratch holds at the start"),
+        Register("policy", 0x20, _bits(len(config.policies)), Access.WRITE,
+                 "issue policy, by its place in the build; constant while a run is going on"),
+        Register("fetch_policy", 0x24, _bits(len(config.fetch_policies)), Access.WRITE, "the same for the fetch"),
+        Register("interrupt_enable", 0x28, 1, Access.WRITE, "bit 0: the end of a run interrupts"),
+        Register("interrupt", 0x2C, 1, Access.CLEAR, "bit 0: a run has ended, by itself or by a fault"),
+        Register("fault_cause", 0x30, cause, Access.READ, "why the SM stopped (hdl.config.FaultCause), if it did"),
+        Register("fault_warp", 0x34, config.warp_bits, Access.READ, "whose fault"),
+        Register("fault_pc", 0x38, 32, Access.READ, "the instruction's address"),
+        Register("fault_address", 0x3C, 32, Access.READ, "the access's address"),
+        Register("exit_code", 0x40, 32, Access.READ, "what the run has stored at the exit code's address, else 0"),
+    )
+    counters = [
+        Register(f"{name}_{half}", COUNTERS_OFFSET + 8 * number + 4 * upper, high if upper else 32, Access.READ,
+                 "bits 47 to 32 as they were when any low half was last read" if upper else f"counter {name}, low half")
+        for number, (name, *_) in enumerate(counter_names()) for upper, half in enumerate(("low", "high"))
+    ]
+    return (*fixed, *counters)
+
+
+def _bits(choices: int) -> int:
+    """Bits of a strap; at least 1, so that the register is always there."""
+    return max(1, (choices - 1).bit_length())
+
+
+def registers(config: SmConfig) -> list[tuple[str, int, int, str, str]]:
+    """Name, byte offset, bits, access and meaning of every register, for what is written about a build."""
+    return [(its.name, its.offset, its.bits, its.access.value, its.about) for its in register_table(config)]

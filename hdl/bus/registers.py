@@ -1,0 +1,170 @@
+"""The host's registers, whatever the bus: start and reset of the SM, its state, faults and counters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..layouts.counters import COUNTER_BITS, counter_places
+from ..layouts.execute import fault_layout
+from ..lib.component import Component
+from .register_table import ADDRESS_BITS, COUNTERS_OFFSET, Access, constants, register_table
+
+__all__ = ["ControlRegisters", "connect_host", "host_ports"]
+
+#: Bits of ``control``.
+_START, _RESET = 0, 1
+
+
+def host_ports() -> dict[str, wiring.Member]:
+    """The registers as a bus's slave sees them, from their own side; the slave has the same ports, flipped."""
+    return {
+        "read_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
+        "read": In(1),  # it is read: a counter's low half keeps the high half
+        "read_data": Out(32),  # combinational: what it holds; 0 where there is none
+        "read_known": Out(1),  # combinational: there is one
+        "read_ready": Out(1),  # combinational: ``read_data`` holds it; ``read`` only then
+        "write_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
+        "write": In(1),  # it is written
+        "write_data": In(32),  # with ``write``: the value
+        "write_strobe": In(4),  # with ``write``: which of its bytes
+        "write_known": Out(1),  # combinational: there is one
+    }
+
+
+def connect_host(m: Module, slave: Any, registers: ControlRegisters) -> None:
+    """Connect a bus's slave to the registers."""
+    for name, member in host_ports().items():
+        theirs, ours = getattr(slave, name), getattr(registers, name)
+        m.d.comb += ours.eq(theirs) if member.flow is In else theirs.eq(ours)
+
+
+class ControlRegisters(Component):
+    """Reads are combinational, writes take effect in the next cycle; one of each in a cycle.
+
+    A start or reset that is written in cycle c holds the SM in reset from c+1 until ``idle``, one cycle at least. A run
+    starts in the cycle after. ``interrupt`` is set in the cycle after the one in which ``busy`` falls. Reset: nothing
+    is set, and ``start_pc`` is where the build's memory map starts programs.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        self._table = register_table(config)
+        widths = {its.name: its.bits for its in self._table}
+        super().__init__({
+            **host_ports(),
+            "sm_reset": Out(1),  # holds the SM in reset; from a register
+            "idle": In(1),  # nothing of the SM is under way on the bus
+            "start": Out(1),  # launch, one cycle
+            "start_pc": Out(32),  # where
+            "arg": Out(32),  # what mscratch holds then
+            "policy": Out(widths["policy"]),  # strap
+            "fetch_policy": Out(widths["fetch_policy"]),  # strap
+            "busy": In(1),  # the SM's
+            "fault_valid": In(1),  # the SM's
+            "fault": In(fault_layout(config)),  # the SM's
+            "counter_index": Out(range(len(counter_places()))),  # the counter that is read, if it is one
+            "counter_value": In(COUNTER_BITS),  # the SM's, of that counter
+            "counter_valid": In(1),  # the SM's: the value is that counter's
+            "exit_mask": In(4),  # bytes of the exit code that the SM writes in this cycle
+            "exit_data": In(32),  # those bytes, in their places
+            "irq": Out(1),  # a run has ended, and that interrupts; until ``interrupt`` is cleared
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        state = {
+            its.name: Signal(its.bits, name=its.name, init=self._initial(its.name))
+            for its in self._table if its.access is Access.WRITE
+        }
+        for its in self._table:
+            if its.access is Access.WRITE:
+                with m.If(self._written(its.name)):
+                    self._merge(m, state[its.name])
+        done, interrupt, launch = Signal(), Signal(), Signal()
+        running = Signal()
+        m.d.comb += running.eq(self.busy | self.start | launch)
+        self._run(m, done, interrupt, launch, running)
+        code = Signal(32, name="code")
+        for byte in range(4):
+            with m.If(self.exit_mask[byte]):
+                m.d.sync += code[8 * byte : 8 * byte + 8].eq(self.exit_data[8 * byte : 8 * byte + 8])
+        with m.If(self.sm_reset):
+            m.d.sync += code.eq(0)
+        m.d.comb += [
+            self.start_pc.eq(state["start_address"]), self.arg.eq(state["argument"]),
+            self.policy.eq(state["policy"]), self.fetch_policy.eq(state["fetch_policy"]),
+            self.irq.eq(interrupt & state["interrupt_enable"]),
+        ]
+        status = running | self.fault_valid << 1 | self.sm_reset << 2 | done << 3
+        self._read(m, {
+            **constants(self._config), **state, "control": 0, "status": status, "interrupt": interrupt,
+            "exit_code": code, **{f"fault_{name}": self.fault[name] for name in ("cause", "warp", "pc", "address")},
+        })
+        return m
+
+    def _initial(self, name: str) -> int:
+        return self._config.memory_map.start if name == "start_address" else 0
+
+    def _written(self, name: str) -> Value:
+        offset = next(its.offset for its in self._table if its.name == name)
+        return self.write & (self.write_address == offset // 4)
+
+    def _merge(self, m: Module, register: Signal) -> None:
+        """Write the bytes that are asked for."""
+        for byte in range(4):
+            part = register[8 * byte : 8 * byte + 8]
+            if len(part):
+                with m.If(self.write_strobe[byte]):
+                    m.d.sync += part.eq(self.write_data[8 * byte : 8 * byte + 8])
+
+    def _run(self, m: Module, done: Signal, interrupt: Signal, launch: Signal, running: Signal) -> None:
+        """Resets, starts, and the end of a run."""
+        low = Signal()
+        commanded = Signal()
+        was_busy, ended = Signal(), Signal()
+        m.d.comb += [
+            low.eq(self.write_strobe[0]),
+            commanded.eq(self._written("control") & low
+                         & (self.write_data[_RESET] | (self.write_data[_START] & ~running))),
+            ended.eq(was_busy & ~self.busy),
+        ]
+        # A reset ends no run.
+        m.d.sync += [was_busy.eq(self.busy & ~self.sm_reset), self.start.eq(0)]
+        with m.If(self.sm_reset & self.idle):
+            m.d.sync += [self.sm_reset.eq(0), self.start.eq(launch), launch.eq(0)]
+        with m.If(commanded):
+            m.d.sync += [self.sm_reset.eq(1), self.start.eq(0), launch.eq(self.write_data[_START])]
+        with m.If(self._written("interrupt") & low & self.write_data[0]):
+            m.d.sync += interrupt.eq(0)
+        with m.If(ended):
+            m.d.sync += [done.eq(1), interrupt.eq(1)]
+        with m.If(self.sm_reset):
+            m.d.sync += done.eq(0)
+
+    def _read(self, m: Module, values: dict[str, Value | int]) -> None:
+        """The register at ``read_address``; the high half of a counter is what was kept with a low one."""
+        kept, is_low = Signal(COUNTER_BITS - 32), Signal()
+        counters = [its.offset // 4 for its in self._table if its.offset >= COUNTERS_OFFSET]
+        with m.Switch(self.read_address):
+            for its in self._table:
+                if its.offset < COUNTERS_OFFSET:
+                    with m.Case(its.offset // 4):
+                        m.d.comb += [self.read_data.eq(values[its.name]), self.read_known.eq(1)]
+            with m.Case(*counters[::2]):
+                m.d.comb += [self.read_data.eq(self.counter_value), self.read_known.eq(1), is_low.eq(1)]
+            with m.Case(*counters[1::2]):
+                m.d.comb += [self.read_data.eq(kept), self.read_known.eq(1)]
+        m.d.comb += [
+            self.counter_index.eq((self.read_address - COUNTERS_OFFSET // 4) >> 1),
+            self.read_ready.eq(self.counter_valid | ~is_low),
+        ]
+        with m.If(self.read & is_low):
+            m.d.sync += kept.eq(self.counter_value[32:])
+        with m.Switch(self.write_address):
+            with m.Case(*(its.offset // 4 for its in self._table)):
+                m.d.comb += self.write_known.eq(1)

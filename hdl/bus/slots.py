@@ -1,0 +1,78 @@
+"""The numbers under which accesses are on a bus: each one's tag, and the answers in the order in which they came."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..lib.component import Component
+from ..lib.onehot import encode, lowest_one, one_hot
+
+__all__ = ["Slots", "slot_bits"]
+
+
+def slot_bits(count: int) -> int:
+    """Bits of a slot's number; at least 1."""
+    return max(1, (count - 1).bit_length())
+
+
+class Slots(Component):
+    """``count`` accesses under way at most, each with a number of its own from ``take`` until its answer is taken.
+
+    Answers go out in the order of ``done``: one that comes in cycle c is ``valid`` from c+1 on, if no other waits. A
+    number is free in the cycle after its answer was taken. Reset: all are free. May never happen: ``take`` while not
+    ``available``, or ``done`` of a number that is free or was done before.
+    """
+
+    def __init__(self, *, count: int, tag_bits: int) -> None:
+        self._count = count
+        self._tag_bits = tag_bits
+        bits = slot_bits(count)
+        super().__init__({
+            "available": Out(1),  # a number is free; from registers
+            "slot": Out(bits),  # which; from registers
+            "take": In(1),  # it is taken
+            "tag": In(tag_bits),  # with ``take``: whose it is
+            "done": In(1),  # the answer to ``done_slot`` has come
+            "done_slot": In(bits),  # with ``done``: a number that was taken
+            "done_error": In(1),  # with ``done``: the access has failed
+            "valid": Out(1),  # there is an answer; it and what follows are stable until ``ready``
+            "number": Out(bits),  # with ``valid``: to which number
+            "answer_tag": Out(tag_bits),  # with ``valid``: its tag
+            "error": Out(1),  # with ``valid``: it has failed
+            "ready": In(1),  # the answer is taken
+            "busy": Out(1),  # a number is taken
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count, bits = self._count, slot_bits(self._count)
+        taken = Signal(count)
+        started, ended = Signal(count), Signal(count)
+        m.submodules.tags = tags = Memory(shape=self._tag_bits, depth=count, init=[])
+        m.submodules.waiting = waiting = SyncFIFO(width=bits + 1, depth=count)
+        write, read = tags.write_port(), tags.read_port(domain="comb")
+        arrived, load = Signal(bits + 1), Signal()
+        m.d.comb += [
+            self.available.eq(~taken.all()),
+            self.slot.eq(encode(lowest_one(~taken))),
+            self.busy.eq(taken.any()),
+            started.eq(Mux(self.take, one_hot(self.slot, count), 0)),
+            ended.eq(Mux(self.valid & self.ready, one_hot(self.number, count), 0)),
+            write.addr.eq(self.slot), write.data.eq(self.tag), write.en.eq(self.take),
+            read.addr.eq(self.number), self.answer_tag.eq(read.data),
+            load.eq(~self.valid | self.ready),
+            arrived.eq(Cat(self.done_slot, self.done_error)),
+            # What finds nobody waiting and the output free does not queue.
+            waiting.w_data.eq(arrived), waiting.w_en.eq(self.done & (waiting.r_rdy | ~load)),
+            waiting.r_en.eq(load),
+        ]
+        m.d.sync += taken.eq((taken & ~ended) | started)
+        with m.If(load):
+            m.d.sync += [
+                self.valid.eq(waiting.r_rdy | self.done),
+                Cat(self.number, self.error).eq(Mux(waiting.r_rdy, waiting.r_data, arrived)),
+            ]
+        return m

@@ -1,0 +1,115 @@
+"""The SM's memory port as a Wishbone master, one line at a time, and the host's registers as a Wishbone slave."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..layouts.memory import memory_port_signature
+from ..lib.component import Component
+from .register_table import ADDRESS_BITS
+from .registers import host_ports
+from .signatures import wishbone_signature
+
+__all__ = ["WishboneControl", "WishboneMaster"]
+
+#: CTI: another word follows at the next address; the last one.
+_INCREMENTING, _END = 0b010, 0b111
+WIDTHS = (32, 64)
+
+
+class WishboneMaster(Component):
+    """Lines in, bursts of words out (Wishbone B4, registered feedback), one line at a time.
+
+    A request that is taken in cycle c asks for its first word in c+1, and for the next one in the cycle after each
+    answer. The line's answer is valid in the cycle after that of its last word, and the next request is taken when it
+    has gone. A write is done when the slave has acknowledged each word. A word that fails makes the answer an error;
+    the others are asked for all the same. Of a slave that knows no bursts the same words are single accesses. Reset:
+    nothing is under way.
+
+    Parameters
+    ----------
+    data_bits : int
+        32 or 64.
+    tag_bits : int
+        Width of the port's tags; that of the SM's own port if None.
+    """
+
+    def __init__(self, config: SmConfig, *, data_bits: int = 32, tag_bits: int | None = None) -> None:
+        if data_bits not in WIDTHS:
+            raise ValueError(f"data_bits must be 32 or 64, not {data_bits!r}")
+        self.config = config
+        self.data_bits = data_bits
+        super().__init__({
+            #: The SM's memory port.
+            "port": In(memory_port_signature(config, tag_bits=tag_bits)),
+            #: The bus (:func:`hdl.bus.signatures.wishbone_wires`).
+            "bus": Out(wishbone_signature(data_bits=data_bits, address_bits=32 - (data_bits // 8).bit_length() + 1)),
+            #: A request that was taken is not answered, or its answer not taken.
+            "busy": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bus, request, response = self.bus, self.port.request, self.port.response
+        words = 8 * self.config.line_bytes // self.data_bits
+        # One shift register for both directions: what was read comes in where what was written has gone.
+        line = Signal(8 * self.config.line_bytes)
+        mask = Signal(self.config.line_bytes)
+        word, last = Signal(range(words)), Signal()
+        where = Signal.like(request.payload.line)
+        m.d.comb += [
+            request.ready.eq(~bus.cyc & ~response.valid),
+            last.eq(word == words - 1),
+            bus.stb.eq(bus.cyc), bus.adr.eq(Cat(word, where)),
+            bus.dat_w.eq(line[: self.data_bits]),
+            bus.sel.eq(Mux(bus.we, mask[: self.data_bits // 8], (1 << self.data_bits // 8) - 1)),
+            bus.cti.eq(Mux(last, _END, _INCREMENTING)), bus.bte.eq(0),
+            response.payload.data.eq(line),
+            self.busy.eq(bus.cyc | response.valid),
+        ]
+        with m.If(response.ready):
+            m.d.sync += response.valid.eq(0)
+        with m.If(request.valid & request.ready):
+            m.d.sync += [
+                bus.cyc.eq(1), bus.we.eq(request.payload.write), where.eq(request.payload.line), word.eq(0),
+                line.eq(request.payload.data), mask.eq(request.payload.byte_mask),
+                response.payload.tag.eq(request.payload.tag), response.payload.error.eq(0),
+            ]
+        with m.If(bus.cyc & (bus.ack | bus.err)):
+            m.d.sync += [
+                word.eq(word + 1), bus.cyc.eq(~last), response.valid.eq(last),
+                line.eq(Cat(line[self.data_bits :], bus.dat_r)), mask.eq(mask >> (self.data_bits // 8)),
+                response.payload.error.eq(response.payload.error | bus.err),
+            ]
+        return m
+
+
+class WishboneControl(Component):
+    """Passes accesses over ``bus`` on to the registers (:func:`hdl.bus.registers.connect_host`).
+
+    An access is answered in the cycle after it was asked for: with ``err`` where there is no register. Bursts are
+    answered word by word. Reset: nothing is answered.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({
+            #: The bus (:func:`hdl.bus.signatures.wishbone_wires`), seen from its slave; words of 32 bits.
+            "bus": In(wishbone_signature(data_bits=32, address_bits=ADDRESS_BITS - 2)),
+            **{name: member.flip() for name, member in host_ports().items()},
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bus = self.bus
+        asked = Signal()
+        m.d.comb += [
+            asked.eq(bus.cyc & bus.stb & ~bus.ack & ~bus.err & (bus.we | self.read_ready)),
+            self.read_address.eq(bus.adr), self.write_address.eq(bus.adr),
+            self.read.eq(asked & ~bus.we), self.write.eq(asked & bus.we),
+            self.write_data.eq(bus.dat_w), self.write_strobe.eq(bus.sel),
+        ]
+        known = Mux(bus.we, self.write_known, self.read_known)
+        m.d.sync += [bus.ack.eq(asked & known), bus.err.eq(asked & ~known), bus.dat_r.eq(self.read_data)]
+        return m
