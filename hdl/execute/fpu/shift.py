@@ -11,40 +11,54 @@ __all__ = ["Normalise", "shift_right_sticky"]
 
 
 class Normalise(Component):
-    """``normalised`` is ``value`` shifted left by ``distance``, so that its highest one is in the top bit.
+    """``normalised`` is ``value`` shifted left by ``distance``: until its highest one is in the top bit, or by ``room``.
 
-    Combinational. Of ``value`` 0, ``normalised`` is 0 and ``distance`` all ones.
+    Combinational. Of ``value`` 0 and enough room, ``distance`` is all ones.
     """
 
     def __init__(self, *, width: int):
         self._steps = (width - 1).bit_length()
-        super().__init__({"value": In(width), "normalised": Out(width), "distance": Out(self._steps)})
+        super().__init__({
+            "value": In(width),  # what is shifted
+            "room": In(self._steps),  # the longest distance allowed
+            "free": In(1),  # there is no longest distance
+            "normalised": Out(width),  # the shifted value
+            "distance": Out(self._steps),  # by how much
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        value = self.value
+        value, free = self.value, self.free
         for k in reversed(range(self._steps)):
             step = 1 << k
             shifted = Signal.like(self.value, name=f"shifted{step}")
             empty = value[-step:] == 0
             m.d.comb += [
-                self.distance[k].eq(empty),
-                shifted.eq(Mux(empty, Cat(Const(0, step), value[:-step]), value)),
+                self.distance[k].eq(empty & (free | self.room[k])),
+                shifted.eq(Mux(self.distance[k], Cat(Const(0, step), value[:-step]), value)),
             ]
-            value = shifted
+            # Room that this step leaves is more than all lower steps can take.
+            more = Signal(name=f"free{step}")
+            m.d.comb += more.eq(free | (self.room[k] & ~empty))
+            value, free = shifted, more
         m.d.comb += self.normalised.eq(value)
         return m
 
 
-def shift_right_sticky(value: Value, distance: Value) -> tuple[Value, Value]:
+def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
     """``value >> distance``, and whether a one was shifted out.
 
-    ``value`` has fewer bits than ``distance`` can count, so that the whole of it can go. Both are used several times:
-    pass signals.
+    Step by step, the longest first: what a step drops is found while the next one is under way.
     """
-    steps = 1 << len(distance)
-    if len(value) >= steps:
-        raise ValueError(f"value must have fewer than {steps} bits, not {len(value)}")
-    # `distance` ones: a shift to the right keeps the width of what it shifts, one to the left would not.
-    lost = (Const((1 << steps - 1) - 1, steps - 1) >> ~distance)[:len(value)]
-    return value >> distance, (value & lost).any()
+    dropped = []
+    for k in reversed(range(len(distance))):
+        step = 1 << k
+        shifted = Signal(len(value), name=f"right{step}")
+        lost = Signal(name=f"lost{step}")
+        m.d.comb += [
+            shifted.eq(Mux(distance[k], value >> step, value)),
+            lost.eq(distance[k] & value[:step].any()),
+        ]
+        dropped.append(lost)
+        value = shifted
+    return value, Cat(dropped).any()
