@@ -71,8 +71,9 @@ class ComputeUnits(Component):
                 component.valid.eq(x.valid & reduce(or_, (decoded.info.unit == unit for unit in names))),
                 component.op.eq(decoded.op),
                 component.mask.eq(x.mask),
-                component.a.eq(a),
-                component.b.eq(b),
+                # The pc and immediates are operands of the ALU alone.
+                component.a.eq(a if Unit.ALU in names else x.rs1),
+                component.b.eq(b if Unit.ALU in names else x.rs2),
             ]
         m.d.comb += [units[_FLOAT].op_unit.eq(decoded.info.unit), units[_FLOAT].c.eq(x.rs3)]
         for component in (units[_FLOAT], units[Unit.FMISC,]):

@@ -111,7 +111,7 @@ UNITS: dict[str, UnitEntry] = {
     "alu": UnitEntry("the integer unit, all lanes", AluUnit),
     "mul": UnitEntry("the multiplier, all lanes", MulUnit),
     "div": UnitEntry("the divider, all lanes", DivUnit),
-    "float": UnitEntry("floating-point additions, multiplications, conversions, divisions and roots, all lanes", FloatUnit),
+    "float": UnitEntry("floating-point arithmetic that rounds (FMA, FCVT, FDIV), all lanes", FloatUnit),
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),

@@ -37,6 +37,7 @@ class Convert(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         word = Signal(32)
+        op = Signal(FcvtOp)
         number = data.View(Float32, word)
         from_integer, to_integer = Signal(), Signal()
         is_unsigned, negative, nan = Signal(), Signal(), Signal()
@@ -45,9 +46,10 @@ class Convert(Component):
         integer = (word & from_integer.replicate(32)) ^ negative.replicate(32)
         m.d.comb += [
             word.eq(self.a & self.enable.replicate(32)),
-            from_integer.eq(self.enable & ((self.op == FcvtOp.S_W) | (self.op == FcvtOp.S_WU))),
+            op.eq(Mux(self.enable, self.op, 0)),
+            from_integer.eq(self.enable & ((op == FcvtOp.S_W) | (op == FcvtOp.S_WU))),
             to_integer.eq(self.enable & ~from_integer),
-            is_unsigned.eq((self.op == FcvtOp.WU_S) | (self.op == FcvtOp.S_WU)),
+            is_unsigned.eq((op == FcvtOp.WU_S) | (op == FcvtOp.S_WU)),
             negative.eq(from_integer & word[31] & ~is_unsigned),
             nan.eq(number.exponent.all() & number.fraction.any()),
             self.product.exponent.eq(_TOP),

@@ -97,12 +97,16 @@ class Divide(Component):
             recurrence.a.eq(a_significand),
             recurrence.b.eq(b_significand),
         ]
+        # For the normalisation; it is the same in every step.
+        place = Signal(9, reset_less=True)
+        with m.If(self.step):
+            m.d.sync += place.eq(exponent[:9] & (~exponent[9]).replicate(9))
         quotient = self.quotient
         with m.If(self.finish):
             m.d.comb += [
                 quotient.root.eq(recurrence.root),
                 quotient.rest.eq(recurrence.remainder),
-                quotient.exponent.eq(exponent[:9] & (~exponent[9]).replicate(9)),
+                quotient.exponent.eq(place),
                 quotient.sign.eq(sign),
                 quotient.special.eq(special),
             ]

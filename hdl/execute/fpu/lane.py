@@ -24,8 +24,8 @@ __all__ = ["DIVIDE_CYCLES", "FloatLane", "back_registers", "conversion_delay", "
 #: The steps of a multiply-add in their order, and the shortest latency with a register after each.
 _REGISTER_FROM = {
     "operands": 8,
-    "select": 6,
-    "unpack": 7,
+    "select": 7,
+    "unpack": 6,
     "multiply": 4,
     "align": 5,
     "add": 4,

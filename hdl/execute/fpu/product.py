@@ -47,23 +47,25 @@ class SelectTerms(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        op, enable = self.op, self.enable
+        enable = self.enable
+        op = Signal(FmaOp)
         no_product, no_addend = Signal(), Signal()
         product_of_b, addend_of_b, addend_of_c = Signal(), Signal(), Signal()
         negate_product = (op == FmaOp.FNMSUB) | (op == FmaOp.FNMADD)
         negate_addend = (op == FmaOp.FMSUB) | (op == FmaOp.FNMADD) | (op == FmaOp.FSUB)
         m.d.comb += [
+            op.eq(Mux(enable, self.op, 0)),
             no_product.eq((op == FmaOp.FADD) | (op == FmaOp.FSUB)),
             no_addend.eq(op == FmaOp.FMUL),
             product_of_b.eq(enable & ~no_product),
-            addend_of_b.eq(enable & no_product),
+            addend_of_b.eq(no_product),
             addend_of_c.eq(enable & ~no_product & ~no_addend),
         ]
-        one = (enable & no_product).replicate(32) & C(_ONE, 32)
+        one = no_product.replicate(32) & C(_ONE, 32)
         addend = (self.b & addend_of_b.replicate(32)) | (self.c & addend_of_c.replicate(32))
-        sign = (enable & negate_addend) ^ (enable & no_addend & (self.a[31] ^ self.b[31]))
+        sign = negate_addend ^ (no_addend & (self.a[31] ^ self.b[31]))
         m.d.comb += [
-            self.x.eq((self.a & enable.replicate(32)) ^ Cat(C(0, 31), enable & negate_product)),
+            self.x.eq((self.a & enable.replicate(32)) ^ Cat(C(0, 31), negate_product)),
             self.y.eq((self.b & product_of_b.replicate(32)) | one),
             self.z.eq(addend ^ Cat(C(0, 31), sign)),
         ]

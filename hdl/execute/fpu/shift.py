@@ -9,9 +9,12 @@ from ...lib.component import Component
 
 __all__ = ["Normalise", "shift_right_sticky"]
 
+#: Bits that are looked at together.
+_BLOCK = 8
+
 
 class Normalise(Component):
-    """``normalised`` is ``value`` shifted left by ``distance``: until its highest one is in the top bit, or by ``room``.
+    """``normalised`` is ``value`` shifted left by ``distance``: its highest one gets to the top bit, if there is room.
 
     Combinational. Of ``value`` 0 and enough room, ``distance`` is all ones.
     """
@@ -29,17 +32,25 @@ class Normalise(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         value, free = self.value, self.free
+        # Which blocks of 8 bits are 0, the highest first: shifted along, so that long steps need not wait for bits.
+        top = len(value)
+        blocks = Signal(-(-top // _BLOCK))
+        m.d.comb += blocks.eq(Cat(value[max(high - _BLOCK, 0):high] == 0 for high in range(top, 0, -_BLOCK)))
         for k in reversed(range(self._steps)):
             step = 1 << k
             shifted = Signal.like(self.value, name=f"shifted{step}")
-            empty = value[-step:] == 0
+            empty, more = Signal(name=f"empty{step}"), Signal(name=f"free{step}")
             m.d.comb += [
+                empty.eq(blocks[:step // _BLOCK].all() if step >= _BLOCK else value[-step:] == 0),
                 self.distance[k].eq(empty & (free | self.room[k])),
                 shifted.eq(Mux(self.distance[k], Cat(Const(0, step), value[:-step]), value)),
+                # Room that this step leaves is more than all lower steps can take.
+                more.eq(free | (self.room[k] & ~empty)),
             ]
-            # Room that this step leaves is more than all lower steps can take.
-            more = Signal(name=f"free{step}")
-            m.d.comb += more.eq(free | (self.room[k] & ~empty))
+            if step > _BLOCK:
+                left, blocks = blocks, Signal(len(blocks), name=f"blocks{step}")
+                moved = Cat(left[step // _BLOCK:], Const(-1, step // _BLOCK))
+                m.d.comb += blocks.eq(Mux(self.distance[k], moved, left))
             value, free = shifted, more
         m.d.comb += self.normalised.eq(value)
         return m

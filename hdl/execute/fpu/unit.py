@@ -51,7 +51,9 @@ class FloatUnit(Component):
         # Element k belongs to the operation that has passed k registers behind the multiplication.
         back = [Signal(config.threads, name=f"back{k}") for k in range(back_registers(fma) + 1)]
         joined = len(back) - 1 - _NORMALISED
-        quotient = Mux(left == _NORMALISED, live, 0)
+        last_step = Mux(left == _NORMALISED + 1, live, 0)
+        quotient = Signal(config.threads)
+        m.d.sync += quotient.eq(last_step)
         enables = [mask | quotient if k == joined else mask for k, mask in enumerate(back)]
         for before, after in zip([front[-1] | convert[-1], *enables[:-1]], back, strict=True):
             m.d.sync += after.eq(before)
@@ -69,7 +71,7 @@ class FloatUnit(Component):
                 lane.a.eq(self.a[i]), lane.b.eq(self.b[i]), lane.c.eq(self.c[i]),
                 lane.divide.eq(arriving[i]), lane.start.eq(start[i]), lane.square_root.eq(self.op == FdivOp.FSQRT),
                 lane.step.eq(step & live[i]), lane.passed.eq(passed),
-                lane.clear.eq((left == _NORMALISED + 1) & live[i]), lane.quotient.eq(quotient[i]),
+                lane.clear.eq(last_step[i]), lane.quotient.eq(quotient[i]),
                 self.result[i].eq(lane.result),
                 # The lane's register keeps the flags of its last operation.
                 self.flags[i].eq(Mux(back[-1][i], lane.flags, 0)),
@@ -91,7 +93,7 @@ class FloatUnit(Component):
         return masks
 
     def _division(self, m: Module) -> tuple[Signal, Signal]:
-        """Cycles left until the result of a division is there, and its lanes. A longer latency waits before the work."""
+        """Cycles left until the result of a division is there, and its lanes. Longer latencies wait before the work."""
         left = Signal(range(self._config.latency_fdiv))
         live = Signal(self._config.threads, reset_less=True)
         with m.If(self.valid & (self.op_unit == Unit.FDIV)):

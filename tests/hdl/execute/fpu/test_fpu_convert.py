@@ -13,7 +13,7 @@ import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
 from fpu_operands import COUNTS, EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
-from fpu_units import FpuOperation, OneOf, check_fpu_unit, check_idle_lane
+from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
 from metronome.hdl.isa.ops import FcvtOp, Unit
@@ -129,4 +129,5 @@ def test_reset_empties_the_pipeline(age):
 
 
 def test_an_idle_lane_holds_still(tmp_path):
-    check_idle_lane(OneOf(TINY, Unit.FCVT), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED)
+    check_idle_lane(OneOf(TINY, Unit.FCVT), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED,
+                    wired=WIRED)

@@ -12,7 +12,7 @@ import softfloatpy as sf
 from amaranth.sim import Simulator
 from fpu_batch import UnitBatch
 from fpu_operands import COUNTS, DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
-from fpu_units import FpuOperation, OneOf, check_fpu_unit, check_idle_lane
+from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
 from metronome.hdl.isa.ops import FdivOp, Unit
@@ -125,4 +125,5 @@ def test_busy(config):
 
 @pytest.mark.slow
 def test_an_idle_lane_holds_still(tmp_path):
-    check_idle_lane(OneOf(TINY, Unit.FDIV), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED)
+    check_idle_lane(OneOf(TINY, Unit.FDIV), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED,
+                    wired=WIRED)
