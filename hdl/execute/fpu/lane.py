@@ -134,8 +134,8 @@ class FloatLane(Component):
         m.d.comb += [
             select.enable.eq(enable), select.op.eq(op), select.a.eq(a), select.b.eq(b), select.c.eq(c)]
         rm, *words = early.after("select", rm=rm, x=select.x, y=select.y, z=select.z)
-        rm, x, y, z = early.after("unpack", rm=rm, **{
-            name: _unpack(m, word, name) for name, word in zip("xyz", words, strict=True)})
+        x, y, z = (_unpack(m, word, name) for name, word in zip("xyz", words, strict=True))
+        rm, x, y, z = early.after("unpack", rm=rm, x=x, y=y, z=z)
         m.d.comb += [multiply.x.eq(x), multiply.y.eq(y), multiply.z.eq(z)]
 
         enter, take = self.convert[-1], self.front[-1]

@@ -86,10 +86,11 @@ class FloatUnit(Component):
         """Element k belongs to the operation of ``unit`` that has passed k registers; 0 if there is none."""
         arriving = Signal(self._config.threads, name=f"{unit.name.lower()}_mask0")
         m.d.comb += arriving.eq(self._start(unit))
-        masks = [arriving]
+        masks: list[Value] = [arriving]
         for k in range(registers):
-            masks.append(Signal(self._config.threads, name=f"{unit.name.lower()}_mask{k + 1}"))
-            m.d.sync += masks[-1].eq(masks[-2])
+            mask = Signal(self._config.threads, name=f"{unit.name.lower()}_mask{k + 1}")
+            m.d.sync += mask.eq(masks[-1])
+            masks.append(mask)
         return masks
 
     def _division(self, m: Module) -> tuple[Signal, Signal]:
