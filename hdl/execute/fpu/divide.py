@@ -51,15 +51,9 @@ class Divide(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.recurrence = recurrence = Recurrence()
-        inputs = [Mux(self.load, port, 0) for port in (self.a, self.b, self.square_root)]
-        if self._registered:
-            inputs = [Signal.like(port, name=f"operand_{port.name}", reset_less=True)
-                      for port in (self.a, self.b, self.square_root)]
-            with m.If(self.load):
-                m.d.sync += [inputs[0].eq(self.a), inputs[1].eq(self.b), inputs[2].eq(self.square_root)]
-        a, a_significand, a_zeros = _operand(m, "a", inputs[0])
-        b, b_significand, b_zeros = _operand(m, "b", inputs[1])
-        is_root = inputs[2]
+        a_bits, b_bits, is_root = self._inputs(m)
+        a, a_significand, a_zeros = _operand(m, "a", a_bits)
+        b, b_significand, b_zeros = _operand(m, "b", b_bits)
         square_root = Signal(reset_less=True)
         sign = Signal(reset_less=True)
         special = Signal(Special, reset_less=True)
@@ -101,16 +95,25 @@ class Divide(Component):
         place = Signal(9, reset_less=True)
         with m.If(self.step):
             m.d.sync += place.eq(exponent[:9] & (~exponent[9]).replicate(9))
-        quotient = self.quotient
         with m.If(self.finish):
             m.d.comb += [
-                quotient.root.eq(recurrence.root),
-                quotient.rest.eq(recurrence.remainder),
-                quotient.exponent.eq(place),
-                quotient.sign.eq(sign),
-                quotient.special.eq(special),
+                self.quotient.root.eq(recurrence.root), self.quotient.rest.eq(recurrence.remainder),
+                self.quotient.exponent.eq(place), self.quotient.sign.eq(sign), self.quotient.special.eq(special),
             ]
         return m
+
+    def _inputs(self, m: Module) -> list[Value]:
+        """Operands and operation: from registers, or 0 but in the cycle of ``load``."""
+        ports = (self.a, self.b, self.square_root)
+        if not self._registered:
+            return [Mux(self.load, port, 0) for port in ports]
+        registers: list[Value] = []
+        with m.If(self.load):
+            for port in ports:
+                register = Signal.like(port, name=f"operand_{port.name}", reset_less=True)
+                m.d.sync += register.eq(port)
+                registers.append(register)
+        return registers
 
 
 def _operand(m: Module, name: str, bits: Value) -> tuple[data.View, Signal, Signal]:
