@@ -57,9 +57,7 @@ class FloatUnit(Component):
         enables = [mask | quotient if k == joined else mask for k, mask in enumerate(back)]
         for before, after in zip([front[-1] | convert[-1], *enables[:-1]], back, strict=True):
             m.d.sync += after.eq(before)
-        step = (left > _NORMALISED) & (left <= _NORMALISED + STEPS)
-        passed = Signal(range(2 * STEPS))
-        m.d.comb += passed.eq(Cat(1, (_NORMALISED + STEPS - left)[:len(passed) - 1]))
+        step, passed = self._steps(m, left, live, arriving)
         for i in range(config.threads):
             lane = share(m, platform, f"lane{i}", FloatLane, latency_fma=fma, latency_fcvt=fcvt,
                          latency_fdiv=config.latency_fdiv)
@@ -70,7 +68,7 @@ class FloatUnit(Component):
                 lane.op.eq(self.op), lane.conversion.eq(self.op), lane.rm.eq(self.rm),
                 lane.a.eq(self.a[i]), lane.b.eq(self.b[i]), lane.c.eq(self.c[i]),
                 lane.divide.eq(arriving[i]), lane.start.eq(start[i]), lane.square_root.eq(self.op == FdivOp.FSQRT),
-                lane.step.eq(step & live[i]), lane.passed.eq(passed),
+                lane.step.eq(step[i]), lane.passed.eq(passed),
                 lane.clear.eq(last_step[i]), lane.quotient.eq(quotient[i]),
                 self.result[i].eq(lane.result),
                 # The lane's register keeps the flags of its last operation.
@@ -92,6 +90,16 @@ class FloatUnit(Component):
             m.d.sync += mask.eq(masks[-1])
             masks.append(mask)
         return masks
+
+    def _steps(self, m: Module, left: Signal, live: Signal, arriving: Value) -> tuple[Signal, Signal]:
+        """The lanes in which there is a step, and the bits up to its first one; from registers."""
+        step, passed = Signal(self._config.threads), Signal(range(2 * STEPS), init=1)
+        before = (left > _NORMALISED + 1) & (left <= _NORMALISED + 1 + STEPS)
+        m.d.sync += [
+            step.eq(Mux(before, live, 0) if self._config.latency_fdiv > DIVIDE_CYCLES else Mux(before, live, arriving)),
+            passed.eq(Mux(step.any(), passed + 2, 1)),
+        ]
+        return step, passed
 
     def _division(self, m: Module) -> tuple[Signal, Signal]:
         """Cycles left until the result of a division is there, and its lanes. Longer latencies wait before the work."""
