@@ -107,7 +107,7 @@ UNITS: dict[str, UnitEntry] = {
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),
-    "compute": UnitEntry("all units of fixed latency, all lanes, and the choice of the result", ComputeUnits),
+    "compute": UnitEntry("the units of fixed latency, all lanes, and the choice of the result", ComputeUnits),
     "alu": UnitEntry("the integer unit, all lanes", AluUnit),
     "mul": UnitEntry("the multiplier, all lanes", MulUnit),
     "div": UnitEntry("the divider, all lanes", DivUnit),
