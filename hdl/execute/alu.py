@@ -15,7 +15,7 @@ __all__ = ["AluLane", "AluUnit"]
 class AluLane(Component):
     """One lane: ``result`` becomes ``op`` of ``a`` and ``b`` at the end of a cycle with ``enable``, and else stays.
 
-    One adder serves addition, subtraction and both comparisons, one shifter all shifts. ``result`` has no reset.
+    One adder serves all operations but the shifts, one shifter these. ``result`` has no reset.
     """
 
     def __init__(self) -> None:
@@ -29,21 +29,34 @@ class AluLane(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        a, b = self.a, self.b
+        a, b, op = self.a, self.b, self.op
 
-        # a + b, or a - b as a + ~b + 1 with the carry in as an extra low bit of both. Bit 32 is the carry.
+        # One adder: a - b is a + ~b + 1 with the carry in as an extra low bit of both. What needs no carry is a sum
+        # of bits of which at most one is set: OR of a & ~b and b, XOR of a & ~b and ~a & b, AND of a & b and 0.
+        # Each of the two is one function of a, b and two bits for every place.
         subtract = Signal()
-        total = Signal(33)
+        no_both, no_first, invert, partial = Signal(), Signal(), Signal(), Signal()
+        first, second = Signal(32), Signal(32)
+        total = Signal(34)
+        is_or, is_xor, is_and = op == AluOp.OR, op == AluOp.XOR, op == AluOp.AND
+        is_conditional = (op == AluOp.CZERO_EQZ) | (op == AluOp.CZERO_NEZ)
+        drop = is_conditional & ((b == 0) ^ (op == AluOp.CZERO_NEZ))
         m.d.comb += [
-            subtract.eq(self.op != AluOp.ADD),
-            total.eq((Cat(subtract, a) + Cat(subtract, Mux(subtract, ~b, b)))[1:]),
+            subtract.eq((op == AluOp.SUB) | (op == AluOp.SLT) | (op == AluOp.SLTU)),
+            no_both.eq(is_or | is_xor | drop),
+            no_first.eq(is_and | drop),
+            partial.eq(is_xor | is_and | is_conditional),
+            invert.eq(subtract | is_xor),
+            first.eq(a & ~(b & no_both.replicate(32)) & ~(~b & no_first.replicate(32))),
+            second.eq(Mux(partial, ~a & b & invert.replicate(32), b ^ invert.replicate(32))),
+            total.eq(Cat(subtract, first) + Cat(subtract, second)),
         ]
-        less_unsigned = ~total[32]
+        less_unsigned = ~total[33]
         less = Mux(a[31] ^ b[31], a[31], less_unsigned)
 
         # A funnel: 32 of the 63 bits. A shift left by s is a shift right by 31 - s of a in the upper bits.
-        left = self.op == AluOp.SLL
-        fill = a[31] & (self.op == AluOp.SRA)
+        left = op == AluOp.SLL
+        fill = a[31] & (op == AluOp.SRA)
         amount = Signal(5)
         shifted = Signal(63)
         m.d.comb += [
@@ -55,26 +68,16 @@ class AluLane(Component):
             m.d.comb += shifted.eq(Mux(amount[stage], wider[1 << stage:], wider))
 
         result = Signal(32, reset_less=True)
-        m.d.comb += self.result.eq(result)
-        with m.If(self.enable), m.Switch(self.op):
-            with m.Case(AluOp.SLL, AluOp.SRL, AluOp.SRA):
-                m.d.sync += result.eq(shifted)
-            with m.Case(AluOp.SLT):
-                m.d.sync += result.eq(less)
-            with m.Case(AluOp.SLTU):
-                m.d.sync += result.eq(less_unsigned)
-            with m.Case(AluOp.XOR):
-                m.d.sync += result.eq(a ^ b)
-            with m.Case(AluOp.OR):
-                m.d.sync += result.eq(a | b)
-            with m.Case(AluOp.AND):
-                m.d.sync += result.eq(a & b)
-            with m.Case(AluOp.CZERO_EQZ):
-                m.d.sync += result.eq(Mux(b == 0, 0, a))
-            with m.Case(AluOp.CZERO_NEZ):
-                m.d.sync += result.eq(Mux(b == 0, a, 0))
-            with m.Default():  # ADD, SUB
-                m.d.sync += result.eq(total[:32])
+        is_shift, is_comparison = Signal(), Signal()
+        m.d.comb += [
+            self.result.eq(result),
+            is_shift.eq((op == AluOp.SLL) | (op == AluOp.SRL) | (op == AluOp.SRA)),
+            is_comparison.eq((op == AluOp.SLT) | (op == AluOp.SLTU)),
+        ]
+        with m.If(self.enable):
+            m.d.sync += result.eq((shifted & is_shift.replicate(32))
+                                  | (total[1:33] & (~is_shift & ~is_comparison).replicate(32))
+                                  | (is_comparison & Mux(op == AluOp.SLT, less, less_unsigned)))
         return m
 
 

@@ -13,18 +13,18 @@ from ..layouts.execute import operands_layout
 from ..lib.component import Component
 from .alu import AluUnit
 from .div import DivUnit
-from .fpu.convert import FcvtUnit
-from .fpu.divide import FdivUnit
-from .fpu.fma import FmaUnit
 from .fpu.misc import FmiscUnit
+from .fpu.unit import FloatUnit
 from .mul import MulUnit
 
 __all__ = ["ComputeUnits"]
 
 _UNITS = {
     Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit,
-    Unit.FMA: FmaUnit, Unit.FCVT: FcvtUnit, Unit.FDIV: FdivUnit, Unit.FMISC: FmiscUnit,
+    Unit.FMISC: FmiscUnit,
 }
+#: These share what normalises and rounds, and have one result.
+_FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
 class ComputeUnits(Component):
@@ -55,7 +55,9 @@ class ComputeUnits(Component):
         config = self._config
         x = self.x
         decoded = x.entry.decoded
-        units = {unit: make(config) for unit, make in _UNITS.items()}
+        units: dict[tuple[Unit, ...], Component] = {(unit,): make(config) for unit, make in _UNITS.items()}
+        for (unit,), component in units.items():
+            m.submodules[unit.name.lower()] = component
         a = Signal(data.ArrayLayout(32, config.threads))
         b = Signal(data.ArrayLayout(32, config.threads))
         for lane in range(config.threads):
@@ -63,28 +65,29 @@ class ComputeUnits(Component):
                 a[lane].eq(Mux(decoded.use_pc, x.entry.pc, x.rs1[lane])),
                 b[lane].eq(Mux(decoded.use_imm, decoded.imm, x.rs2[lane])),
             ]
-        for unit, component in units.items():
-            m.submodules[unit.name.lower()] = component
+        m.submodules.float = units[_FLOAT] = FloatUnit(config)
+        for names, component in units.items():
             m.d.comb += [
-                component.valid.eq(x.valid & (decoded.info.unit == unit)),
+                component.valid.eq(x.valid & reduce(or_, (decoded.info.unit == unit for unit in names))),
                 component.op.eq(decoded.op),
                 component.mask.eq(x.mask),
-                component.a.eq(a),
-                component.b.eq(b),
+                # The pc and immediates are operands of the ALU alone.
+                component.a.eq(a if Unit.ALU in names else x.rs1),
+                component.b.eq(b if Unit.ALU in names else x.rs2),
             ]
-        for unit in FLOAT_UNITS:
-            m.d.comb += units[unit].rm.eq(self.rm)
-        m.d.comb += units[Unit.FMA].c.eq(x.rs3)
+        m.d.comb += [units[_FLOAT].op_unit.eq(decoded.info.unit), units[_FLOAT].c.eq(x.rs3)]
+        for component in (units[_FLOAT], units[Unit.FMISC,]):
+            m.d.comb += component.rm.eq(self.rm)
         self._choose(m, units)
         return m
 
-    def _choose(self, m: Module, units: dict[Unit, Component]) -> None:
+    def _choose(self, m: Module, units: dict[tuple[Unit, ...], Component]) -> None:
         lanes = [self.scalar | Mux(self.add_lane, lane, 0) for lane in range(self._config.threads)]
         m.d.comb += self.result.eq(Cat(lane[:32] for lane in lanes))
         with m.Switch(self.write_unit):
-            for unit, component in units.items():
-                with m.Case(unit):
+            for names, component in units.items():
+                with m.Case(*names):
                     m.d.comb += self.result.eq(component.result)
-                    if unit in FLOAT_UNITS:
+                    if names[0] in FLOAT_UNITS:
                         flags = [component.flags[lane] for lane in range(self._config.threads)]
                         m.d.comb += self.flags.eq(reduce(or_, flags))

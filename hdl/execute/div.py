@@ -39,36 +39,49 @@ class DivLane(Component):
         # The dividend leaves `quotient` at the top while quotient bits enter at the bottom.
         quotient = Signal(32, reset_less=True)
         rest = Signal(32, reset_less=True)
-        divisor = Signal(32, reset_less=True)
+        # Minus the divisor's magnitude is `complement` + `carry`.
+        complement = Signal(32, reset_less=True)
+        carry = Signal(reset_less=True)
         negate = Signal(reset_less=True)
         result = Signal(32, reset_less=True)
         m.d.comb += self.result.eq(result)
-
         a_negative = self.is_signed & self.a[31]
         b_negative = self.is_signed & self.b[31]
+
+        # The dividend at the start and the result at the end have one negation.
+        value, negative, signed_value = Signal(32), Signal(), Signal(33)
+        want_rest, want_quotient = self.finish & self.remainder, self.finish & ~self.remainder
+        inverted = negative.replicate(32)
+        m.d.comb += [
+            negative.eq(Mux(self.start, a_negative, negate & self.finish)),
+            value.eq((self.a & self.start.replicate(32)) | (quotient & want_quotient.replicate(32))
+                     | (rest & want_rest.replicate(32))),
+            signed_value.eq(Cat(negative, value ^ inverted) + negative),
+        ]
+
         # Never more than the leading bits of the dividend, so nothing is lost at the top of `rest`.
         shifted = Cat(quotient[31], rest[:31])
-        difference = Signal(33)
+        difference = Signal(34)
         # A divisor of 0 always fits: the quotient gets all ones and the rest is the dividend, as RISC-V wants.
         # Overflow comes out right too: -2**31 / -1 is 2**31 / 1 as magnitudes.
-        m.d.comb += difference.eq(shifted - divisor)
-        fits = ~difference[32]
+        m.d.comb += difference.eq(Cat(carry, shifted) + Cat(carry, complement))
+        fits = difference[33]
 
         with m.If(self.start):
             m.d.sync += [
-                quotient.eq(Mux(a_negative, -self.a, self.a)),
+                quotient.eq(signed_value[1:]),
                 rest.eq(0),
-                divisor.eq(Mux(b_negative, -self.b, self.b)),
+                complement.eq(self.b ^ (~b_negative).replicate(32)),
+                carry.eq(~b_negative),
                 negate.eq(Mux(self.remainder, a_negative, (a_negative ^ b_negative) & (self.b != 0))),
             ]
-        with m.If(self.step):
+        with m.Elif(self.step):
             m.d.sync += [
                 quotient.eq(Cat(fits, quotient)),
-                rest.eq(Mux(fits, difference, shifted)),
+                rest.eq(Mux(fits, difference[1:33], shifted)),
             ]
         with m.If(self.finish):
-            magnitude = Mux(self.remainder, rest, quotient)
-            m.d.sync += result.eq(Mux(negate, -magnitude, magnitude))
+            m.d.sync += result.eq(signed_value[1:])
         return m
 
 

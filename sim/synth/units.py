@@ -16,12 +16,11 @@ from metronome.hdl.bus.registers import ControlRegisters, host_ports
 from metronome.hdl.bus.wishbone import WishboneMaster
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.alu import AluUnit
+from metronome.hdl.execute.compute import ComputeUnits
 from metronome.hdl.execute.control import ControlUnit
 from metronome.hdl.execute.div import DivUnit
-from metronome.hdl.execute.fpu.convert import FcvtUnit
-from metronome.hdl.execute.fpu.divide import FdivUnit
-from metronome.hdl.execute.fpu.fma import FmaUnit
 from metronome.hdl.execute.fpu.misc import FmiscUnit
+from metronome.hdl.execute.fpu.unit import FloatUnit
 from metronome.hdl.execute.mul import MulUnit
 from metronome.hdl.frontend.buffers import InstructionBuffers
 from metronome.hdl.frontend.decode import Decoder
@@ -122,12 +121,11 @@ UNITS: dict[str, UnitEntry] = {
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),
+    "compute": UnitEntry("the units of fixed latency, all lanes, and the choice of the result", ComputeUnits),
     "alu": UnitEntry("the integer unit, all lanes", AluUnit),
     "mul": UnitEntry("the multiplier, all lanes", MulUnit),
     "div": UnitEntry("the divider, all lanes", DivUnit),
-    "fma": UnitEntry("floating-point additions and multiplications, all lanes", FmaUnit),
-    "fcvt": UnitEntry("floating-point conversions, all lanes", FcvtUnit),
-    "fdiv": UnitEntry("floating-point division and square root, all lanes", FdivUnit),
+    "float": UnitEntry("floating-point arithmetic that rounds (FMA, FCVT, FDIV), all lanes", FloatUnit),
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),

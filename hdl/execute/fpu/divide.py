@@ -1,136 +1,140 @@
-"""Division and square root of RV32F."""
+"""Division and square root, up to the rounding."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
-from amaranth.lib.enum import EnumView
 from amaranth.lib.wiring import In, Out
 
-from ...config import SmConfig
-from ...isa.ops import FdivOp
 from ...lib.component import Component
-from ...lib.shared import share
-from .formats import EXPONENT_BITS, Aligned, Flags, Rounding, Special
-from .ports import fpu_ports
-from .recurrence import STEPS, Recurrence
-from .round import Denormalise, Round
+from .formats import Special
+from .recurrence import ROOT_BITS, STEPS, Recurrence
+from .shift import Normalise
 from .unpack import Unpack
 
-__all__ = ["FdivLane", "FdivUnit"]
-
-#: Cycles of one operation after that of ``start``: unpack, the steps, denormalise, finish.
-_WORK_CYCLES = STEPS + 3
+__all__ = ["Divide", "Quotient"]
 
 
-class _Outline(data.Struct):
-    """What is known of a result before its significand."""
+class Quotient(data.Struct):
+    """(-1)**sign * (root + less than 1 if ``rest``) / 2**25 * 2**(exponent - 126), or what ``special`` says.
 
-    exponent: signed(EXPONENT_BITS)
+    ``exponent`` is not negative: a smaller number has zeros at its left end instead.
+    """
+
+    root: ROOT_BITS
+    rest: 1
+    exponent: 9
     sign: 1
-    zero: 1
     special: Special
 
 
-class FdivLane(Component):
-    """One lane: ``a / b``, or with ``square_root`` the root of ``a``, rounded and with its flags.
+class Divide(Component):
+    """``a / b``, or with ``square_root`` the root of ``a``, exactly, in the place in which it is rounded.
 
-    An operation is ``start``, ``unpack``, the steps of :class:`hdl.execute.fpu.recurrence.Recurrence`, ``denormalise``
-    and ``finish``, each in a later cycle than the one before. Registers keep their value in all other cycles, except
-    ``flags``, which alone has a reset. So between operations nothing toggles, whatever the inputs do.
+    An operation is ``start``, then 13 cycles with ``step``, then ``finish``, each later than the one before. With
+    ``registered`` operands it is ``load`` first, which takes them, and ``start`` later. Registers keep their value in
+    all other cycles, and have no reset. So between operations nothing toggles.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, registered: bool) -> None:
+        self._registered = registered
         super().__init__({
-            "start": In(1),  # take `a`, `b`, `square_root` and `rm`
-            "unpack": In(1),  # start the recurrence; in one cycle after `start`
-            "step": In(STEPS),  # one bit for each step, the first one's highest, in consecutive cycles after `unpack`
-            "denormalise": In(1),  # the first half of rounding, in the cycle after the last step
-            "finish": In(1),  # the second half, in the next cycle: writes `result` and `flags`
-            "square_root": In(1),  # the root of `a` is wanted; in the cycle of `start`
-            "rm": In(Rounding),  # rounding mode, in the cycle of `start`
-            "a": In(32),  # dividend or radicand, in the cycle of `start`
-            "b": In(32),  # divisor, in the cycle of `start`
-            "result": Out(32),  # from the cycle after `finish` until that after the next; from a register
-            "flags": Out(Flags),  # in the cycle after `finish`, and 0 in all others
+            "load": In(1),  # take `a`, `b` and `square_root`
+            "start": In(1),  # begin; in the cycle of `load` unless the operands are registered
+            "step": In(1),  # two bits of the result
+            "passed": In(range(2 * STEPS)),  # with `step`: the number of bits up to the first of the two
+            "finish": In(1),  # give `quotient`
+            "square_root": In(1),  # the root of `a` is wanted; in the cycle of `load`
+            "a": In(32),  # dividend or radicand, in the cycle of `load`
+            "b": In(32),  # divisor, in the cycle of `load`
+            "quotient": Out(Quotient),  # the result, combinational; 0 without `finish`
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        operand_a = Signal(32, reset_less=True)
-        operand_b = Signal(32, reset_less=True)
+        m.submodules.recurrence = recurrence = Recurrence()
+        a_bits, b_bits, is_root = self._inputs(m)
+        a, a_significand, a_zeros = _operand(m, "a", a_bits)
+        b, b_significand, b_zeros = _operand(m, "b", b_bits)
         square_root = Signal(reset_less=True)
-        rm = Signal(Rounding, reset_less=True)
+        sign = Signal(reset_less=True)
+        special = Signal(Special, reset_less=True)
+        # The exponent of a, and 127 less that of b: the encoded exponent of the quotient is one more than their sum.
+        # (Of seven bits the complement is 127 less them.)
+        first, second = Signal(signed(10), reset_less=True), Signal(signed(10), reset_less=True)
+        radix = Cat(~b.exponent[:7], b.exponent[7].replicate(2)).as_signed()
         with m.If(self.start):
             m.d.sync += [
-                operand_a.eq(self.a),
-                operand_b.eq(self.b),
-                square_root.eq(self.square_root),
-                rm.eq(self.rm),
+                square_root.eq(is_root),
+                sign.eq(a.sign ^ (b.sign & ~is_root)),
+                special.eq(_special(m, a, b, is_root)),
+                # a.exponent - a_zeros - 1
+                first.eq(Cat(a.exponent, C(0, 2)) + Cat(~a_zeros, C(-1, 5))),
+                second.eq(radix + b_zeros),
             ]
-
-        m.submodules.unpack_a = unpack_a = Unpack()
-        m.submodules.unpack_b = unpack_b = Unpack()
-        m.submodules.recurrence = recurrence = Recurrence()
-        a, b = unpack_a.value, unpack_b.value
+            with m.If(is_root):
+                m.d.sync += second.eq(126)
+        total = Signal(signed(10))
+        exponent = Signal(signed(10))
+        # Not negative once the step's second bit is one of the result; then 0 if its first one is not.
+        reached = Signal(signed(10))
         m.d.comb += [
-            unpack_a.bits.eq(operand_a),
-            unpack_b.bits.eq(operand_b),
-            recurrence.load.eq(self.unpack),
+            total.eq(first + second),
+            exponent.eq(Mux(square_root, total >> 1, total)),
+            reached.eq(exponent + Mux(self.step, self.passed, 0)),
+            recurrence.load.eq(self.start),
             recurrence.step.eq(self.step),
+            recurrence.active.eq(~reached[9]),
+            recurrence.first.eq(reached != 0),
             recurrence.square_root.eq(square_root),
-            recurrence.odd.eq(a.exponent[0]),
-            recurrence.a.eq(a.significand),
-            recurrence.b.eq(b.significand),
+            # An even encoded exponent is that of an odd power of two.
+            recurrence.odd.eq(is_root & ~(a.exponent[0] ^ a_zeros[0])),
+            recurrence.zero.eq(~is_root & b.infinite),
+            recurrence.a.eq(a_significand),
+            recurrence.b.eq(b_significand),
         ]
-        outline = Signal(_Outline, reset_less=True)
-        with m.If(self.unpack):
-            m.d.sync += outline.eq(_outline(m, a, b, square_root, recurrence.less))
-        self._round(m, rm, outline, recurrence)
+        # For the normalisation; it is the same in every step.
+        place = Signal(9, reset_less=True)
+        with m.If(self.step):
+            m.d.sync += place.eq(exponent[:9] & (~exponent[9]).replicate(9))
+        with m.If(self.finish):
+            m.d.comb += [
+                self.quotient.root.eq(recurrence.root), self.quotient.rest.eq(recurrence.remainder),
+                self.quotient.exponent.eq(place), self.quotient.sign.eq(sign), self.quotient.special.eq(special),
+            ]
         return m
 
-    def _round(self, m: Module, rm: "EnumView[Rounding]", outline: data.View, recurrence: Recurrence) -> None:
-        """The last two cycles."""
-        m.submodules.denormalise_step = denormalise = Denormalise()
-        m.submodules.round_step = rounding = Round()
-        aligned = Signal(Aligned, reset_less=True)
-        result = Signal(32, reset_less=True)
-        flags = Signal(Flags)
-        m.d.comb += [
-            denormalise.rm.eq(rm),
-            denormalise.exact.exponent.eq(outline.exponent),
-            denormalise.exact.sign.eq(outline.sign),
-            rounding.rm.eq(rm),
-            rounding.aligned.eq(aligned),
-            rounding.special.eq(outline.special),
-            self.result.eq(result),
-            self.flags.eq(flags),
-        ]
-        with m.If(~outline.zero):
-            m.d.comb += [
-                Cat(denormalise.exact.guard, denormalise.exact.significand).eq(recurrence.root),
-                denormalise.exact.sticky.eq(recurrence.remainder),
-            ]
-        with m.If(self.denormalise):
-            m.d.sync += aligned.eq(denormalise.aligned)
-        with m.If(self.finish):
-            m.d.sync += result.eq(rounding.result)
-        m.d.sync += flags.eq(Mux(self.finish, rounding.flags, 0))
+    def _inputs(self, m: Module) -> list[Value]:
+        """Operands and operation: from registers, or 0 but in the cycle of ``load``."""
+        ports = (self.a, self.b, self.square_root)
+        if not self._registered:
+            return [Mux(self.load, port, 0) for port in ports]
+        registers: list[Value] = []
+        with m.If(self.load):
+            for port in ports:
+                register = Signal.like(port, name=f"operand_{port.name}", reset_less=True)
+                m.d.sync += register.eq(port)
+                registers.append(register)
+        return registers
 
 
-def _outline(m: Module, a: data.View, b: data.View, square_root: Value, less: Value) -> data.View:
-    """Exponent, sign and exceptions by the operands, combinational."""
-    outline = Signal(_Outline, name="next_outline")
-    special = outline.special
-    sign = Signal(name="next_sign")
+def _operand(m: Module, name: str, bits: Value) -> tuple[data.View, Signal, Signal]:
+    """The operand, its significand with the leading one at the left end, and how far that has been moved."""
+    m.submodules[f"unpack_{name}"] = unpack = Unpack()
+    m.submodules[f"normalise_{name}"] = normalise = Normalise(width=24)
     m.d.comb += [
-        sign.eq(a.sign ^ (b.sign & ~square_root)),
-        outline.sign.eq(sign),
-        special.sign.eq(sign),
+        unpack.bits.eq(bits),
+        normalise.value.eq(unpack.value.significand),
+        normalise.free.eq(1),
     ]
+    return unpack.value, normalise.normalised, normalise.distance
+
+
+def _special(m: Module, a: data.View, b: data.View, square_root: Value) -> data.View:
+    """The result if the operands alone decide it, and the exceptions, combinational."""
+    special = Signal(Special, name="next_special")
+    m.d.comb += special.sign.eq(a.sign ^ (b.sign & ~square_root))
     with m.If(square_root):
         negative = a.sign & ~a.zero & ~a.nan
         m.d.comb += [
-            outline.exponent.eq(a.exponent >> 1),
-            outline.zero.eq(a.zero),
             special.nan.eq(a.nan | negative),
             special.infinite.eq(a.infinite),
             special.invalid.eq(a.signalling | negative),
@@ -138,64 +142,9 @@ def _outline(m: Module, a: data.View, b: data.View, square_root: Value, less: Va
     with m.Else():
         undefined = (a.zero & b.zero) | (a.infinite & b.infinite)
         m.d.comb += [
-            outline.exponent.eq(a.exponent - b.exponent - less),
-            outline.zero.eq(a.zero | b.infinite),
             special.nan.eq(a.nan | b.nan | undefined),
             special.infinite.eq(a.infinite | b.zero),
             special.invalid.eq(a.signalling | b.signalling | undefined),
             special.divide_by_zero.eq(b.zero & ~a.zero & ~a.infinite & ~a.nan),
         ]
-    return outline
-
-
-class FdivUnit(Component):
-    """:class:`hdl.isa.ops.FdivOp` over the lanes; latency ``config.latency_fdiv`` whatever the operands, not pipelined.
-
-    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, and ``busy``, which is 1 in the ``latency - 1`` cycles after
-    that of ``valid``. ``valid`` may not be 1 in a cycle with ``busy``: a new operation arrives ``latency`` cycles after
-    the one before (in the cycle in which that one's result is there) or later. ``result`` stays until the next
-    operation's. Reset abandons an operation.
-    """
-
-    def __init__(self, config: SmConfig):
-        self._config = config
-        super().__init__({
-            **fpu_ports(config),
-            "busy": Out(1),  # an operation is under way and has no result yet: `valid` may not be 1
-        })
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        latency = self._config.latency_fdiv
-        # Cycles left until the result is there. A longer latency waits before the work, not after it.
-        left = Signal(range(latency))
-        live = Signal(self._config.threads, reset_less=True)
-        step = Signal(STEPS)
-        m.d.comb += [
-            self.busy.eq(left != 0),
-            step.eq(Cat(left == 3 + k for k in range(STEPS))),
-        ]
-        with m.If(self.valid):
-            m.d.sync += [
-                left.eq(latency - 1),
-                live.eq(self.mask),
-            ]
-        with m.Elif(self.busy):
-            m.d.sync += left.eq(left - 1)
-
-        for i in range(self._config.threads):
-            lane = share(m, platform, f"lane{i}", FdivLane)
-            m.d.comb += [
-                lane.start.eq(self.valid & self.mask[i]),
-                lane.unpack.eq((left == _WORK_CYCLES) & live[i]),
-                lane.step.eq(Mux(live[i], step, 0)),
-                lane.denormalise.eq((left == 2) & live[i]),
-                lane.finish.eq((left == 1) & live[i]),
-                lane.square_root.eq(self.op == FdivOp.FSQRT),
-                lane.rm.eq(self.rm),
-                lane.a.eq(self.a[i]),
-                lane.b.eq(self.b[i]),
-                self.result[i].eq(lane.result),
-                self.flags[i].eq(lane.flags),
-            ]
-        return m
+    return special

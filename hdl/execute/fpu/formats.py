@@ -3,20 +3,12 @@
 Each is at most 64 bits wide, so that simulators stay within machine words.
 """
 
-from amaranth.hdl import signed
 from amaranth.lib import data, enum
 
-__all__ = [
-    "BIAS", "CANONICAL_NAN", "EXPONENT_BITS", "MIN_EXPONENT",
-    "Aligned", "Flags", "Float32", "Rounding", "Special", "Unpacked", "Unrounded",
-]
+__all__ = ["CANONICAL_NAN", "SUM_BITS", "Control", "Flags", "Float32", "Normalised", "Rounding", "Special", "Unpacked"]
 
-#: The exponent of the smallest normal number, 2**-126, and of all subnormal ones.
-MIN_EXPONENT = -126
-BIAS = 127
-
-#: Bits of a signed exponent: enough for every product, quotient and sum before it is rounded.
-EXPONENT_BITS = 10
+#: Bits of an exact sum, quotient or root before it is rounded; the rest of it is in its lowest bit (sticky).
+SUM_BITS = 52
 
 #: The only NaN that RISC-V writes.
 CANONICAL_NAN = 0x7FC0_0000
@@ -56,14 +48,14 @@ class Float32(data.Struct):
 
 
 class Unpacked(data.Struct):
-    """An operand: (-1)**sign * significand / 2**23 * 2**exponent if it is a number other than zero.
+    """An operand: (-1)**sign * significand / 2**23 * 2**(exponent - 127) if it is a number.
 
-    ``significand`` then has its leading one, of subnormal numbers too. That of zero is 0; otherwise exponent and
-    significand mean nothing where one of the four class bits is set. ``signalling`` comes with ``nan``.
+    ``exponent`` is at least 1, so a subnormal number has no leading one; of infinity and NaN it is 255. ``signalling``
+    comes with ``nan``.
     """
 
     significand: 24
-    exponent: signed(EXPONENT_BITS)
+    exponent: 8
     sign: 1
     zero: 1
     infinite: 1
@@ -74,7 +66,8 @@ class Unpacked(data.Struct):
 class Special(data.Struct):
     """A result that is not a rounded number: the canonical NaN if ``nan``, else infinity with ``sign`` if ``infinite``.
 
-    The flags belong to it; they are 0 where there is none.
+    The flags belong to it; they are 0 where there is none. Of a conversion to an integer all but ``invalid`` are 0:
+    that is 1 if the number has no place in 32 bits before its sign is looked at.
     """
 
     nan: 1
@@ -84,30 +77,26 @@ class Special(data.Struct):
     invalid: 1
 
 
-class Unrounded(data.Struct):
-    """An exact number: (-1)**sign * (significand + guard / 2 + rest) / 2**23 * 2**exponent.
+class Control(data.Struct):
+    """What is to become of a sum."""
 
-    ``rest`` lies between 0 and 1/2, and is 0 exactly if ``sticky`` is 0. The significand has its leading one; or
-    significand, guard and sticky are 0, then it is a zero.
+    rm: Rounding
+    #: It becomes an integer, not a number.
+    to_integer: 1
+    #: That integer has no sign.
+    is_unsigned: 1
+
+
+class Normalised(data.Struct):
+    """A value to be rounded: (-1)**sign * (high + less than 1 if ``rest``) / 2**33 * 2**(exponent - distance - 126).
+
+    Either bit 33 is set or ``exponent`` equals ``distance``: then a bit 33 would be that of the smallest normal number.
+    Or ``zero``: nothing is in it. For an integer, bits 32..1 are those before the point.
     """
 
-    sticky: 1
-    guard: 1
-    significand: 24
-    exponent: signed(EXPONENT_BITS)
+    high: 34
+    rest: 1
+    exponent: 9
+    distance: 6
     sign: 1
-
-
-class Aligned(data.Struct):
-    """An :class:`Unrounded` number whose significand is cut where the encoding of its result ends.
-
-    ``exponent`` is that of the encoding, so it is 0 of subnormal results; it may be too large for the format. ``tiny``:
-    underflows if it is inexact.
-    """
-
-    sticky: 1
-    guard: 1
-    significand: 24
-    exponent: EXPONENT_BITS
-    sign: 1
-    tiny: 1
+    zero: 1

@@ -67,43 +67,56 @@ class FmiscLane(Component):
 
 def _values(m: Module, op: EnumView[FmiscOp], a: Value, b: Value) -> tuple[Signal, Signal]:
     """The result and NV, combinational."""
-    a_nan, b_nan = _is_nan(a), _is_nan(b)
+    a_nan, b_nan = Signal(), Signal()
+    m.d.comb += [a_nan.eq(_is_nan(a)), b_nan.eq(_is_nan(b))]
     signalling = (a_nan & ~a[22]) | (b_nan & ~b[22])
     unordered = a_nan | b_nan
     both_zero = (a[:31] | b[:31]) == 0
     # Numbers as sign and magnitude. -0 is below +0 here, which is what min and max want.
-    below = Mux(a[31] ^ b[31], a[31], Mux(a[31], b[:31] < a[:31], a[:31] < b[:31]))
+    smaller, same, below = Signal(), Signal(), Signal()
+    m.d.comb += [
+        smaller.eq(a[:31] < b[:31]),
+        same.eq(a[:31] == b[:31]),
+        below.eq(Mux(a[31] ^ b[31], a[31], Mux(a[31], ~smaller & ~same, smaller))),
+    ]
     less = below & ~both_zero & ~unordered
-    equal = ((a == b) | both_zero) & ~unordered
+    equal = ((same & ~(a[31] ^ b[31])) | both_zero) & ~unordered
 
-    value = Signal(32)
-    invalid = Signal()
+    extreme = (op == FmiscOp.FMIN) | (op == FmiscOp.FMAX)
+    take_a = b_nan | (~a_nan & (below ^ (op == FmiscOp.FMAX)))
+    # The word is a, b, the canonical NaN or none of them; the low bits of none of them are those of `truth`.
+    use_a, use_b, use_nan = Signal(), Signal(), Signal()
+    sign, invalid = Signal(), Signal()
+    truth = Signal(10)
+    m.d.comb += [use_a.eq(1), sign.eq(a[31])]
+    with m.If(extreme):
+        m.d.comb += [
+            use_nan.eq(a_nan & b_nan), use_a.eq(take_a & ~use_nan), use_b.eq(~take_a & ~use_nan),
+            sign.eq(Mux(take_a, a[31], b[31]) & ~use_nan), invalid.eq(signalling),
+        ]
     with m.Switch(op):
         with m.Case(FmiscOp.FSGNJ):
-            m.d.comb += value.eq(Cat(a[:31], b[31]))
+            m.d.comb += sign.eq(b[31])
         with m.Case(FmiscOp.FSGNJN):
-            m.d.comb += value.eq(Cat(a[:31], ~b[31]))
+            m.d.comb += sign.eq(~b[31])
         with m.Case(FmiscOp.FSGNJX):
-            m.d.comb += value.eq(Cat(a[:31], a[31] ^ b[31]))
-        with m.Case(FmiscOp.FMIN, FmiscOp.FMAX):
-            take_a = b_nan | (~a_nan & (below ^ (op == FmiscOp.FMAX)))
-            number = Mux(take_a, a, b)
-            m.d.comb += [value.eq(Mux(a_nan & b_nan, CANONICAL_NAN, number)), invalid.eq(signalling)]
+            m.d.comb += sign.eq(a[31] ^ b[31])
         with m.Case(FmiscOp.FEQ):
-            m.d.comb += [value.eq(equal), invalid.eq(signalling)]
+            m.d.comb += [use_a.eq(0), sign.eq(0), truth.eq(equal), invalid.eq(signalling)]
         with m.Case(FmiscOp.FLT):
-            m.d.comb += [value.eq(less), invalid.eq(unordered)]
+            m.d.comb += [use_a.eq(0), sign.eq(0), truth.eq(less), invalid.eq(unordered)]
         with m.Case(FmiscOp.FLE):
-            m.d.comb += [value.eq(less | equal), invalid.eq(unordered)]
+            m.d.comb += [use_a.eq(0), sign.eq(0), truth.eq(less | equal), invalid.eq(unordered)]
         with m.Case(FmiscOp.FCLASS):
-            m.d.comb += value.eq(_class_mask(a))
-        with m.Default():  # FMV_X_W, FMV_W_X
-            m.d.comb += value.eq(a)
+            m.d.comb += [use_a.eq(0), sign.eq(0), truth.eq(_class_mask(a))]
+    value = Signal(32)
+    m.d.comb += value.eq(Cat((a[:31] & use_a.replicate(31)) | (b[:31] & use_b.replicate(31))
+                             | (CANONICAL_NAN & use_nan.replicate(31)) | truth, sign))
     return value, invalid
 
 
 def _is_nan(value: Value) -> Value:
-    return value[:31] > _INFINITY
+    return value[23:31].all() & value[:23].any()
 
 
 def _class_mask(value: Value) -> Value:

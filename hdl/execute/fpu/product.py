@@ -1,12 +1,12 @@
 """The first half of a fused multiply-add: which product and which addend, and the multiplication."""
 
-from amaranth.hdl import C, Cat, Module, Mux, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...isa.ops import FmaOp
 from ...lib.component import Component
-from .formats import EXPONENT_BITS, Special, Unpacked
+from .formats import Special, Unpacked
 
 __all__ = ["Multiply", "Product", "SelectTerms"]
 
@@ -14,10 +14,14 @@ _ONE = 0x3F80_0000
 
 
 class Product(data.Struct):
-    """(-1)**sign * significand / 2**47 * 2**exponent, one of the two highest bits is a one; or ``zero``."""
+    """(-1)**sign * significand / 2**47 * 2**(exponent - 127); or ``zero``, then ``exponent`` means nothing.
+
+    The product of normal numbers has a one in one of its two highest bits, that of a normal and a subnormal number in
+    one of its 25 highest.
+    """
 
     significand: 48
-    exponent: signed(EXPONENT_BITS)
+    exponent: signed(10)
     sign: 1
     zero: 1
 
@@ -31,6 +35,7 @@ class SelectTerms(Component):
 
     def __init__(self) -> None:
         super().__init__({
+            "enable": In(1),  # there is an operation; else the terms are 0
             "op": In(FmaOp),  # which operation
             "a": In(32),  # rs1
             "b": In(32),  # rs2
@@ -42,18 +47,28 @@ class SelectTerms(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        op = self.op
-        no_product = (op == FmaOp.FADD) | (op == FmaOp.FSUB)
+        enable = self.enable
+        op = Signal(FmaOp)
+        no_product, no_addend = Signal(), Signal()
+        product_of_b, addend_of_b, addend_of_c = Signal(), Signal(), Signal()
         negate_product = (op == FmaOp.FNMSUB) | (op == FmaOp.FNMADD)
         negate_addend = (op == FmaOp.FMSUB) | (op == FmaOp.FNMADD) | (op == FmaOp.FSUB)
-        addend = Mux(no_product, self.b, self.c)
         m.d.comb += [
-            self.x.eq(Cat(self.a[:31], self.a[31] ^ negate_product)),
-            self.y.eq(Mux(no_product, _ONE, self.b)),
-            self.z.eq(Cat(addend[:31], addend[31] ^ negate_addend)),
+            op.eq(Mux(enable, self.op, 0)),
+            no_product.eq((op == FmaOp.FADD) | (op == FmaOp.FSUB)),
+            no_addend.eq(op == FmaOp.FMUL),
+            product_of_b.eq(enable & ~no_product),
+            addend_of_b.eq(no_product),
+            addend_of_c.eq(enable & ~no_product & ~no_addend),
         ]
-        with m.If(op == FmaOp.FMUL):
-            m.d.comb += self.z.eq(Cat(C(0, 31), self.a[31] ^ self.b[31]))
+        one = no_product.replicate(32) & C(_ONE, 32)
+        addend = (self.b & addend_of_b.replicate(32)) | (self.c & addend_of_c.replicate(32))
+        sign = negate_addend ^ (no_addend & (self.a[31] ^ self.b[31]))
+        m.d.comb += [
+            self.x.eq((self.a & enable.replicate(32)) ^ Cat(C(0, 31), negate_product)),
+            self.y.eq((self.b & product_of_b.replicate(32)) | one),
+            self.z.eq(addend ^ Cat(C(0, 31), sign)),
+        ]
         return m
 
 
@@ -75,7 +90,7 @@ class Multiply(Component):
         x, y, z, product, special = self.x, self.y, self.z, self.product, self.special
         m.d.comb += [
             product.significand.eq(x.significand * y.significand),
-            product.exponent.eq(x.exponent + y.exponent + 1),
+            product.exponent.eq(x.exponent + y.exponent - 126),
             product.sign.eq(x.sign ^ y.sign),
             product.zero.eq(x.zero | y.zero),
         ]

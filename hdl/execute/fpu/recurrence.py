@@ -5,63 +5,67 @@ from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
 
-__all__ = ["STEPS", "Recurrence"]
+__all__ = ["ROOT_BITS", "STEPS", "Recurrence"]
 
-#: Bits of the quotient or root after its leading 1: 23 of a significand, and one to round by.
-_BITS = 24
+#: Bits of the quotient or root: one before the point, 23 of a significand (24 if the first one is 0), one to round by.
+ROOT_BITS = 26
 #: Steps for them.
-STEPS = _BITS // 2
+STEPS = ROOT_BITS // 2
 
 
 class Recurrence(Component):
     """Quotient or square root of significands, two bits a ``step``, exact: restoring, nothing to correct afterwards.
 
-    Operands are numbers in [1, 2). The result is the square root of ``a``, or of ``2 * a`` where ``odd``; else
-    ``a / b``, or ``2 * a / b`` where ``less``. So the result is always in [1, 2). It takes :data:`STEPS` steps.
-    Registers keep their value in all cycles without ``load`` and ``step``, and have no reset.
+    Operands are numbers in [1, 2). The result is ``a / b``, or the square root of ``a``, or of ``2 * a`` where
+    ``odd``. It takes :data:`STEPS` steps, but bits of the result can be left out at its head: those for which a step
+    has no ``first`` or no ``step`` stay 0, and the result is found from the next bit on as if it began there. So it
+    can be had in the place of a subnormal number. Registers keep their value in all other cycles, and have no reset.
     """
 
     def __init__(self) -> None:
         super().__init__({
             "load": In(1),  # take the operands
-            #: One bit for each step, the first one's highest: two bits of the result in a cycle with one of them.
-            "step": In(STEPS),
+            "step": In(1),  # in a cycle of :data:`STEPS` ones: there is a step
+            "active": In(1),  # with ``step``: it finds its second bit
+            "first": In(1),  # with ``active``: it finds its first bit, too
             "square_root": In(1),  # a root is wanted, not a quotient; constant from `load` to the last step
-            "odd": In(1),  # the root is that of 2 * `a`; in the cycle of `load`
-            "a": In(24),  # dividend or radicand, in the cycle of `load`; bit 23 is set
-            "b": In(24),  # divisor, in the cycle of `load`; bit 23 is set
-            "less": Out(1),  # a < b, combinational: the quotient is that of 2 * `a`
-            #: The result's 24 bits and a next one to round by, from the cycle after the last step on.
-            "root": Out(_BITS + 1),
+            "odd": In(1),  # the root is that of 2 * `a`; in the cycle of `load`, only with `square_root`
+            "zero": In(1),  # the result is 0; in the cycle of `load`
+            "a": In(24),  # dividend or radicand, in the cycle of `load`; bit 23 is set unless it is 0
+            "b": In(24),  # divisor, in the cycle of `load`; bit 23 is set unless the result means nothing
+            #: The result's 26 bits, 25 of them behind the point, from the cycle after the last step on.
+            "root": Out(ROOT_BITS),
             "remainder": Out(1),  # `root` is not all of the result; in the same cycles
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # All of them have 24 bits after the point.
+        # All have 24 bits after the point but the root, whose lowest bit no root needs.
         rest = Signal(26, reset_less=True)
-        root = Signal(25, reset_less=True)
+        root = Signal(ROOT_BITS, reset_less=True)
         divisor = Signal(24, reset_less=True)
-        m.d.comb += [self.root.eq(root), self.remainder.eq(rest != 0)]
+        #: The bits that the next step finds.
+        marker = Signal(STEPS, reset_less=True)
+        m.d.comb += [self.root.eq(root), self.remainder.eq(rest.any())]
 
-        # The leading 1 of the result is found here: it takes 1 from the radicand, or the divisor from the dividend.
-        once = Signal(25)
-        m.d.comb += [once.eq(self.a - self.b), self.less.eq(once[24])]
-        fraction = self.a[:23]
-        radicand = Mux(self.odd, Cat(Const(0, 2), fraction[:22], ~fraction[22], fraction[22]),
-                       Cat(Const(0, 1), fraction))
-        dividend = Cat(Const(0, 1), Mux(self.less, (self.a << 1) - self.b, once)[:24])
+        half = self._bit(m, rest, root, divisor, Cat(Cat(Const(0, 1), bit) for bit in marker), "first")
+        some = Signal(26)
+        m.d.comb += some.eq(Mux(self.first, half[0], rest))
+        full = self._bit(m, some, Mux(self.first, half[1], root), divisor,
+                         Cat(Cat(bit, Const(0, 1)) for bit in marker), "second")
+        # `rest` is half of what is left, as there is no bit yet.
+        whole = (self.odd & ~self.zero).replicate(25) & Cat(Const(0, 1), self.a)
+        halved = (~self.odd & ~self.zero).replicate(24) & self.a
         with m.If(self.load):
-            m.d.sync += [
-                rest.eq(Mux(self.square_root, radicand, dividend)),
-                root.eq(1 << _BITS),
-                divisor.eq(self.b),
-            ]
-
-        half = self._bit(m, rest, root, divisor, Cat(Cat(Const(0, 1), bit) for bit in self.step), "first")
-        full = self._bit(m, *half, divisor, Cat(Cat(bit, Const(0, 1)) for bit in self.step), "second")
-        with m.If(self.step.any()):
-            m.d.sync += [rest.eq(full[0]), root.eq(full[1])]
+            m.d.sync += [rest.eq(whole | halved), divisor.eq(self.b)]
+        with m.Elif(self.step & self.active):
+            m.d.sync += rest.eq(full[0])
+        with m.If(self.load):
+            m.d.sync += [root.eq(0), marker.eq(1 << STEPS - 1)]
+        with m.Elif(self.step):
+            m.d.sync += marker.eq(marker >> 1)
+            with m.If(self.active):
+                m.d.sync += root.eq(full[1])
         return m
 
     def _bit(self, m: Module, rest: Value, root: Value, divisor: Value, marker: Value,
@@ -71,15 +75,18 @@ class Recurrence(Component):
         ``rest`` is what is left of the dividend or radicand, scaled by 2 for every bit found, and at most
         ``2 * root`` + the weight of the last bit, so less than 4. The next bit is 1 if the trial subtraction has no
         borrow: of the divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
+
+        The last marker is beyond the trial's end, where it counts twice. A root has no use for that bit, and whether
+        something remains is found all the same: the bit is 1 only if something did.
         """
         trial = Signal(26, name=f"{name}_trial")
         difference = Signal(27, name=f"{name}_difference")
         next_rest = Signal(26, name=f"{name}_rest")
-        next_root = Signal(25, name=f"{name}_root")
+        next_root = Signal(ROOT_BITS, name=f"{name}_root")
         doubled = Cat(Const(0, 1), rest)
         fits = ~difference[26]
         m.d.comb += [
-            trial.eq(Mux(self.square_root, Cat(Const(0, 1), root) | marker, Cat(Const(0, 1), divisor))),
+            trial.eq(Mux(self.square_root, root | marker[1:] | marker[0], Cat(Const(0, 1), divisor))),
             difference.eq(doubled - trial),
             next_rest.eq(Mux(fits, difference, doubled)),
             next_root.eq(root | Mux(fits, marker, 0)),

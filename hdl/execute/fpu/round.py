@@ -1,17 +1,15 @@
-"""From an exact number to the encoding of the rounded result, in two steps between which a register fits."""
+"""From an exact value to the encoding of the rounded result: the one place that rounds."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
-from .formats import BIAS, CANONICAL_NAN, EXPONENT_BITS, MIN_EXPONENT, Aligned, Flags, Rounding, Special, Unrounded
-from .shift import shift_right_sticky
+from .formats import CANONICAL_NAN, Control, Flags, Normalised, Rounding, Special
 
-__all__ = ["Denormalise", "Round", "rounds_away"]
+__all__ = ["Round", "rounds_away"]
 
 _LARGEST = 0x7F7F_FFFF
 _INFINITY = 0x7F80_0000
-_ALL_ONES = 0xFF_FFFF
 
 
 def rounds_away(rm: Value, *, sign: Value, odd: Value, guard: Value, sticky: Value) -> Value:
@@ -25,91 +23,87 @@ def rounds_away(rm: Value, *, sign: Value, odd: Value, guard: Value, sticky: Val
     )
 
 
-class Denormalise(Component):
-    """First step: shifts the significand of a subnormal result to the right, so that rounding finds its last bit.
+class Round(Component):
+    """Rounds to a number or an integer, packs, and decides on overflow; or writes what ``special`` says.
 
-    Also finds whether the number is tiny. RISC-V detects that after rounding: the number is tiny unless it is at least
-    2**-126 when rounded to 24 bits as if the exponent had no lower bound. Combinational.
+    RISC-V detects tininess after rounding: a number is tiny unless it is at least 2**-126 when rounded to 24 bits as if
+    the exponent had no lower bound. Combinational.
     """
 
     def __init__(self) -> None:
         super().__init__({
-            "rm": In(Rounding),  # decides whether a number just below 2**-126 is tiny
-            "exact": In(Unrounded),  # the number to be rounded
-            "aligned": Out(Aligned),  # the same number, its significand cut where the encoding of its result ends
-        })
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        exact, aligned = self.exact, self.aligned
-        # How far the leading one is below that of the smallest normal number.
-        below = Signal(signed(EXPONENT_BITS + 1))
-        # At 26 everything is in the sticky bit, so 31 stands for all above.
-        distance = Signal(5)
-        kept = Signal(25)
-        is_below = below > 0
-        m.d.comb += [
-            below.eq(MIN_EXPONENT - exact.exponent),
-            distance.eq(Mux(is_below, Mux(below[5:].any(), 31, below[:5]), 0)),
-            kept.eq(Cat(exact.guard, exact.significand)),
-        ]
-        shifted, lost = shift_right_sticky(kept, distance)
-        # The only numbers below 2**-126 that 24 bits round up to it: all ones, then more.
-        reaches_normal = (below == 1) & (exact.significand == _ALL_ONES) & rounds_away(
-            self.rm, sign=exact.sign, odd=Const(1), guard=exact.guard, sticky=exact.sticky)
-        m.d.comb += [
-            Cat(aligned.guard, aligned.significand).eq(shifted),
-            aligned.sticky.eq(exact.sticky | lost),
-            # Zero, too, has no leading one.
-            aligned.exponent.eq(Mux(is_below | ~exact.significand[23], 0, exact.exponent + BIAS)),
-            aligned.sign.eq(exact.sign),
-            aligned.tiny.eq(is_below & ~reaches_normal),
-        ]
-        return m
-
-
-class Round(Component):
-    """Second step: rounds, packs, and decides on overflow; or writes what ``special`` says. Combinational."""
-
-    def __init__(self) -> None:
-        super().__init__({
-            "rm": In(Rounding),  # rounding mode
-            "aligned": In(Aligned),  # the number, as Denormalise gives it; without meaning where `special` is a result
+            "control": In(Control),  # rounding mode, and whether the result is an integer
+            "exact": In(Normalised),  # the value; without meaning where `special` is a result
             "special": In(Special),  # NaN or infinity instead of a rounded number, and its flags
-            "result": Out(32),  # the encoding
+            "result": Out(32),  # the encoding, or the integer
             "flags": Out(Flags),  # what the rounding or the special case raises
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        aligned, special = self.aligned, self.special
-        magnitude = Signal(33)
-        inexact = aligned.guard | aligned.sticky
-        away = rounds_away(self.rm, sign=aligned.sign, odd=aligned.significand[0],
-                           guard=aligned.guard, sticky=aligned.sticky)
-        # A carry out of the fraction goes into the exponent, which is right from subnormal to normal and beyond.
-        m.d.comb += magnitude.eq(Cat(aligned.significand[:23], aligned.exponent) + away)
-        number = Signal()
-        overflow = Signal()
-        to_infinity = Signal()
+        exact, control = self.exact, self.control
+        rm, to_integer = control.rm, control.to_integer
+        significand = exact.high[10:]
+        # Of a number the guard bit, one more, and what is left. Of an integer the guard bit is bit 0.
+        second, below = exact.high[8], Signal()
+        odd, guard, sticky, away = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            number.eq(~special.nan & ~special.infinite),
-            overflow.eq(number & (magnitude[23:] >= 0xFF)),
+            below.eq(exact.high[:8].any() | exact.rest),
+            odd.eq(Mux(to_integer, exact.high[1], exact.high[10])),
+            guard.eq(Mux(to_integer, exact.high[0], exact.high[9])),
+            sticky.eq(Mux(to_integer, exact.rest, second | below)),
+            away.eq(rounds_away(rm, sign=exact.sign, odd=odd, guard=guard, sticky=sticky)),
+        ]
+        # A carry out of the fraction goes into the exponent, which is right from subnormal to normal and beyond; so
+        # does the leading one. A negative integer in one's complement, rounded away, is one less: nothing is added.
+        negate = to_integer & exact.sign
+        exponent = Signal(9)
+        number, integer = Cat(significand, C(0, 9)), exact.high[1:] ^ negate.replicate(33)
+        total = Signal(33)
+        m.d.comb += [
+            exponent.eq(exact.exponent - exact.distance),
+            total.eq((Cat(away ^ negate, Mux(to_integer, Cat(integer[:32], negate), number))
+                      + Cat(away ^ negate, C(0, 23), exponent))[1:]),
+        ]
+        self._write(m, total, inexact=guard | sticky)
+        # Of the numbers below 2**-126 only the last one goes up to it when rounded a bit further down: all ones.
+        reaches_normal = total[23] & guard & rounds_away(
+            rm, sign=exact.sign, odd=Const(1), guard=second, sticky=below)
+        with m.If(~to_integer & ~self.special.nan & ~self.special.infinite):
+            m.d.comb += self.flags.underflow.eq((guard | sticky) & ~significand[23] & ~reaches_normal)
+        return m
+
+    def _write(self, m: Module, total: Signal, *, inexact: Value) -> None:
+        """Result and flags but underflow; ``total`` is the rounded value."""
+        exact, control, special = self.exact, self.control, self.special
+        to_integer, is_unsigned = control.to_integer, control.is_unsigned
+        number, overflow, to_infinity, invalid = Signal(), Signal(), Signal(), Signal()
+        negative = exact.sign
+        m.d.comb += [
+            number.eq(~special.nan & ~special.infinite & ~to_integer),
+            overflow.eq(number & (total[31] | total[32] | total[23:31].all()) & ~exact.zero),
             # As the directed modes round every inexact number.
-            to_infinity.eq((self.rm == Rounding.RNE) | (self.rm == Rounding.RMM)
-                           | Mux(aligned.sign, self.rm == Rounding.RDN, self.rm == Rounding.RUP)),
-            self.flags.inexact.eq(number & (inexact | overflow)),
-            self.flags.underflow.eq(number & inexact & aligned.tiny),
+            to_infinity.eq((control.rm == Rounding.RNE) | (control.rm == Rounding.RMM)
+                           | Mux(negative, control.rm == Rounding.RDN, control.rm == Rounding.RUP)),
+            # Bit 32 is the sign; of a negative integer that is rounded to 0 it is 0.
+            invalid.eq(to_integer & (special.invalid | Mux(
+                is_unsigned, total[32], Mux(negative, total[32] & ~total[31], total[32] | total[31])))),
+            self.flags.inexact.eq(Mux(to_integer, inexact & ~invalid, number & (inexact | overflow))),
             self.flags.overflow.eq(overflow),
             self.flags.divide_by_zero.eq(special.divide_by_zero),
-            self.flags.invalid.eq(special.invalid),
+            self.flags.invalid.eq(Mux(to_integer, invalid, special.invalid)),
         ]
+        # What is written in place of the rounded value: all bits or none of the lower 31.
+        infinite = special.infinite | (overflow & to_infinity)
         with m.If(special.nan):
             m.d.comb += self.result.eq(CANONICAL_NAN)
-        with m.Elif(special.infinite):
-            m.d.comb += self.result.eq(Cat(Const(_INFINITY, 31), special.sign))
+        with m.Elif(infinite):
+            m.d.comb += self.result.eq(Cat(Const(_INFINITY, 31), Mux(special.infinite, special.sign, negative)))
         with m.Elif(overflow):
-            m.d.comb += self.result.eq(Cat(Mux(to_infinity, _INFINITY, _LARGEST)[:31], aligned.sign))
+            m.d.comb += self.result.eq(Cat(Const(_LARGEST, 31), negative))
+        with m.Elif(invalid):
+            m.d.comb += self.result.eq(Cat((~negative).replicate(31), negative ^ is_unsigned))
+        with m.Elif(to_integer):
+            m.d.comb += self.result.eq(total)
         with m.Else():
-            m.d.comb += self.result.eq(Cat(magnitude[:31], aligned.sign))
-        return m
+            m.d.comb += self.result.eq(Cat(total[:31] & (~exact.zero).replicate(31), negative))

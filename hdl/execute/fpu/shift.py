@@ -9,42 +9,67 @@ from ...lib.component import Component
 
 __all__ = ["Normalise", "shift_right_sticky"]
 
+#: Bits that are looked at together.
+_BLOCK = 8
+
 
 class Normalise(Component):
-    """``normalised`` is ``value`` shifted left by ``distance``, so that its highest one is in the top bit.
+    """``normalised`` is ``value`` shifted left by ``distance``: its highest one gets to the top bit, if there is room.
 
-    Combinational. Of ``value`` 0, ``normalised`` is 0 and ``distance`` all ones.
+    Combinational. Of ``value`` 0 and enough room, ``distance`` is all ones.
     """
 
     def __init__(self, *, width: int):
         self._steps = (width - 1).bit_length()
-        super().__init__({"value": In(width), "normalised": Out(width), "distance": Out(self._steps)})
+        super().__init__({
+            "value": In(width),  # what is shifted
+            "room": In(self._steps),  # the longest distance allowed
+            "free": In(1),  # there is no longest distance
+            "normalised": Out(width),  # the shifted value
+            "distance": Out(self._steps),  # by how much
+        })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        value = self.value
+        value, free = self.value, self.free
+        # Which blocks of 8 bits are 0, the highest first: shifted along, so that long steps need not wait for bits.
+        top = len(value)
+        blocks = Signal(-(-top // _BLOCK))
+        m.d.comb += blocks.eq(Cat(value[max(high - _BLOCK, 0):high] == 0 for high in range(top, 0, -_BLOCK)))
         for k in reversed(range(self._steps)):
             step = 1 << k
             shifted = Signal.like(self.value, name=f"shifted{step}")
-            empty = value[-step:] == 0
+            empty, more = Signal(name=f"empty{step}"), Signal(name=f"free{step}")
             m.d.comb += [
-                self.distance[k].eq(empty),
-                shifted.eq(Mux(empty, Cat(Const(0, step), value[:-step]), value)),
+                empty.eq(blocks[:step // _BLOCK].all() if step >= _BLOCK else value[-step:] == 0),
+                self.distance[k].eq(empty & (free | self.room[k])),
+                shifted.eq(Mux(self.distance[k], Cat(Const(0, step), value[:-step]), value)),
+                # Room that this step leaves is more than all lower steps can take.
+                more.eq(free | (self.room[k] & ~empty)),
             ]
-            value = shifted
+            if step > _BLOCK:
+                left, blocks = blocks, Signal(len(blocks), name=f"blocks{step}")
+                moved = Cat(left[step // _BLOCK:], Const(-1, step // _BLOCK))
+                m.d.comb += blocks.eq(Mux(self.distance[k], moved, left))
+            value, free = shifted, more
         m.d.comb += self.normalised.eq(value)
         return m
 
 
-def shift_right_sticky(value: Value, distance: Value) -> tuple[Value, Value]:
+def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
     """``value >> distance``, and whether a one was shifted out.
 
-    ``value`` has fewer bits than ``distance`` can count, so that the whole of it can go. Both are used several times:
-    pass signals.
+    Step by step, the longest first: what a step drops is found while the next one is under way.
     """
-    steps = 1 << len(distance)
-    if len(value) >= steps:
-        raise ValueError(f"value must have fewer than {steps} bits, not {len(value)}")
-    # `distance` ones: a shift to the right keeps the width of what it shifts, one to the left would not.
-    lost = (Const((1 << steps - 1) - 1, steps - 1) >> ~distance)[:len(value)]
-    return value >> distance, (value & lost).any()
+    dropped = []
+    for k in reversed(range(len(distance))):
+        step = 1 << k
+        shifted = Signal(len(value), name=f"right{step}")
+        lost = Signal(name=f"lost{step}")
+        m.d.comb += [
+            shifted.eq(Mux(distance[k], value >> step, value)),
+            lost.eq(distance[k] & value[:step].any()),
+        ]
+        dropped.append(lost)
+        value = shifted
+    return value, Cat(dropped).any()

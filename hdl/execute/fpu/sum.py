@@ -1,35 +1,49 @@
 """The second half of a fused multiply-add: a product and an addend become one exact number.
 
-Only 50 bits are needed where the full sum would have hundreds. The term with the higher top bit stands at the left end,
-the other is shifted right; what goes beyond bit 0 becomes a one in bit 0 (sticky). No result is affected: the product's
-leading one is in one of its two highest bits, so
+Only 51 bits are needed where the full sum would have hundreds. The term with the higher exponent stands at the left
+end, the other is shifted right; what goes beyond bit 1 becomes a one in bit 0 (sticky). No result is affected:
 
-- with a shift by 0 or 1 of the product, or by up to 26 of the 24-bit addend, nothing is lost;
-- in all other cases the smaller term is below 1/2 of the larger one, a difference has its leading one in bit 47 or
-  above, and bit 0 lies far below the guard bit of its 24-bit significand.
+- With a shift by up to 1 of the product, or by up to 26 of the 24-bit addend, nothing is lost.
+- An addend that goes further has its top bit in bit 22 or below, and even a product of a subnormal number has its
+  leading one in bit 26 or above. The sum has it in bit 25 or above, and its guard bit in bit 1 or above.
+- A product that goes further meets an addend with its leading one in bit 50, of which the difference leaves bit 48; or
+  a subnormal one. Then the last bit of the result is bit 27, whatever the sum.
+- A product below the smallest normal number is shifted to the exponent of that, also if the addend is zero: so its last
+  bit is in place. Of two subnormal factors all goes into bit 0.
 """
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
-from .formats import EXPONENT_BITS, Rounding, Unpacked, Unrounded
+from .formats import SUM_BITS, Normalised, Rounding
 from .product import Product
 from .shift import Normalise, shift_right_sticky
 
-__all__ = ["Add", "Align", "Frame", "NormaliseSum", "Sum"]
+__all__ = ["Add", "Addend", "Align", "Frame", "NormaliseSum", "Sum"]
+
+
+class Addend(data.Struct):
+    """(-1)**sign * significand / 2**31 * 2**(exponent - 127); of ``complement`` the one's complement of that."""
+
+    significand: 32
+    exponent: 8
+    sign: 1
+    complement: 1
 
 
 class Frame(data.Struct):
     """What the two aligned terms have in common."""
 
-    #: That of bit 49 of the terms.
-    exponent: signed(EXPONENT_BITS)
+    #: That of a number with its leading one in bit 50 of the terms, as it is encoded; 0 if the sum stays in its place.
+    exponent: 9
     #: That of the sum if the larger term is ``larger``.
     sign: 1
     #: The terms have opposite signs.
     subtract: 1
+    #: Add one: ``larger`` is a one's complement.
+    complement: 1
     #: The sign of the sum if it is exactly 0.
     zero_sign: 1
 
@@ -37,110 +51,130 @@ class Frame(data.Struct):
 class Sum(data.Struct):
     """A sum before its sign is sorted out."""
 
-    #: Two's complement if ``subtract``, else unsigned. ``exponent`` is that of bit 49.
-    value: 51
-    exponent: signed(EXPONENT_BITS)
+    #: The magnitude; its one's complement if ``negative``. Bit 50 has the exponent of the frame.
+    value: SUM_BITS
+    negative: 1
+    exponent: 9
     sign: 1
-    subtract: 1
     zero_sign: 1
 
 
 class Align(Component):
-    """Shifts the term whose top bit has the lower exponent to the right. Combinational.
+    """Shifts the term with the lower exponent to the right. Combinational.
 
-    ``larger`` may still be the smaller magnitude, if the exponents differ by no more than 1. An infinite or NaN term
-    makes the outputs meaningless.
+    ``larger`` may still be the smaller magnitude. An infinite or NaN term makes the outputs meaningless.
     """
 
     def __init__(self) -> None:
         super().__init__({
             "rm": In(Rounding),  # decides the sign of an exact 0
+            "fixed": In(1),  # the product's exponent counts, and the sum is not to be normalised
             "product": In(Product),  # one term
-            "addend": In(Unpacked),  # the other term, subnormal numbers normalised
-            "larger": Out(50),  # the significand of the term whose top bit is the higher one, at the left end
-            "smaller": Out(50),  # that of the other, shifted to the same exponent; bit 0 is sticky
+            "addend": In(Addend),  # the other term
+            "larger": Out(51),  # the significand of the term with the higher exponent, at the left end
+            "smaller": Out(51),  # that of the other, shifted to the same exponent; bit 0 is sticky
             "frame": Out(Frame),  # exponent and signs of the two
+            "beyond": Out(1),  # the addend has the higher exponent, or the product is zero
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         product, addend, frame = self.product, self.addend, self.frame
-        # Positive: the product's top bit is higher.
-        difference = Signal(signed(EXPONENT_BITS + 1))
-        magnitude = Signal(EXPONENT_BITS + 1)
-        distance = Signal(6)
+        difference = Signal(10)
         product_stays = Signal()
+        distance = Signal(6)
+        # Of -n the one's complement is n - 1: then it is the product that is shifted, from one place lower.
+        magnitude = difference[:9] ^ difference[9].replicate(9)
         m.d.comb += [
             difference.eq(product.exponent - addend.exponent),
-            magnitude.eq(Mux(difference[-1], -difference, difference)),
-            distance.eq(Mux(magnitude[6:].any(), 63, magnitude)),
-            # The exponent of zero means nothing, and zero may be shifted by any distance.
-            product_stays.eq(~product.zero & (addend.zero | ~difference[-1])),
+            distance.eq(magnitude[:6] | magnitude[6:].any().replicate(6)),
+            product_stays.eq(~product.zero & ~difference[9]),
+            self.beyond.eq(~product_stays),
         ]
-        shifted = Signal(49)
-        addend_bits = Cat(C(0, 24), addend.significand)
-        m.d.comb += shifted.eq(Cat(C(0, 1), Mux(product_stays, addend_bits, product.significand)))
-        kept, lost = shift_right_sticky(shifted, distance)
+        # Bits 50 to 1.
+        shifted = Signal(50)
+        addend_bits = Cat(C(0, 18), addend.significand)
+        product_bits = Cat(C(0, 1), product.significand, C(0, 1))
+        m.d.comb += shifted.eq(Mux(product_stays, addend_bits, product_bits))
+        kept, lost = shift_right_sticky(m, shifted, distance)
         subtract = product.sign ^ addend.sign
         m.d.comb += [
-            self.larger.eq(Cat(C(0, 2), Mux(product_stays, product.significand, addend_bits))),
+            self.larger.eq(Mux(product_stays, Cat(C(0, 3), product.significand),
+                                Cat(addend.complement.replicate(19), addend.significand))),
             self.smaller.eq(Cat(lost, kept)),
-            frame.exponent.eq(Mux(product_stays, product.exponent, addend.exponent)),
+            frame.exponent.eq(Mux(product_stays, Mux(self.fixed, 0, product.exponent[:9]), addend.exponent)),
             frame.sign.eq(Mux(product_stays, product.sign, addend.sign)),
             frame.subtract.eq(subtract),
+            frame.complement.eq(addend.complement),
             frame.zero_sign.eq(Mux(subtract, self.rm == Rounding.RDN, product.sign)),
         ]
         return m
 
 
 class Add(Component):
-    """One addition or subtraction of aligned terms, in two's complement. Combinational."""
+    """One addition or subtraction of aligned terms. Combinational."""
 
     def __init__(self) -> None:
         super().__init__({
-            "larger": In(50),  # as Align gives it
-            "smaller": In(50),  # as Align gives it
+            "larger": In(51),  # as Align gives it
+            "smaller": In(51),  # as Align gives it
             "frame": In(Frame),  # of the two; passed on in `sum`
             "sum": Out(Sum),  # larger + smaller, or larger - smaller where the frame says `subtract`
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # One adder: x - y = x + ~y + 1.
+        frame, sum_ = self.frame, self.sum
+        less = Signal()
+        carry = Signal()
         inverted = Signal(51)
+        total = Signal(53)
+        # One adder: x - y = x + ~y + 1. Without the 1 it is the one's complement of y - x.
         m.d.comb += [
-            inverted.eq(Mux(self.frame.subtract, ~Cat(self.smaller, C(0, 1)), self.smaller)),
-            self.sum.value.eq(self.larger + inverted + self.frame.subtract),
-            self.sum.exponent.eq(self.frame.exponent),
-            self.sum.sign.eq(self.frame.sign),
-            self.sum.subtract.eq(self.frame.subtract),
-            self.sum.zero_sign.eq(self.frame.zero_sign),
+            less.eq(self.larger < self.smaller),
+            carry.eq((frame.subtract & ~less) | frame.complement),
+            inverted.eq(self.smaller ^ frame.subtract.replicate(51)),
+            total.eq(Cat(carry, self.larger) + Cat(carry, inverted)),
+            sum_.value.eq(Cat(total[1:52], total[52] & ~frame.subtract)),
+            sum_.negative.eq(frame.subtract & less),
+            sum_.exponent.eq(frame.exponent),
+            sum_.sign.eq(frame.sign ^ sum_.negative),
+            sum_.zero_sign.eq(frame.zero_sign),
         ]
         return m
 
 
 class NormaliseSum(Component):
-    """A sum made ready to be rounded: magnitude and sign, normalised. Combinational."""
+    """A sum, or a quotient in its place, made ready to be rounded. Combinational.
+
+    Its highest one goes to the left end; but no further than the exponent of the smallest normal number allows.
+    """
 
     def __init__(self) -> None:
         super().__init__({
             "sum": In(Sum),  # as Add gives it
-            "exact": Out(Unrounded),  # the same number, its leading one at the left end
+            "root": In(26),  # ORed with the highest bits of the magnitude
+            "rest": In(1),  # ORed with the lowest bit of the result
+            "exact": Out(Normalised),  # the same number
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.normalise = normalise = Normalise(width=51)
+        m.submodules.normalise = normalise = Normalise(width=SUM_BITS)
         sum_, exact = self.sum, self.exact
-        negative = Signal()
+        magnitude = Signal(SUM_BITS)
         bits = normalise.normalised
         m.d.comb += [
-            negative.eq(sum_.subtract & sum_.value[50]),
-            normalise.value.eq(Mux(negative, -sum_.value, sum_.value)),
-            Cat(exact.guard, exact.significand).eq(bits[26:]),
-            exact.sticky.eq(bits[:26].any()),
-            exact.exponent.eq(sum_.exponent + 1 - normalise.distance),
-            # The highest bit is 0 of a zero alone.
-            exact.sign.eq(Mux(bits[50], sum_.sign ^ negative, sum_.zero_sign)),
+            magnitude.eq((sum_.value ^ Cat(sum_.negative.replicate(51), C(0, 1)))
+                         | Cat(C(0, SUM_BITS - 26), self.root)),
+            normalise.value.eq(magnitude),
+            normalise.room.eq(sum_.exponent[:6]),
+            normalise.free.eq(sum_.exponent[6:].any()),
+            exact.high.eq(bits[18:]),
+            exact.rest.eq(bits[:18].any() | self.rest),
+            exact.exponent.eq(sum_.exponent),
+            exact.distance.eq(normalise.distance),
+            exact.zero.eq(~magnitude.any() & ~self.rest),
+            exact.sign.eq(Mux(exact.zero, sum_.zero_sign, sum_.sign)),
         ]
         return m

@@ -5,14 +5,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
-from .formats import BIAS, Float32, Unpacked
-from .shift import Normalise
+from .formats import Float32, Unpacked
 
 __all__ = ["Unpack"]
 
 
 class Unpack(Component):
-    """The number that an encoding stands for, subnormal ones normalised. Combinational."""
+    """The number that an encoding stands for; a subnormal one stays as it is. Combinational."""
 
     def __init__(self) -> None:
         super().__init__({
@@ -22,17 +21,15 @@ class Unpack(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.normalise = normalise = Normalise(width=24)
         bits, value = data.View(Float32, self.bits), self.value
         smallest = bits.exponent == 0
         largest = bits.exponent == 0xFF
         no_fraction = bits.fraction == 0
         m.d.comb += [
-            normalise.value.eq(Cat(bits.fraction, ~smallest)),
             value.sign.eq(bits.sign),
-            value.significand.eq(normalise.normalised),
+            value.significand.eq(Cat(bits.fraction, ~smallest)),
             # A subnormal number has the exponent field 0 and the exponent of field 1.
-            value.exponent.eq((bits.exponent | smallest) - BIAS - normalise.distance),
+            value.exponent.eq(bits.exponent | smallest),
             value.zero.eq(smallest & no_fraction),
             value.infinite.eq(largest & no_fraction),
             value.nan.eq(largest & ~no_fraction),

@@ -66,8 +66,10 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [TINY, BASE, replace(TINY, latency_mul=2, latency_div=36)],
-                         ids=["TINY", "BASE", "mul2-div36"])
+@pytest.mark.parametrize("config", [
+    TINY, BASE, replace(TINY, latency_mul=2, latency_div=36), replace(TINY, latency_fma=6, latency_fdiv=17),
+    replace(TINY, latency_fma=8, latency_fcvt=8, latency_fdiv=20),
+], ids=["TINY", "BASE", "mul2-div36", "fma6-fdiv17", "fma8-fcvt8-fdiv20"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_results_in_their_cycles(config, seed):
     """Random operations, one a cycle where the write port and the dividers allow; each result latency cycles later."""
@@ -84,6 +86,8 @@ def test_results_in_their_cycles(config, seed):
         for cycle in range(250):
             unit, op, reference = rng.choice(OPS)
             o = _operands(rng, config.threads)
+            if unit is not Unit.ALU:
+                o["use_pc"] = o["use_imm"] = False
             at = cycle + latencies[unit]
             valid = at not in due and cycle >= free.get(unit, 0) and rng.random() < 0.9
             _drive(ctx, dut, unit, op, o, valid)

@@ -10,9 +10,9 @@ import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
 from fpu_operands import COUNTS, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, ternary
+from fpu_units import OneOf
 
-from metronome.hdl.execute.fpu.fma import FmaUnit
-from metronome.hdl.isa.ops import FmaOp
+from metronome.hdl.isa.ops import FmaOp, Unit
 from metronome.hdl.presets import TINY
 
 SEED = 34
@@ -40,7 +40,7 @@ REFERENCES = {
 
 @functools.cache
 def batch(latency: int) -> UnitBatch:
-    unit = FmaUnit(replace(TINY, threads=1, latency_fma=latency))
+    unit = OneOf(replace(TINY, threads=1, latency_fma=latency), Unit.FMA)
     return UnitBatch(unit, inputs=("op", "rm", "mask", "a", "b", "c"), outputs=("result", "flags"))
 
 

@@ -10,10 +10,11 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
+from metronome.hdl.execute.fpu.convert import Convert
 from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.product import Multiply, SelectTerms
 from metronome.hdl.execute.fpu.sum import Add, Align, NormaliseSum
-from metronome.hdl.isa.ops import FmaOp
+from metronome.hdl.isa.ops import FcvtOp, FmaOp
 
 SEED = 35
 SIGN = 1 << 31
@@ -37,11 +38,14 @@ def test_select(op, terms):
 
     async def testbench(ctx):
         ctx.set(part.op, op)
+        ctx.set(part.enable, 1)
         for _ in range(100):
             words = [rng.getrandbits(32) for _ in range(3)]
             for port, word in zip((part.a, part.b, part.c), words, strict=True):
                 ctx.set(port, word)
             assert (ctx.get(part.x), ctx.get(part.y), ctx.get(part.z)) == terms(*words), f"seed {SEED}: {words}"
+        ctx.set(part.enable, 0)
+        assert (ctx.get(part.x), ctx.get(part.y), ctx.get(part.z)) == (0, 0, 0)
 
     run(part, testbench)
 
@@ -54,9 +58,16 @@ def significand(rng, width):
     return top | rng.choice((0, 1, one, top - 1, top - 2, ones, ~ones & top - 1, rng.getrandbits(width)))
 
 
+def factor(rng):
+    """A significand and its encoded exponent: 24 bits with a leading one, or a subnormal number."""
+    if rng.getrandbits(2):
+        return significand(rng, 24), rng.randrange(1, 255)
+    return significand(rng, 23) >> rng.randrange(23), 1
+
+
 def unpacked(rng, **classes):
-    return {"significand": significand(rng, 24), "exponent": rng.randrange(-149, 128), "sign": rng.getrandbits(1),
-            **classes}
+    bits, exponent = factor(rng)
+    return {"significand": bits, "exponent": exponent, "sign": rng.getrandbits(1), **classes}
 
 
 def test_product_is_exact():
@@ -69,10 +80,10 @@ def test_product_is_exact():
             for port, operand in ((part.x, x), (part.y, y), (part.z, z)):
                 ctx.set(port, operand)
             product = ctx.get(part.product)
-            exact = x["significand"] * y["significand"] * Fraction(2) ** (x["exponent"] + y["exponent"] - 46)
+            exact = x["significand"] * y["significand"] * Fraction(2) ** (x["exponent"] + y["exponent"] - 254 - 46)
             text = f"seed {SEED}: {x} * {y}"
-            assert product.significand * Fraction(2) ** (product.exponent - 47) == exact, text
-            assert product.significand >> 46 != 0 and not product.zero, text
+            assert product.significand * Fraction(2) ** (product.exponent - 127 - 47) == exact, text
+            assert product.significand and not product.zero, text
             assert product.sign == x["sign"] ^ y["sign"], text
             special = ctx.get(part.special)
             assert not (special.nan or special.infinite or special.invalid or special.divide_by_zero), text
@@ -129,26 +140,37 @@ def adder():
 
 def product_and_addend(rng):
     """Any distance of the two, mostly one at which they meet; at some, an addend that leaves next to nothing."""
-    exponent = rng.randrange(-297, 258)
+    x, y = factor(rng), factor(rng)
+    product = SimpleNamespace(significand=x[0] * y[0], exponent=x[1] + y[1] - 126, sign=rng.getrandbits(1), zero=0)
+    bits, exponent = factor(rng)
     distance = rng.choice((rng.randrange(-3, 4), rng.randrange(-60, 60), rng.randrange(-300, 300)))
-    product = SimpleNamespace(significand=significand(rng, 48) >> rng.getrandbits(1), exponent=exponent,
-                              sign=rng.getrandbits(1), zero=0)
-    addend = SimpleNamespace(significand=significand(rng, 24), exponent=exponent + distance,
-                             sign=rng.getrandbits(1), zero=0)
-    if rng.getrandbits(2) == 0:
-        cut = 24 + (product.significand >> 47) - 1
-        addend.significand = min(max((product.significand >> cut) + rng.randrange(-2, 3), 1 << 23), (1 << 24) - 1)
-        addend.exponent = exponent - 1 + (product.significand >> 47)
+    if rng.getrandbits(1):
+        exponent = min(max(product.exponent + distance, 1), 254)
+    addend = SimpleNamespace(significand=bits, exponent=exponent, sign=rng.getrandbits(1))
+    top = product.exponent - 47 + product.significand.bit_length() - 1
+    if rng.getrandbits(2) == 0 and 1 <= top <= 254:
+        near = product.significand << 24 >> product.significand.bit_length()
+        addend.significand = min(max(near + rng.randrange(-2, 3), 1 << 23), (1 << 24) - 1)
+        addend.exponent = top
         addend.sign = 1 - product.sign
-    addend.exponent = min(max(addend.exponent, -149), 127)
-    for term in (product, addend):
-        if rng.randrange(20) == 0:
-            term.significand, term.zero, term.exponent = 0, 1, rng.randrange(-400, 300)
+    if rng.randrange(20) == 0:
+        product.significand, product.zero = 0, 1
+    if rng.randrange(20) == 0:
+        addend.significand, addend.exponent = 0, 1
     return product, addend
 
 
 def signed_value(term, width):
-    return (-1) ** term.sign * term.significand * Fraction(2) ** (term.exponent - width + 1)
+    return (-1) ** term.sign * term.significand * Fraction(2) ** (term.exponent - 127 - width + 1)
+
+
+def rounding_bits(magnitude):
+    """Significand and guard bit where RV32F rounds it, their exponent, and whether there is more."""
+    exponent = max(magnitude.numerator.bit_length() - magnitude.denominator.bit_length(), -126)
+    if magnitude < Fraction(2) ** exponent and exponent > -126:
+        exponent -= 1
+    halves = magnitude / Fraction(2) ** (exponent - 24)
+    return halves.numerator // halves.denominator, exponent, halves.denominator != 1
 
 
 @pytest.mark.parametrize("rm", Rounding)
@@ -159,22 +181,63 @@ def test_sum_is_exact_down_to_the_sticky_bit(rm):
 
     async def testbench(ctx):
         ctx.set(align.rm, rm)
-        for _ in range(800):
+        for _ in range(1000):
             product, addend = product_and_addend(rng)
             ctx.set(align.product, vars(product))
-            ctx.set(align.addend, vars(addend))
+            ctx.set(align.addend, {**vars(addend), "significand": addend.significand << 8})
             actual = ctx.get(normalise.exact)
             text = f"seed {seed}: {product} + {addend}: {actual}"
             exact = signed_value(product, 48) + signed_value(addend, 24)
             if exact == 0:
                 same = product.sign == addend.sign
-                assert (actual.significand, actual.guard, actual.sticky) == (0, 0, 0), text
+                assert actual.zero and (actual.high, actual.rest) == (0, 0), text
                 assert actual.sign == (product.sign if same else rm is Rounding.RDN), text
                 continue
-            halves = abs(exact) / Fraction(2) ** (actual.exponent - 24)
-            assert actual.sign == (exact < 0), text
-            assert actual.significand >> 23 == 1, text
-            assert actual.significand * 2 + actual.guard == halves.numerator // halves.denominator, text
-            assert actual.sticky == (halves.denominator != 1), text
+            halves, exponent, more = rounding_bits(abs(exact))
+            assert not actual.zero and actual.sign == (exact < 0), text
+            assert actual.exponent - actual.distance == exponent + 126, text
+            assert actual.high >> 9 == halves, text
+            assert bool(actual.high & 0x1FF or actual.rest) == more, text
+            if actual.high >> 33 == 0:
+                # Of a subnormal number the next bit counts, too.
+                quarters = abs(exact) / Fraction(2) ** (exponent - 25)
+                assert actual.high >> 8 == quarters.numerator // quarters.denominator, text
+
+    run(m, testbench)
+
+
+@pytest.mark.parametrize("op", FcvtOp)
+def test_a_conversion_is_a_sum(op):
+    """An integer is normalised; of a number all that is before the point is in bits 32..1, if it fits."""
+    seed = SEED + op.value
+    rng = random.Random(seed)
+    m, align, normalise = adder()
+    m.submodules.convert = convert = Convert()
+    m.d.comb += [align.product.eq(convert.product), align.addend.eq(convert.addend),
+                 align.fixed.eq(convert.control.to_integer)]
+
+    async def testbench(ctx):
+        ctx.set(convert.enable, 1)
+        ctx.set(convert.op, op)
+        for _ in range(500):
+            word = rng.choice((rng.getrandbits(32), rng.getrandbits(32) >> rng.randrange(32), 0x8000_0000,
+                               rng.getrandbits(1) << 31 | rng.randrange(120, 160) << 23 | rng.getrandbits(23)))
+            ctx.set(convert.a, word)
+            actual, beyond = ctx.get(normalise.exact), ctx.get(align.beyond)
+            text = f"seed {seed}: {op} {word:#x}: {actual}"
+            if op in (FcvtOp.S_W, FcvtOp.S_WU):
+                value = word - (1 << 32) if op == FcvtOp.S_W and word >> 31 else word
+                assert actual.sign == (value < 0) and actual.zero == (value == 0), text
+                place = Fraction(2) ** (actual.exponent - actual.distance - 126 - 33)
+                assert value == 0 or (actual.high >> 33 and actual.high * place == abs(value)), text
+                continue
+            exponent, fraction = word >> 23 & 255, word & 0x7FFFFF
+            magnitude = Fraction((exponent > 0) << 23 | fraction, 2**23) * Fraction(2) ** (max(exponent, 1) - 127)
+            assert beyond == (magnitude >= 2**32), text
+            if not beyond:
+                halves = magnitude * 2
+                assert actual.high == halves.numerator // halves.denominator, text
+                assert actual.rest == (halves.denominator != 1), text
+                assert actual.sign == word >> 31 and actual.exponent == actual.distance == 0, text
 
     run(m, testbench)

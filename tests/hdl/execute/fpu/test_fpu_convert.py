@@ -13,11 +13,10 @@ import pytest
 import softfloatpy as sf
 from fpu_batch import UnitBatch
 from fpu_operands import COUNTS, EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
-from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
+from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
-from metronome.hdl.execute.fpu.convert import FcvtUnit
-from metronome.hdl.isa.ops import FcvtOp
+from metronome.hdl.isa.ops import FcvtOp, Unit
 from metronome.hdl.presets import TINY
 
 SEED = 53
@@ -53,7 +52,7 @@ def expected(op: FcvtOp, operand: U32, rm: int) -> tuple[U32, U32]:
 
 @functools.cache
 def batch() -> UnitBatch:
-    return UnitBatch(FcvtUnit(CONFIG), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
+    return UnitBatch(OneOf(CONFIG, Unit.FCVT), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -110,7 +109,7 @@ def test_unit(config, gap):
     seed = SEED + 1000 * config.threads + 10 * config.latency_fcvt + gap
     rng = random.Random(seed)
     operations = [FpuOperation.random(rng, FcvtOp, config.threads) for _ in range(200)]
-    check_fpu_unit(FcvtUnit(config), config, spread(operations, rng, distance=1, gap=gap),
+    check_fpu_unit(OneOf(config, Unit.FCVT), config, spread(operations, rng, distance=1, gap=gap),
                    latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -125,9 +124,10 @@ def test_reset_empties_the_pipeline(age):
         10: FpuOperation(FcvtOp.S_WU, 0, 15, (others, values)),
         11 + age: FpuOperation(FcvtOp.WU_S, 4, 5, (values, others)),
     }
-    check_fpu_unit(FcvtUnit(config), config, schedule, latency=5, reference=reference, rng=rng,
+    check_fpu_unit(OneOf(config, Unit.FCVT), config, schedule, latency=5, reference=reference, rng=rng,
                    reset_at=10 + age, label=f"reset at age {age}")
 
 
 def test_an_idle_lane_holds_still(tmp_path):
-    check_idle_lane(FcvtUnit(TINY), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED)
+    check_idle_lane(OneOf(TINY, Unit.FCVT), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED,
+                    wired=WIRED)

@@ -12,11 +12,10 @@ import softfloatpy as sf
 from amaranth.sim import Simulator
 from fpu_batch import UnitBatch
 from fpu_operands import COUNTS, DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
-from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
+from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from lane_harness import spread
 
-from metronome.hdl.execute.fpu.divide import FdivUnit
-from metronome.hdl.isa.ops import FdivOp
+from metronome.hdl.isa.ops import FdivOp, Unit
 from metronome.hdl.presets import TINY
 
 SEED = 52
@@ -26,7 +25,7 @@ LATENCY = CONFIG.latency_fdiv
 
 @functools.cache
 def batch() -> UnitBatch:
-    return UnitBatch(FdivUnit(CONFIG), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
+    return UnitBatch(OneOf(CONFIG, Unit.FDIV), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -84,7 +83,7 @@ def test_unit(config, gap):
     seed = SEED + 100 * config.latency_fdiv + gap
     rng = random.Random(seed)
     operations = [FpuOperation.random(rng, FdivOp, config.threads) for _ in range(60)]
-    check_fpu_unit(FdivUnit(config), config, spread(operations, rng, distance=config.latency_fdiv, gap=gap),
+    check_fpu_unit(OneOf(config, Unit.FDIV), config, spread(operations, rng, distance=config.latency_fdiv, gap=gap),
                    latency=config.latency_fdiv, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -100,14 +99,14 @@ def test_reset_abandons_an_operation(age):
         20: FpuOperation(FdivOp.FDIV, 0, 15, (values[::-1], values)),
         21 + age: FpuOperation(FdivOp.FSQRT, 1, 5, (values, values)),
     }
-    check_fpu_unit(FdivUnit(config), config, schedule, latency=16, reference=reference, rng=rng,
+    check_fpu_unit(OneOf(config, Unit.FDIV), config, schedule, latency=16, reference=reference, rng=rng,
                    reset_at=20 + age, label=f"reset at age {age}")
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=label)
 def test_busy(config):
     """``busy`` is 1 in exactly the latency - 1 cycles in which no operation may arrive."""
-    unit = FdivUnit(config)
+    unit = OneOf(config, Unit.FDIV)
     seen = []
 
     async def testbench(ctx):
@@ -126,4 +125,5 @@ def test_busy(config):
 
 @pytest.mark.slow
 def test_an_idle_lane_holds_still(tmp_path):
-    check_idle_lane(FdivUnit(TINY), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED)
+    check_idle_lane(OneOf(TINY, Unit.FDIV), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED,
+                    wired=WIRED)

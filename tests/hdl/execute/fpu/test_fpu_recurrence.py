@@ -8,36 +8,34 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from metronome.hdl.execute.fpu.recurrence import STEPS, Recurrence
+from metronome.hdl.execute.fpu.recurrence import ROOT_BITS, STEPS, Recurrence
 
 LOW, HIGH = 1 << 23, (1 << 24) - 1
 EDGES = [LOW, LOW + 1, LOW + 2, 3 << 22, (3 << 22) - 1, (3 << 22) + 1, 0xB504F3, 0xB504F4, 0xAAAAAA, HIGH - 1, HIGH]
 
 
-def division(a: int, b: int) -> tuple[int, bool, bool]:
-    """Result with 24 bits after the point, whether there is a remainder, ``less``."""
-    less = a < b
-    quotient, remainder = divmod((a << 1 if less else a) << 24, b)
-    return quotient, remainder != 0, less
+def division(a: int, b: int, omitted: int) -> tuple[int, bool]:
+    """The quotient with 25 bits after the point, ``omitted`` places down; whether more follows."""
+    quotient, remainder = divmod(a << ROOT_BITS - 1 >> omitted, b)
+    return quotient, remainder != 0 or (a << ROOT_BITS - 1) % (1 << omitted) != 0
 
 
 def square_root(a: int, odd: bool) -> tuple[int, bool]:
-    """The same for the root: ``a`` has 23 bits after the point, the radicand 48."""
+    """The same for the root: ``a`` has 23 bits after the point. The last bit only says that more follows."""
     radicand = (a << odd) << 25
     root = math.isqrt(radicand)
     return root, root * root != radicand
 
 
-def run(cases: list[tuple[bool, bool, int, int]], rng: random.Random, label: str) -> None:
-    """Each case is (square_root, odd, a, b); there are pauses between the steps, with noise on the inputs."""
+def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label: str) -> None:
+    """Each case is (square_root, odd, a, b, omitted); there are pauses between the steps, with noise on the inputs."""
     part = Recurrence()
 
     async def testbench(ctx):
-        for is_root, odd, a, b in cases:
+        for is_root, odd, a, b, omitted in cases:
             for port, value in ((part.load, 1), (part.step, 0), (part.square_root, is_root), (part.odd, odd),
-                                (part.a, a), (part.b, b)):
+                                (part.a, a), (part.b, b), (part.zero, 0)):
                 ctx.set(port, value)
-            less = ctx.get(part.less)
             await ctx.tick()
             ctx.set(part.load, 0)
             for k in range(STEPS):
@@ -46,16 +44,19 @@ def run(cases: list[tuple[bool, bool, int, int]], rng: random.Random, label: str
                 ctx.set(part.step, 0)
                 if rng.random() < 0.2:
                     await ctx.tick()
-                ctx.set(part.step, 1 << STEPS - 1 - k)
+                ctx.set(part.step, 1)
+                ctx.set(part.active, 2 * k + 1 >= omitted)
+                ctx.set(part.first, 2 * k >= omitted)
                 await ctx.tick()
             ctx.set(part.step, 0)
             await ctx.tick()
             found = ctx.get(part.root), bool(ctx.get(part.remainder))
-            what = f"{label}: root {is_root} odd {odd} a {a:#x} b {b:#x}"
+            what = f"{label}: root {is_root} odd {odd} a {a:#x} b {b:#x} omitted {omitted}"
             if is_root:
-                assert found == square_root(a, odd), what
+                root, more = square_root(a, odd)
+                assert (found[0] >> 1, found[0] & 1 or found[1]) == (root, more), what
             else:
-                assert (*found, bool(less)) == division(a, b), what
+                assert found == division(a, b, omitted), what
 
     sim = Simulator(part)
     sim.add_clock(1e-6)
@@ -64,18 +65,45 @@ def run(cases: list[tuple[bool, bool, int, int]], rng: random.Random, label: str
 
 
 def test_division_of_edges():
-    run([(False, False, a, b) for a in EDGES for b in EDGES], random.Random(1), "seed 1")
+    omissions = (0, 1, 2, 25, 26)
+    cases = [(False, False, a, b, omitted) for a in EDGES for b in EDGES for omitted in omissions]
+    run(cases, random.Random(1), "seed 1")
 
 
 def test_square_root_of_edges():
     squares = [n * n << 24 - (n * n).bit_length() for n in (2049, 2050, 2896, 2897, 3000, 4094, 4095)]
-    cases = [(True, odd, a, b) for a in EDGES + squares for b in (LOW, HIGH) for odd in (False, True)]
+    cases = [(True, odd, a, b, 0) for a in EDGES + squares for b in (LOW, HIGH) for odd in (False, True)]
     run(cases, random.Random(2), "seed 2")
+
+
+def test_zero():
+    """A radicand of 0, and a quotient that is to be 0 whatever the operands."""
+    part = Recurrence()
+
+    async def testbench(ctx):
+        for is_root, zero, a in ((1, 0, 0), (0, 1, HIGH), (0, 0, 0)):
+            for port, value in ((part.load, 1), (part.square_root, is_root), (part.odd, is_root), (part.zero, zero),
+                                (part.a, a), (part.b, LOW)):
+                ctx.set(port, value)
+            await ctx.tick()
+            for port, value in ((part.load, 0), (part.step, 1), (part.active, 1), (part.first, 1)):
+                ctx.set(port, value)
+            for _ in range(STEPS):
+                await ctx.tick()
+            assert (ctx.get(part.root), ctx.get(part.remainder)) == (0, 0), (is_root, zero, a)
+
+    sim = Simulator(part)
+    sim.add_clock(1e-6)
+    sim.add_testbench(testbench)
+    sim.run()
 
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_random(seed):
     rng = random.Random(seed)
-    cases = [(rng.random() < 0.5, rng.random() < 0.5, rng.randint(LOW, HIGH), rng.randint(LOW, HIGH))
-             for _ in range(150)]
+    cases = []
+    for _ in range(150):
+        is_root = rng.random() < 0.5
+        cases.append((is_root, is_root and rng.random() < 0.5, rng.randint(LOW, HIGH), rng.randint(LOW, HIGH),
+                      0 if is_root else rng.choice((0, 0, rng.randrange(30)))))
     run(cases, rng, f"seed {seed}")

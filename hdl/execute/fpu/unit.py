@@ -1,0 +1,112 @@
+"""The arithmetic of RV32F that rounds, over the lanes."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...isa.ops import FdivOp, Unit
+from ...lib.component import Component
+from ...lib.shared import share
+from ..lanes import lane_words
+from .lane import DIVIDE_CYCLES, FloatLane, back_registers, conversion_delay, front_registers
+from .ports import fpu_ports
+from .recurrence import STEPS
+
+__all__ = ["FloatUnit"]
+
+#: Cycles before its result in which a quotient is normalised; rounded in the next.
+_NORMALISED = 2
+
+
+class FloatUnit(Component):
+    """FMA, FCVT and FDIV of :class:`hdl.isa.ops.Unit` over the lanes: one way to round, and one result, for all three.
+
+    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, a third operand, and which of the three. The latency of each is
+    that of the config. FMA and FCVT take an operation in every cycle. FDIV takes one ``latency_fdiv`` cycles after the
+    one before (in the cycle in which that one's result is there) or later; whatever the operands. Two operations may
+    never be due in the same cycle, as they could not be written either. Reset abandons all that are under way.
+    """
+
+    def __init__(self, config: SmConfig):
+        self._config = config
+        super().__init__({
+            **fpu_ports(config),
+            "op_unit": In(Unit),  # with `valid`: FMA, FCVT or FDIV
+            "c": In(lane_words(config)),  # third operands, with `valid`
+            "busy": Out(1),  # an FDIV is under way and has no result yet: none may arrive
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        fma, fcvt = config.latency_fma, config.latency_fcvt
+        front = self._masks(m, Unit.FMA, front_registers(fma) - 1)
+        convert = self._masks(m, Unit.FCVT, conversion_delay(fma, fcvt))
+        arriving = self._start(Unit.FDIV)
+        left, live = self._division(m)
+        start = Mux(left == DIVIDE_CYCLES, live, 0) if config.latency_fdiv > DIVIDE_CYCLES else arriving
+        m.d.comb += self.busy.eq(left != 0)
+        # Element k belongs to the operation that has passed k registers behind the multiplication.
+        back = [Signal(config.threads, name=f"back{k}") for k in range(back_registers(fma) + 1)]
+        joined = len(back) - 1 - _NORMALISED
+        last_step = Mux(left == _NORMALISED + 1, live, 0)
+        quotient = Signal(config.threads)
+        m.d.sync += quotient.eq(last_step)
+        enables = [mask | quotient if k == joined else mask for k, mask in enumerate(back)]
+        for before, after in zip([front[-1] | convert[-1], *enables[:-1]], back, strict=True):
+            m.d.sync += after.eq(before)
+        step, passed = self._steps(m, left, live, arriving)
+        for i in range(config.threads):
+            lane = share(m, platform, f"lane{i}", FloatLane, latency_fma=fma, latency_fcvt=fcvt,
+                         latency_fdiv=config.latency_fdiv)
+            m.d.comb += [
+                lane.front.eq(Cat(mask[i] for mask in front)),
+                lane.convert.eq(Cat(mask[i] for mask in convert)),
+                lane.back.eq(Cat(mask[i] for mask in enables[:-1])),
+                lane.op.eq(self.op), lane.conversion.eq(self.op), lane.rm.eq(self.rm),
+                lane.a.eq(self.a[i]), lane.b.eq(self.b[i]), lane.c.eq(self.c[i]),
+                lane.divide.eq(arriving[i]), lane.start.eq(start[i]), lane.square_root.eq(self.op == FdivOp.FSQRT),
+                lane.step.eq(step[i]), lane.passed.eq(passed),
+                lane.clear.eq(last_step[i]), lane.quotient.eq(quotient[i]),
+                self.result[i].eq(lane.result),
+                # The lane's register keeps the flags of its last operation.
+                self.flags[i].eq(Mux(back[-1][i], lane.flags, 0)),
+            ]
+        return m
+
+    def _start(self, unit: Unit) -> Value:
+        """The lanes in which an operation of ``unit`` arrives."""
+        return Mux(self.valid & (self.op_unit == unit), self.mask, 0)
+
+    def _masks(self, m: Module, unit: Unit, registers: int) -> list[Value]:
+        """Element k belongs to the operation of ``unit`` that has passed k registers; 0 if there is none."""
+        arriving = Signal(self._config.threads, name=f"{unit.name.lower()}_mask0")
+        m.d.comb += arriving.eq(self._start(unit))
+        masks: list[Value] = [arriving]
+        for k in range(registers):
+            mask = Signal(self._config.threads, name=f"{unit.name.lower()}_mask{k + 1}")
+            m.d.sync += mask.eq(masks[-1])
+            masks.append(mask)
+        return masks
+
+    def _steps(self, m: Module, left: Signal, live: Signal, arriving: Value) -> tuple[Signal, Signal]:
+        """The lanes in which there is a step, and the bits up to its first one; from registers."""
+        step, passed = Signal(self._config.threads), Signal(range(2 * STEPS), init=1)
+        before = (left > _NORMALISED + 1) & (left <= _NORMALISED + 1 + STEPS)
+        m.d.sync += [
+            step.eq(Mux(before, live, 0) if self._config.latency_fdiv > DIVIDE_CYCLES else Mux(before, live, arriving)),
+            passed.eq(Mux(step.any(), passed + 2, 1)),
+        ]
+        return step, passed
+
+    def _division(self, m: Module) -> tuple[Signal, Signal]:
+        """Cycles left until the result of a division is there, and its lanes. Longer latencies wait before the work."""
+        left = Signal(range(self._config.latency_fdiv))
+        live = Signal(self._config.threads, reset_less=True)
+        with m.If(self.valid & (self.op_unit == Unit.FDIV)):
+            m.d.sync += [left.eq(self._config.latency_fdiv - 1), live.eq(self.mask)]
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return left, live
