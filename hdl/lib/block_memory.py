@@ -16,7 +16,8 @@ def block_memory(*, shape: Any, depth: int) -> Memory:
     May never happen: a word that is used was read in the cycle in which it was written. No ECP5 block promises the old
     word then. For the old one Yosys would put a register and a multiplexer beside the block, as wide as a word.
     """
-    return Memory(shape=shape, depth=depth, init=[], attrs={"ram_style": "block", "no_rw_check": 1})
+    attributes: dict[str, Any] = {"ram_style": "block", "no_rw_check": 1}
+    return Memory(shape=shape, depth=depth, init=[], attrs=attributes)
 
 
 def registered_read(

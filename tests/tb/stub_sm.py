@@ -34,7 +34,8 @@ class StubSm(wiring.Component):
                 "resp": In(stream.Signature(memory_response_layout(config))),
             })),
             "busy": Out(1), "fault_valid": Out(1), "fault": Out(fault_layout(config)),
-            "counters": Out(counters_layout()), "counter_index": In(5), "counter_value": Out(48), "counter_valid": Out(1),
+            "counters": Out(counters_layout()),
+            "counter_index": In(5), "counter_value": Out(48), "counter_valid": Out(1),
         }
         if len(config.policies) > 1:
             ports["policy"] = In(range(len(config.policies)))

@@ -313,7 +313,8 @@ def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
 
 REGISTERS = "metronome.hdl.bus.registers:ControlRegisters"
 BUGS = [
-    (f"{REGISTERS}._read", "kept.eq(self.counter_value[32:])", "kept.eq(self.counter_value[16:])", test_state_of_the_sm),
+    (f"{REGISTERS}._read", "kept.eq(self.counter_value[32:])", "kept.eq(self.counter_value[16:])",
+     test_state_of_the_sm),
     (f"{REGISTERS}._read", "self.read & is_low", "self.read", test_state_of_the_sm),
     (f"{REGISTERS}._merge", "self.write_strobe[byte]", "self.write_strobe[0]", test_read_and_write_every_register),
     (f"{REGISTERS}._run", "self.sm_reset & self.idle", "self.sm_reset", test_a_reset_waits_for_the_bus_and_ends_no_run),
