@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from amaranth.back import verilog
 
+from .bus.axi_sm import AxiSm
 from .bus.flat import Flat, FlatPort
 from .config import SmConfig
 from .layouts.counters import StallReason
@@ -21,7 +22,7 @@ __all__ = ["BUSES", "TOP", "FlatVerilog", "flat_top", "generate", "generate_flat
 TOP = "metronome_sm"
 
 #: What an SM with flat ports can have for memory: the component inside, which takes the configuration.
-BUSES: dict[str, type[Component]] = {"line": Sm}
+BUSES: dict[str, type[Component]] = {"line": Sm, "axi": AxiSm}
 
 #: In the names of flat ports.
 _NAMES = {"counters": "counter"}

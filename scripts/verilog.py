@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["verilog"]
 
 #: Those of hdl.verilog.BUSES, which is imported late; a test compares them.
-BUS_NAMES = ("line",)
+BUS_NAMES = ("line", "axi")
 
 
 def verilog(
@@ -67,6 +67,8 @@ def verilog(
     inputs = [] if config_file is None else [("--config", Path(config_file).expanduser())]
     if is_folder(output):
         name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
+        if probe and name != "line":
+            raise UsageError("--probe is for --bus line: a bus has no ports for what a simulation watches")
         refuse_shared(_outputs(Path(output).expanduser(), target), inputs)
         folder = require_folder(output)
         if target is not None and target.is_relative_to(folder):

@@ -53,6 +53,13 @@ class AxiSm(Component):
         }
         super().__init__(members)
 
+    @staticmethod
+    def meanings() -> dict[str, str]:
+        """What the wires of the two buses say, by the port."""
+        master, slave = axi4_wires(data_bits=64, id_bits=1), axi_lite_wires(address_bits=ADDRESS_BITS)
+        return {f"{prefix}{wire.name}": wire.about for prefix, wires in (("m_axi_", master), ("s_axil_", slave))
+                for wire in wires}
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.

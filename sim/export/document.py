@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from metronome.hdl.bus.flat import FlatPort
+from metronome.hdl.bus.register_table import registers
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.layouts.counters import COUNTER_BITS, counter_places
 from metronome.hdl.layouts.probe import ASSERTIONS
@@ -50,7 +51,8 @@ def _counter_rows() -> dict[str, dict[str, Any]]:
 def _ports(ports: Sequence[FlatPort], bus: str, counters: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Name, direction, width and meaning of every port."""
     meanings = port_meanings(BUSES[bus])
-    rows: list[dict[str, Any]] = [dict(row) for row in _CLOCK]
+    listed = {port.name for port in ports}
+    rows: list[dict[str, Any]] = [dict(row) for row in _CLOCK if row["name"] not in listed]
     for port in ports:
         about = counters[port.dotted]["about"] if port.dotted in counters else meaning_of(port.path, meanings)
         direction = "in" if port.is_input else "out"
@@ -99,6 +101,9 @@ def document(
         },
         "ports": rows,
         "counters": [{**row, "port": in_port.get(path)} for path, row in counters.items()],
+        "registers": [
+            dict(zip(("name", "offset", "bits", "access", "about"), row, strict=True)) for row in registers(config)
+        ] if bus == "axi" else [],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": causes[cause.name]} for cause in FaultCause
         ],
@@ -149,6 +154,10 @@ def page(what: Document, how: Sequence[str]) -> str:
             "Bits of `assertions`:", "",
             *_table(("bit", "may never happen"), enumerate(what["assertions"])),
         ]
+    if what["registers"]:
+        rows = [(f"{row['offset']:#05x}", f"`{row['name']}`", row["bits"], row["access"], row["about"])
+                for row in what["registers"]]
+        lines += ["## Registers of the host", "", *_table(("offset", "register", "bits", "access", "what"), rows)]
     lines += [
         "## Memory map", "", *_table(("place", "value", "unit", "what"), places),
         "## Counters", "", f"Each has {COUNTER_BITS} bits. Software reads the low half at the CSR.", "",

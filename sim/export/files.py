@@ -49,9 +49,9 @@ def _head(mark: str, preset: str, command: str) -> str:
     return f"{mark} SPDX-License-Identifier: {LICENCE}\n{mark} preset {preset}: {command}\n"
 
 
-def _counters(config: SmConfig) -> str:
+def _counters(config: SmConfig, bus: str) -> str:
     """The counters by their index, where that is how a testbench asks for them."""
-    if config.all_counters:
+    if config.all_counters or bus != "line":
         return ""
     return "".join(f"// counter_index {index}: {name}\n" for index, name in enumerate(counter_names()))
 
@@ -101,7 +101,7 @@ def export_files(
     for name, variant in variants.items():
         made = verilog(variant, bus)
         ports[name] = made.ports
-        texts[f"{name}.v"] = f"{head}// its ports: {TOP}.md\n{_counters(variant)}{_with_waivers(made.text)}"
+        texts[f"{name}.v"] = f"{head}// its ports: {TOP}.md\n{_counters(variant, bus)}{_with_waivers(made.text)}"
         texts[f"{name}.f"] = f"{head}{name}.v\n"
     files = {name: text.encode() for name, text in texts.items()}
 

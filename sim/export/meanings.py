@@ -149,7 +149,9 @@ def port_meanings(component: type) -> dict[str, str]:
     """Path -> meaning of the ports of a component of hdl, and of their fields: ``mem.req.payload.line``."""
     constructor = component.__init__  # type: ignore[misc]  # of the class itself
     assert isinstance(constructor, FunctionType), f"{component} has no constructor of its own"
-    return _Reader(constructor).found
+    # Ports that a table makes: their meanings are in that.
+    more: dict[str, str] = getattr(component, "meanings", dict)()
+    return _Reader(constructor).found | more
 
 
 def meaning_of(path: tuple[str, ...], meanings: dict[str, str]) -> str | None:

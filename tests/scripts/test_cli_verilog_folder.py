@@ -61,7 +61,7 @@ def test_the_busses_are_those_of_the_hardware():
     ("--preset", "BASE", "--mode", "baseline", "--issue", "gtlo"),
     ("--warps", "2", "--set", "icache_bytes=1K", "--prediction", "not_taken"),
     ("--set", "memory_map.console=0x40", "--set", "oracles=true", "--set", "policies=gto+lrr"),
-    ("--probe", "--set", "assertions=false"), ("--mode", "vortex", "--issue", "lrr"),
+    ("--probe", "--set", "assertions=false"), ("--mode", "vortex", "--issue", "lrr"), ("--bus", "axi"),
 ])
 def test_the_command_in_the_files_writes_them_again(metronome, tmp_path, arguments):
     assert metronome("verilog", *arguments, "-o", "first").status == 0
@@ -69,6 +69,12 @@ def test_the_command_in_the_files_writes_them_again(metronome, tmp_path, argumen
     assert command[:2] == ["metronome", "verilog"]
     assert metronome(*command[1:-1], "second").status == 0
     assert tree(tmp_path / "first") == {**tree(tmp_path / "second")}
+
+
+def test_a_bus_has_no_probe(metronome, tmp_path):
+    done = metronome("verilog", "--bus", "axi", "--probe", "-o", "out")
+    assert (done.status, tree(tmp_path)) == (2, {})
+    assert done.err.strip() == "metronome: --probe is for --bus line: a bus has no ports for what a simulation watches"
 
 
 def test_an_export_of_before_is_replaced_whole(metronome, tmp_path):

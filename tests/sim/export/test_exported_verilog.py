@@ -29,10 +29,34 @@ pytestmark = pytest.mark.slow
 elaborated = functools.cache(elaborate_flat)
 
 
-def export(folder, config):
-    for name, content in export_files(config.for_chip(), config, preset="TINY", bus="line", verilog=elaborated).items():
+def export(folder, config, bus="line"):
+    simulation = config if bus == "line" else None
+    files = export_files(config.for_chip(), simulation, preset="TINY", bus=bus, verilog=elaborated)
+    for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder
+
+
+@pytest.fixture(scope="module")
+def axi_folder(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("axi"), TINY, "axi")
+
+
+def test_the_tools_read_the_sm_on_axi(axi_folder):
+    test_verilator_warns_of_nothing(axi_folder, "metronome_sm")
+    test_every_port_is_in_the_document_with_its_width(axi_folder, "metronome_sm")
+    about = json.loads((axi_folder / "metronome_sm.json").read_text())
+    assert about["registers"][0]["name"] == "identity" and "m_axi_awid" in {row["name"] for row in about["ports"]}
+
+
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
+def test_icarus_reads_the_sm_on_axi(axi_folder):
+    test_icarus_warns_of_nothing(axi_folder, "metronome_sm")
+
+
+@pytest.mark.long
+def test_yosys_reads_the_sm_on_axi(axi_folder):
+    test_yosys_finds_nothing_wrong(axi_folder)
 
 
 @pytest.fixture(scope="module", params=[
