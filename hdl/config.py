@@ -188,14 +188,10 @@ class SmConfig:
         _require(len(self.policies) > 0, "policies", "a non-empty tuple", self.policies)
         _require(len(set(self.policies)) == len(self.policies), "policies", "free of repeats", self.policies)
         unified = self.coordination is Coordination.SWAS
-        _require(
-            (len(self.fetch_policies) == 0) == unified,
-            "fetch_policies", "empty" if unified else "a non-empty tuple", self.fetch_policies,
-        )
-        _require(
-            len(set(self.fetch_policies)) == len(self.fetch_policies),
-            "fetch_policies", "free of repeats", self.fetch_policies,
-        )
+        fetch = self.fetch_policies
+        wanted = "empty" if unified else "a non-empty tuple"
+        _require((len(fetch) == 0) == unified, "fetch_policies", wanted, fetch)
+        _require(len(set(fetch)) == len(fetch), "fetch_policies", "free of repeats", fetch)
         _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         _require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
