@@ -241,6 +241,7 @@ def test_what_nextpnr_refuses_is_no_error_and_is_tried_again(tmp_path, cache):
     assert not list(cache.glob("tmp-*"))
 
 
+@pytest.mark.long
 def test_a_design_that_does_not_fit_keeps_its_area(sample):
     small = Options(device="12k", package="CABGA256")  # it has 28 multipliers
     result = synthesize(sample(width=100, blocks=True), CONFIG, [small])

@@ -68,7 +68,9 @@ def folder(request, tmp_path_factory):
     return export(tmp_path_factory.mktemp("export"), request.param)
 
 
-VARIANTS = pytest.mark.parametrize("module", ["metronome_sm", "metronome_sm_sim"])
+VARIANTS = pytest.mark.parametrize(
+    "module", ["metronome_sm", pytest.param("metronome_sm_sim", marks=pytest.mark.long)]
+)
 
 
 def lint(folder, module, *more):
@@ -100,6 +102,7 @@ def test_icarus_warns_of_nothing(folder, module):
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_yosys_finds_nothing_wrong(folder):
     page = (folder / "metronome_sm.md").read_text()
     script = re.search(r"Yosys: `(.*)`", page)[1]

@@ -54,7 +54,8 @@ def stored(image, output):
     return memory.items()
 
 
-@pytest.mark.parametrize("kernel", [KERNELS[0], *(pytest.param(each, marks=pytest.mark.long) for each in KERNELS[1:])])
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("latency", [4])
 def test_the_embedded_sm_agrees(kernel, latency, tmp_path):
     launch, image = launched(kernel, 2, tmp_path)
