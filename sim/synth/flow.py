@@ -30,7 +30,8 @@ _YOSYS_SCRIPT = (
     # the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does not see.
     # Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to route.
     f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; "
-    f"cd {TOP}.{INNER}; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
+    # The nets are split before: abc9 of yosys 0.70 fails on some that submod has cut in two.
+    f"cd {TOP}.{INNER}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
     f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
     f"synth_ecp5 -top {TOP} -nowidelut -run map_cells: -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
