@@ -93,8 +93,6 @@ class IssueStage(Component):
             scoreboard.stores_pending.eq(self.stores_pending),
             self.ready.eq(scoreboard.ready),
             scoreboard.claim.eq(Mux(writes, self.select, 0)),
-            scoreboard.claim_register.eq(info.rd),
-            scoreboard.claim_load.eq(is_lsu),
             scoreboard.claim_flags.eq(Mux(flags_only, self.select, 0)),
             schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
             schedule.reserve_unit.eq(info.unit),

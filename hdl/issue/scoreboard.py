@@ -1,6 +1,6 @@
 """Which registers wait for a result, and so which warps' heads are ready."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -10,12 +10,16 @@ from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.counters import REASON_BITS, StallReason
 from ..layouts.decoded import IssueInfo
 from ..lib.component import Component
+from ..lib.onehot import one_hot
 from .writeback import ISSUE_TO_EXECUTE, takes_slot, unit_latencies
 
 __all__ = ["REGISTERS", "Scoreboard"]
 
 #: Integer and floating-point registers of a warp.
 REGISTERS = 64
+#: Pending bits in a word of a memory: 16 words are one distributed memory (TRELLIS_DPR16X4 of ECP5).
+_WORD = 4
+_BIT_BITS = (_WORD - 1).bit_length()
 
 
 class Scoreboard(Component):
@@ -38,14 +42,13 @@ class Scoreboard(Component):
             "unit_free": In(units),  # by Unit: it can take an instruction that is selected in this cycle
             "slot_free": In(units),  # by Unit: the writeback cycle of an instruction selected now is free
             "stores_pending": In(config.warps),  # the warps with stores that memory has not completed
-            #: One-hot: the warp whose instruction is selected now and writes a register; 0 for none.
+            #: One-hot: the warp whose head is selected now and writes a register, pending from the next cycle on; 0 for
+            #: none.
             "claim": In(config.warps),
-            "claim_register": In(6),  # that register, pending from the next cycle on
-            "claim_load": In(1),  # the instruction is a load or store; tells LOAD from DATA in `reason`
-            #: One-hot: the warp whose instruction is selected now, raises flags and writes no register.
+            #: One-hot: the warp whose head is selected now, raises flags and writes no register.
             "claim_flags": In(config.warps),
             "release": In(1),  # a result will be in the registers for an instruction that is selected in the next cycle
-            "release_flags": In(1),  # the same of an instruction that only raises flags
+            "release_flags": In(1),  # the same of an instruction that only raises flags; never with `release`
             "release_warp": In(config.warp_bits),  # whose; with either
             "release_register": In(6),  # which register; with `release`
             #: The warps whose head may be selected now; a NOP is ready whatever this says (the front end knows).
@@ -58,57 +61,80 @@ class Scoreboard(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        claimed = Signal(REGISTERS)
-        released = Signal(REGISTERS)
-        m.d.comb += [
-            claimed.eq(Const(1, REGISTERS) << self.claim_register),
-            released.eq(Const(1, REGISTERS) << self.release_register),
-        ]
         for w in range(self._config.warps):
-            pending = Signal(REGISTERS, name=f"pending_{w}")
-            over = (self.release & (self.release_warp == w)).replicate(REGISTERS) & released
-            m.d.sync += pending.eq((pending & ~over) | (self.claim[w].replicate(REGISTERS) & claimed))
-            m.d.comb += self.pending_any[w].eq(pending.any() | self._flags_pending(m, w))
-            self._judge(m, w, pending)
+            released = self.release_warp == w
+            waits, loads = self._hazards(m, w, self.release & released)
+            self._count(m, w, (self.release | self.release_flags) & released)
+            self._judge(m, w, waits, loads)
         return m
 
-    def _flags_pending(self, m: Module, w: int) -> Value:
-        """Counts the instructions under way that raise flags of the warp and write no register."""
-        # One is selected in a cycle, and each is released within its unit's latency and 2.
-        most = ISSUE_TO_EXECUTE + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
-        count = Signal(range(most + 1), name=f"flags_pending_{w}")
-        released = self.release_flags & (self.release_warp == w)
-        with m.If(self.claim_flags[w] & ~released):
-            m.d.sync += count.eq(count + 1)
-        with m.Elif(~self.claim_flags[w] & released):
-            m.d.sync += count.eq(count - 1)
-        return count.any()
+    def _hazards(self, m: Module, w: int, release: Value) -> tuple[Value, Value]:
+        """The registers of one head that are pending, a bit each, and those of them that wait for a load.
 
-    def _hazards(self, m: Module, w: int, pending: Signal) -> tuple[Value, Value]:
-        """The registers of one head that are pending, a bit each, and those of them that wait for a load."""
+        A register is pending if its bits in two memories differ: a claim inverts the one, a release the other, so that
+        each memory has one write port. As each of their words has the bits of several registers, writing one bit is
+        reading the word first, which the head's own reads of rd do for a claim. A reset cannot clear a memory: a
+        flip-flop a word tells whether there was a claim in it since, and the first one makes its two words equal.
+        """
         head = self.heads[w]
+        memories = {
+            # What each register was claimed by last (1: a load or store): it counts while the register is pending.
+            name: Memory(shape=_WORD, depth=REGISTERS // _WORD, init=[]) for name in ("claimed", "released", "by_load")
+        }
+        writes = {}
+        for name, memory in memories.items():
+            m.submodules[f"{name}_{w}"] = memory
+            writes[name] = memory.write_port()
+        in_use = Signal(REGISTERS // _WORD, name=f"in_use_{w}")
+
+        def word(name: str, register: Value) -> Value:
+            port = memories[name].read_port(domain="comb")
+            m.d.comb += port.addr.eq(register[_BIT_BITS:])
+            return port.data
+
         registers = ((head.use_rs1, head.rs1), (head.use_rs2, head.rs2), (head.use_rs3, head.rs3),
                      (head.writes_rd, head.rd))
-        # What each register was claimed by last: it counts while the register is pending.
-        m.submodules[f"by_load_{w}"] = by_load = Memory(shape=1, depth=REGISTERS, init=[])
-        write = by_load.write_port()
-        m.d.comb += [
-            write.addr.eq(self.claim_register), write.data.eq(self.claim_load), write.en.eq(self.claim[w]),
-        ]
         waits, loads = Signal(len(registers), name=f"waits_{w}"), Signal(len(registers), name=f"loads_{w}")
         for number, (used, register) in enumerate(registers):
-            read = by_load.read_port(domain="comb")
+            words = {name: word(name, register) for name in memories}
+            differs = (words["claimed"] ^ words["released"]).bit_select(register[:_BIT_BITS], 1)
+            known = in_use.bit_select(register[_BIT_BITS:], 1)
             m.d.comb += [
-                read.addr.eq(register),
-                waits[number].eq(used & pending.bit_select(register, 1)),
-                loads[number].eq(waits[number] & read.data),
+                waits[number].eq(used & known & differs),
+                loads[number].eq(waits[number] & words["by_load"].bit_select(register[:_BIT_BITS], 1)),
             ]
+        # `words` and `known` are those of rd.
+        bit = one_hot(head.rd[:_BIT_BITS], _WORD)
+        with m.If(self.claim[w]):
+            m.d.sync += in_use.eq(in_use | one_hot(head.rd[_BIT_BITS:], len(in_use)))
+        m.d.comb += [
+            writes["claimed"].data.eq(Mux(known, words["claimed"], words["released"]) ^ bit),
+            writes["by_load"].data.eq(Mux(head.unit == Unit.LSU, words["by_load"] | bit, words["by_load"] & ~bit)),
+            writes["released"].addr.eq(self.release_register[_BIT_BITS:]),
+            writes["released"].data.eq(
+                word("released", self.release_register) ^ one_hot(self.release_register[:_BIT_BITS], _WORD)
+            ),
+            writes["released"].en.eq(release),
+        ]
+        for name in ("claimed", "by_load"):
+            m.d.comb += [writes[name].addr.eq(head.rd[_BIT_BITS:]), writes[name].en.eq(self.claim[w])]
         return waits, loads
 
-    def _judge(self, m: Module, w: int, pending: Signal) -> None:
+    def _count(self, m: Module, w: int, released: Value) -> None:
+        """Counts a warp's pending registers, and its instructions under way that raise flags and write none."""
+        # One is selected in a cycle, and each of the latter is released within its unit's latency and 2.
+        flags = ISSUE_TO_EXECUTE + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
+        count = Signal(range(REGISTERS + flags), name=f"under_way_{w}")
+        claimed = self.claim[w] | self.claim_flags[w]
+        with m.If(claimed & ~released):
+            m.d.sync += count.eq(count + 1)
+        with m.Elif(~claimed & released):
+            m.d.sync += count.eq(count - 1)
+        m.d.comb += self.pending_any[w].eq(count.any())
+
+    def _judge(self, m: Module, w: int, waits: Value, loads: Value) -> None:
         """Readiness of one head, and the reason where it is not ready."""
         head = self.heads[w]
-        waits, loads = self._hazards(m, w, pending)
         unit = head.unit.as_value()
         hazard = Signal(name=f"hazard_{w}")
         unit_busy = Signal(name=f"unit_busy_{w}")
