@@ -62,7 +62,7 @@ class ICacheStore(Component):
             tags.fill_set.eq(refill.set),
             tags.fill_tag.eq(refill.tag),
             tags.invalidate.eq(self.invalidate),
-            self.hit.eq(tags.hit_ways.any()),
+            self.hit.eq(tags.hit),
         ]
         self._read_word(m, looked_up=looked_up[0], hit_ways=tags.hit_ways, refill=refill, victim=tags.victim)
         return m

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .component import Component
 from .lru import lru_bits, lru_touch, lru_victim
-from .onehot import one_hot
+from .onehot import one_hot, or_all
 
 __all__ = ["CacheTags"]
 
@@ -44,7 +44,9 @@ class CacheTags(Component):
             "set": In(data.ArrayLayout(set_bits, ways)),
             #: The tag that is looked up in it.
             "tag": In(tag_bits),
-            #: Combinational, one-hot or 0: the way that holds it.
+            #: Combinational: a way holds it.
+            "hit": Out(1),
+            #: Combinational, one-hot or 0: which; later than ``hit``.
             "hit_ways": Out(ways),
             #: The hit counts as a use of its way, for victims chosen two cycles later or later.
             "use": In(1),
@@ -63,15 +65,16 @@ class CacheTags(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._compare(m)
-        self._replacement(m)
+        self._compare(m, oldest=self._replacement(m))
         return m
 
-    def _compare(self, m: Module) -> None:
-        """The way whose tag it is.
+    def _compare(self, m: Module, *, oldest: Value) -> None:
+        """The way whose tag it is, and the one that a fill takes; ``oldest``: which it takes if its set was filled.
 
         A flip-flop a set says that it has been filled since all was emptied. Before that, its ways hold nothing
-        whatever their memories say: the first fill writes all of them, as valid or not.
+        whatever their memories say. The first fill writes its tag into all of them, and its line is in way 0, which
+        goes before the others: those are filled before way 0 is used again, for they have been used less recently. So
+        no tag needs a valid bit.
 
         Tags are in banks of as many sets as one distributed memory of an FPGA has words, and every bank compares its
         own: the bank is chosen among single bits, not among tags.
@@ -81,33 +84,38 @@ class CacheTags(Component):
         bits = (depth - 1).bit_length()
         used, chosen, written, first = Signal(self._sets), Signal(banks), Signal(banks), Signal()
         matches = Signal(data.ArrayLayout(banks, self._ways))
-        layout = data.StructLayout({"tag": self._tag_bits, "valid": 1})
         with m.If(self.invalidate):
             m.d.sync += used.eq(0)
         with m.Elif(self.fill):
             m.d.sync += used.eq(used | one_hot(self.fill_set, self._sets))
         m.d.comb += [
             first.eq(~used.bit_select(self.fill_set, 1)),
+            self.victim.eq(Mux(first, 1, oldest)),
             chosen.eq(one_hot(self.set[0][bits:], banks) & Cat(
                 used[bank * depth : (bank + 1) * depth].bit_select(self.set[0][:bits], 1) for bank in range(banks)
             )),
             written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
         ]
         for way, bank in product(range(self._ways), range(banks)):
-            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=layout, depth=depth, init=[])
+            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")
             m.d.comb += [
                 write.addr.eq(self.fill_set[:bits]),
-                write.data.tag.eq(self.fill_tag),
-                write.data.valid.eq(self.victim[way]),
+                write.data.eq(self.fill_tag),
                 write.en.eq(written[bank] & (self.victim[way] | first)),
                 read.addr.eq(self.set[way][:bits]),
-                matches[way][bank].eq(chosen[bank] & read.data.valid & (read.data.tag == self.tag)),
+                matches[way][bank].eq(chosen[bank] & (read.data == self.tag)),
             ]
-        m.d.comb += self.hit_ways.eq(Cat(matches[way].any() for way in range(self._ways)))
+        hits = [matches[way].any() for way in range(self._ways)]
+        m.d.comb += [
+            self.hit.eq(or_all(hits)),
+            self.hit_ways.eq(Cat(hits[0], *(hit & ~hits[0] for hit in hits[1:]))),
+        ]
 
-    def _replacement(self, m: Module) -> None:
-        """LRU order per set: a hit that is used and a fill each use their way; both may happen in one cycle.
+    def _replacement(self, m: Module) -> Value:
+        """The way of ``fill_set`` that goes next, one-hot.
+
+        LRU order per set: a hit that is used and a fill each use their way; both may happen in one cycle.
 
         An order is the exclusive or of two words, in two memories: one is written by hits, the other by fills, so
         each has one write port. The order is not reset: ways without a line are older than all others in it whatever
@@ -136,7 +144,6 @@ class CacheTags(Component):
         m.d.comb += [
             both.eq(used.any() & self.fill & (used_set == self.fill_set)),
             touched.eq(lru_touch(order["used"], used, ways)),
-            self.victim.eq(lru_victim(order["filled"], ways)),
             writes["used"].addr.eq(used_set),
             writes["used"].data.eq(touched ^ words["filled", "used"]),
             writes["used"].en.eq(used.any() & ~both),
@@ -147,3 +154,4 @@ class CacheTags(Component):
             ),
             writes["filled"].en.eq(self.fill),
         ]
+        return lru_victim(order["filled"], ways)

@@ -78,7 +78,7 @@ class DataCache(Component):
             tags.fill.eq(self.fill),
             tags.fill_set.eq(set_of(self.fill_line, bits)),
             tags.fill_tag.eq(self.fill_line[bits:]),
-            self.hit.eq(tags.hit_ways.any()),
+            self.hit.eq(tags.hit),
         ]
         m.submodules.lines = lines = block_memory(
             shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways
