@@ -32,6 +32,8 @@ _YOSYS_SCRIPT = (
     f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; "
     # The nets are split before: abc9 of yosys 0.70 fails on some that submod has cut in two.
     f"cd {TOP}.{INNER}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
+    # The third of abc9's own scripts tries most: 3 to 4 % fewer LUTs than its usual one.
+    "scratchpad -copy abc9.script.flow3 abc9.script; "
     f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
     f"synth_ecp5 -top {TOP} -nowidelut -run map_cells: -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
