@@ -5,6 +5,7 @@
 - ``long``: `make test-long`. More than half a minute, or a simulation that few tests need.
 """
 
+import gc
 import signal
 
 import pytest
@@ -38,6 +39,16 @@ def pytest_collection_modifyitems(items):
             elif build != QUICK_BUILD and not item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.slow)
     items.sort(key=rank)
+
+
+def pytest_collection_finish():
+    """The collector leaves alone what lives to the end: thousands of tests, and the modules that they import.
+
+    It runs more seldom, too: an elaboration makes millions of objects and little garbage.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
 from metronome.sim.synth.parts import parts
 from metronome.sim.synth.report import critical_path, fmax, signal_name, unit_module
 from metronome.sim.synth.units import UnitEntry
+from tests.tiers import long_but
 
 #: Yosys and nextpnr, whose first call compiles them.
 pytestmark = [pytest.mark.xdist_group("synth"), pytest.mark.slow]
@@ -151,7 +152,7 @@ def test_the_critical_path_adds_up_to_the_clock_period():
     assert not any("LUT4" in step.signal or "$" in step.signal for step in path)
 
 
-@pytest.mark.parametrize(("width", "stages"), [(8, 3), (16, 5)])
+@pytest.mark.parametrize(("width", "stages"), long_but([(8, 3), (16, 5)], [(8, 3)]))
 def test_gates_and_bits_of_memory_know_no_fpga(sample, width, stages):
     plain, blocks = (synthesize(sample(width=width, stages=stages, blocks=blocks), CONFIG, (), cells=True).cells
                      for blocks in (False, True))
@@ -186,7 +187,7 @@ def test_another_seed_routes_again_and_synthesises_nothing(cache):
     assert not list(cache.glob("tmp-*"))
 
 
-@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("name", long_but(UNITS, [name for name in UNITS if name != "sm"]))  # its parts are here
 def test_every_unit_elaborates(name):
     unit, opened = make_unit(name, CONFIG)
     text = rtlil_of(unit, opened)
