@@ -18,9 +18,21 @@ from .build import BuildError
 from .processes import end_with_parent, own_folder, started
 from .runner_types import Job, SimulationError
 
-__all__ = ["end_with_parent", "environment", "messages"]
+__all__ = ["end_with_parent", "environment", "messages", "without_pytest"]
 
 _ROOT = Path(__file__).resolve().parent.parent
+#: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
+#: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation.
+_PYTEST = """
+import sys
+from types import SimpleNamespace
+
+raises, skip, xfail = (
+    SimpleNamespace(Exception=type(name, (Exception,), {})) for name in ("Failed", "Skipped", "XFailed")
+)
+sys.modules["_pytest.assertion"] = SimpleNamespace(install_importhook=None)
+sys.modules["_pytest.config"] = SimpleNamespace(Config=None)
+"""
 
 
 def _libpython() -> str:
@@ -67,6 +79,12 @@ def environment(testbench: str, results: str) -> dict[str, str]:
     }
 
 
+def without_pytest(environ: dict[str, str], folder: Path) -> dict[str, str]:
+    """``environ`` with a stand-in for pytest, which is written to ``folder``; for testbenches that do not use it."""
+    (folder / "pytest.py").write_text(_PYTEST)
+    return environ | {"PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]])}
+
+
 def _tail(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()[-20:]
     return "\n".join(lines) or "(its log is empty)"
@@ -86,7 +104,7 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
         (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
         read_fd, write_fd = os.pipe()
         command = [str(executable), *(["--trace", "--trace-file", str(waves)] if waves else [])]
-        environ = environment("metronome.tb.kernel_tb", str(folder / "results.xml")) | {
+        environ = without_pytest(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
             "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
         }
         log = folder / "log"

@@ -7,7 +7,7 @@ import sys
 import cocotb_tools.config
 import find_libpython
 
-from metronome.sim.runner_process import _cocotb_entry, _libpython, environment
+from metronome.sim.runner_process import _cocotb_entry, _libpython, environment, without_pytest
 
 #: All that the command's own process does for a run but for reading the cache.
 COMMAND = """
@@ -37,3 +37,19 @@ def test_the_library_of_python_is_found():
 
 def test_no_assertions_are_rewritten():
     assert environment("testbench", "results")["COCOTB_REWRITE_ASSERTION_FILES"] == ""
+
+
+#: What a simulation process imports, as cocotb does it.
+IMPORTS = """
+import sys
+from cocotb.regression import RegressionManager
+RegressionManager.setup_pytest_assertion_rewriting()
+import metronome.sim.lockstep, metronome.sim.runner_types, metronome.tb.mailbox
+print(*sorted({"_pytest.python", "metronome.sim.kernel", "metronome.sim.toolchain"} & set(sys.modules)))
+"""
+
+
+def test_the_simulation_imports_neither_pytest_nor_a_compiler(tmp_path):
+    environ = without_pytest(environment("testbench", "results"), tmp_path)
+    done = subprocess.run([sys.executable, "-c", IMPORTS], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -53,7 +53,8 @@ def test_kernels_and_random_programs(preset, scheme, prediction, caches, turn):
     jobs = []
     for (place, name), (number, (fetch, issue)) in itertools.product(enumerate(NAMES), enumerate(pairs)):
         memory, latency, seed = MEMORIES[(place + number + 2 * turn) % len(MEMORIES)]
-        launch = prepare(name, TYPES[(place + number // 2 + turn) % 2], side if name in MATRIX_KERNELS else size, seed, config)
+        dtype = TYPES[(place + number // 2 + turn) % 2]
+        launch = prepare(name, dtype, side if name in MATRIX_KERNELS else size, seed, config)
         jobs.append((launch, RunRequest(
             launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=True,
             max_cycles=2_000_000,
