@@ -48,25 +48,29 @@ def _libpython() -> str:
     return found
 
 
-def _cocotb_entry() -> str:
-    """Library and function that start cocotb. cocotb_tools.config knows them too, but imports all of cocotb for it."""
+def _cocotb_folder() -> Path:
+    """The package. cocotb_tools.config knows what is in it too, but imports all of cocotb or find_libpython for it."""
     package = importlib.util.find_spec("cocotb")
-    folders = (package and package.submodule_search_locations) or []
-    library = PathFinder.find_spec("cocotb.simulator", list(folders))
-    if library is None or library.origin is None:
+    if package is None or not package.submodule_search_locations:
         raise SimulationError("the Python package cocotb is missing: run make setup")
+    return Path(next(iter(package.submodule_search_locations)))
+
+
+def _cocotb_entry() -> str:
+    """Library and function that start cocotb."""
+    library = PathFinder.find_spec("cocotb.simulator", [str(_cocotb_folder())])
+    if library is None or library.origin is None:
+        raise SimulationError("the Python package cocotb is damaged: run make setup")
     return f"{library.origin},initialize"
 
 
 def environment(testbench: str, results: str) -> dict[str, str]:
     """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes."""
-    import cocotb_tools.config as cocotb_config
-
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, sys.path)]),
         "LD_LIBRARY_PATH": os.pathsep.join(
-            [str(cocotb_config.libs_dir), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
+            [str(_cocotb_folder() / "libs"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
         "PYGPI_PYTHON_BIN": sys.executable,
         "GPI_USERS": f"{_libpython()};{_cocotb_entry()}",
         "COCOTB_TEST_MODULES": testbench,

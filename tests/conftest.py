@@ -2,8 +2,8 @@
 
 - No mark: `make check`, the loop of whoever works here. Half a second, or little more.
 - ``slow``: `make test`. Also every test that needs another simulation than TINY (``build``).
-- ``long``: `make test-long`. More than half a minute, a simulation that few tests need, or more sizes and seeds of a test
-  that `make test` runs with some (tests/tiers.py).
+- ``long``: `make test-long`. More than half a minute, a simulation that few tests need, or more sizes and seeds of a
+  test that `make test` runs with some (tests/tiers.py).
 """
 
 import gc

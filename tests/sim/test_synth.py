@@ -16,7 +16,7 @@ from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
 from metronome.sim.synth.parts import parts
 from metronome.sim.synth.report import critical_path, fmax, signal_name, unit_module
 from metronome.sim.synth.units import UnitEntry
-from tests.tiers import long_but
+from tests.tiers import long_but, some_long
 
 #: Yosys and nextpnr, whose first call compiles them.
 pytestmark = [pytest.mark.xdist_group("synth"), pytest.mark.slow]
@@ -203,7 +203,7 @@ def test_what_a_unit_tells_its_observers_is_not_measured(name):
     assert all(unit.signature.members[port].flow is Out for port in told)
 
 
-@pytest.mark.parametrize("mode", ["baseline", "vortex"])
+@pytest.mark.parametrize("mode", some_long(["baseline", "vortex"], 1))
 def test_the_front_end_is_that_of_the_scheme(mode):
     config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
     texts = [rtlil_of(*make_unit("frontend", one)) for one in (CONFIG, config)]
