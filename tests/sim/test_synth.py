@@ -135,6 +135,7 @@ def test_parts_of_one_name_are_added_up():
     assert {part.path: part.area.ffs for part in found} == {"": 20, "U": 12, "U.part": 4, "issue": 4}
 
 
+@pytest.mark.long  # test_more_warps_are_more_luts_and_a_lower_rate is quicker
 def test_a_wider_adder_is_slower_and_larger(sample):
     narrow, wide = (synthesize(sample(width=width), CONFIG) for width in (4, 64))
     assert wide.luts > narrow.luts

@@ -25,10 +25,10 @@ MEMORIES = [("fixed", 20), ("random", 60)]
 OFF = replace(BASE, interleave_stacks=False)
 
 
-def grouped(*long):
-    """The builds of test_random_simt_rtl, and one more that is long."""
+def grouped():
+    """The builds of test_random_simt_rtl, and one more; those of more than two warps are long."""
     for name, config in {"TINY": TINY, "BASE": BASE, "bare": BARE, "off": OFF}.items():
-        marks = [on(name), *([pytest.mark.long] if name in ("off", *long) else [])]
+        marks = [on(name), *([pytest.mark.long] if name in ("BASE", "off") else [])]
         yield pytest.param(config, id=name, marks=marks)
 
 
@@ -118,7 +118,7 @@ def random_program(rng: random.Random, config, length: int) -> bytes:
     return p.assemble()
 
 
-@pytest.mark.parametrize("config", list(grouped("BASE")))
+@pytest.mark.parametrize("config", list(grouped()))
 def test_random_accesses(config):
     requests = []
     for number in range(20):
@@ -143,7 +143,7 @@ def jump_to(target: int) -> bytes:
     return p.assemble()
 
 
-@pytest.mark.parametrize("config", list(grouped("BASE")))
+@pytest.mark.parametrize("config", list(grouped()))
 def test_code_in_the_stacks(config):
     """An instruction access fault, in the golden model too; below the stacks, and without interleaving, it runs."""
     low = TOP - STACK * config.harts
@@ -161,7 +161,7 @@ def test_code_in_the_stacks(config):
             assert result.status == "ended", result.fault
 
 
-@pytest.mark.parametrize("config", list(grouped("BASE")))
+@pytest.mark.parametrize("config", list(grouped()))
 def test_faults_name_the_programs_address(config):
     """Misaligned accesses of all lanes; the other faults of the stacks are tested in test_lsu_stacks."""
     for op, cause in ((asm.lw, FaultCause.LOAD_MISALIGNED), (asm.sh, FaultCause.STORE_MISALIGNED)):
