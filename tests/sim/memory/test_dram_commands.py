@@ -57,7 +57,7 @@ def wanted(requests):
 
 @pytest.mark.parametrize("model", [DramMemory, TdmMemory])
 @pytest.mark.parametrize("traffic", range(len(TRAFFIC)))
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", some_long(TABLES, 1))
 def test_random_traffic(name, traffic, model):
     seed = f"{name}/{traffic}"
     rng = random.Random(seed)
