@@ -125,7 +125,8 @@ def make(folder: Path, prefix: str, shared: Sequence[Path] = ()) -> None:
     objects = folder / "obj"
     classes = (objects / f"{prefix}_classes.mk").read_text()
     flags = (objects / f"{prefix}.mk").read_text().partition("VM_USER_CFLAGS =")[2].partition("\n\n")[0]
-    settings = [versions(), re.findall(r"^VM_\w+ = .*$", classes, re.MULTILINE), flags]
+    # What the compiler is told; not whether the design is so small that Verilator wants it compiled as one.
+    settings = [versions(), re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE), flags]
     library = _listed(classes, "VM_GLOBAL_FAST") + _listed(classes, "VM_GLOBAL_SLOW")
     _shared(folder, prefix, library, digest(settings, library))
     if shared:
