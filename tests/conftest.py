@@ -2,9 +2,11 @@
 
 - No mark: `make check`, the loop of whoever works here. Half a second, or little more.
 - ``slow``: `make test`. Also every test that needs another simulation than TINY (``build``).
-- ``long``: `make test-long`. More than half a minute, or a simulation that few tests need.
+- ``long``: `make test-long`. More than half a minute, a simulation that few tests need, or more sizes and seeds of a
+  test that `make test` runs with some (tests/tiers.py).
 """
 
+import gc
 import signal
 
 import pytest
@@ -12,7 +14,8 @@ import pytest
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
-LONG_BUILDS = ("PAPER", "crowd", "MID", "least")
+#: Without an I-cache (uncached) `make test` has the front end alone: tests/hdl/frontend, and the proofs of P7.
+LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached")
 
 
 def build_of(item):
@@ -38,6 +41,16 @@ def pytest_collection_modifyitems(items):
             elif build != QUICK_BUILD and not item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.slow)
     items.sort(key=rank)
+
+
+def pytest_collection_finish():
+    """The collector leaves alone what lives to the end: thousands of tests, and the modules that they import.
+
+    It runs more seldom, too: an elaboration makes millions of objects and little garbage.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ _DEPTHS = "tests/hdl/memory/test_lsu_depths.py"
 _WRITTEN_BACK = "tests/hdl/memory/lanes/test_response.py"
 _LOOKED_UP = (f"{_UNIT}/test_lookup.py::test_random_accesses[True]",)
 _FETCH = "tests/hdl/frontend/test_misses.py"
-_COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4]",)
+_COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4-True]",)
 _REASONS = ("tests/hdl/observe/test_stall_attribution.py::test_attribution[3]",)
 
 _CHECKER = "metronome.sim.memcheck.checker:MemCheck"

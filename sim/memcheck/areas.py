@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import UNWRITTEN
-from metronome.sim.kernel import Launch
+
+if TYPE_CHECKING:  # the simulation process compiles no kernels: a fifth of its start
+    from metronome.sim.kernel import Launch
 
 __all__ = ["HEAP_BYTES", "Area", "Declared", "declared"]
 

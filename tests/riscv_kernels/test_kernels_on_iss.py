@@ -10,6 +10,7 @@ from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
 from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import KERNELS, KernelError, kernels, load_into, prepare
 from metronome.sim.memory.store import SparseMemory
+from tests.tiers import long_but
 
 CASES = [(info.name, dtype) for info in kernels() for dtype in info.types]
 #: 1, fewer than a warp, no multiple of anything, and more than one round on the small machines.
@@ -33,7 +34,7 @@ def failures(name, dtype, size, seed, config):
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-@pytest.mark.parametrize("preset", list(PRESETS))
+@pytest.mark.parametrize("preset", long_but(PRESETS, ["TINY", "PAPER"]))
 def test_kernel_passes(name, dtype, preset):
     config = PRESETS[preset]
     for seed, size in enumerate(SMALL_SIZES.get(name, SIZES), 1):

@@ -25,7 +25,7 @@ def test_each_program_has_its_reference():
 
 
 @pytest.mark.parametrize(("config", "level"), list(cases()))
-@pytest.mark.parametrize("name", some_long(PROGRAMS, 14))
+@pytest.mark.parametrize("name", some_long(PROGRAMS, 9))
 def test_plain_program(name, config, level):
     launch = plain_launch(name, config, level, THREADS)
     run = run_launch(launch, config)

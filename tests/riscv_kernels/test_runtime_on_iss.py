@@ -12,7 +12,7 @@ from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
 from metronome.sim.elf import load_elf
 from metronome.sim.kernel import Launch
 from metronome.sim.toolchain import ToolchainError, build_elf
-from tests.tiers import some_slow
+from tests.tiers import some_long
 
 MAPPING = PROGRAMS / "mapping.c"
 GROUPS = PROGRAMS / "groups.c"
@@ -64,7 +64,7 @@ def check_places(config, cells, size, label):
         assert ((top - 8192 < stack) & (stack <= top)).all(), label
 
 
-@pytest.mark.parametrize("preset", some_slow(PRESETS, 1))
+@pytest.mark.parametrize("preset", some_long(PRESETS, 1))
 def test_grids_of_single_threads(preset):
     config = PRESETS[preset]
     threads, harts = config.threads, config.harts
@@ -75,7 +75,7 @@ def test_grids_of_single_threads(preset):
     check_mapping(config, (6,), (1,))
 
 
-@pytest.mark.parametrize("config", some_slow([THREE_WARPS, BASE, MID, PAPER], 1), ids=["3x4", "BASE", "MID", "PAPER"])
+@pytest.mark.parametrize("config", some_long([THREE_WARPS, BASE, MID, PAPER], 1), ids=["3x4", "BASE", "MID", "PAPER"])
 def test_blocks(config):
     threads, harts = config.threads, config.harts
     sizes = {2, threads - 1, threads, threads + 1, 2 * threads, 2 * threads + 1, harts - 1, harts} - {0, 1}
@@ -107,7 +107,7 @@ def test_an_empty_grid_runs_nothing_and_a_block_too_large_is_refused():
 
 
 @pytest.mark.parametrize(
-    "config", some_slow([TINY, THREE_WARPS, BASE, MID, PAPER], 2), ids=["TINY", "3x4", "BASE", "MID", "PAPER"]
+    "config", some_long([TINY, THREE_WARPS, BASE, MID, PAPER], 2), ids=["TINY", "3x4", "BASE", "MID", "PAPER"]
 )
 def test_barriers_and_local_memory(config):
     for size in sorted({2, config.threads + 1, config.harts // 2, config.harts - 1, config.harts} - {1}):

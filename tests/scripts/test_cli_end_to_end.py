@@ -294,7 +294,7 @@ def test_a_bad_kernel_is_one_line_and_status_2(run, arguments):
     assert (status, value, len(err.splitlines())) == (2, None, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.long  # tests/sim/export has the command write the module, and reads it
 def test_verilog_is_a_module_with_and_without_the_probe(capsys):
     texts = {}
     for arguments in ((), ("--probe",)):

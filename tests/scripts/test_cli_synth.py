@@ -289,7 +289,7 @@ def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):
     assert prices[-1][3] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long  # tests/sim/test_synth.py has the tools, and the tests here the command
 @pytest.mark.xdist_group("synth")
 def test_a_unit_through_the_real_tools(metronome, tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))

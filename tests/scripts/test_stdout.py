@@ -39,7 +39,7 @@ def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
     assert line.startswith("metronome: standard output is closed")
 
 
-@and_much(pytest.mark.slow)
+@and_much(pytest.mark.long)
 def test_a_reader_that_has_gone_is_silence_and_status_141(arguments):
     done = metronome(arguments, "| :; exit ${PIPESTATUS[0]}")
     assert (done.returncode, done.stderr) == (141, "")

@@ -3,6 +3,7 @@
 import dataclasses
 import multiprocessing
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -254,3 +255,60 @@ def test_header_leaves_out_what_the_sm_has_not():
     config = TINY.for_chip(policies=("lrr",), all_counters=True)
     assert "`define" not in layout_header(config)
     assert layout_header(TINY).count("`define") == 3
+
+
+CLASSES = """VM_PARALLEL_BUILDS = {parallel}
+VM_TIMING = {timing}
+VM_CLASSES_FAST += \\
+  Vtop \\
+  Vtop_a \\
+
+VM_CLASSES_SLOW += \\
+  Vtop_slow \\
+
+VM_SUPPORT_FAST += \\
+
+VM_GLOBAL_FAST += \\
+  verilated \\
+
+"""
+
+
+def made(folder, monkeypatch, parallel, timing=1, slow_bytes=10):
+    """What make is called for, in order: the objects of the library if they are made, and the arguments."""
+    (folder / "obj").mkdir(parents=True)
+    (folder / "obj" / "Vtop_classes.mk").write_text(CLASSES.format(parallel=parallel, timing=timing))
+    (folder / "obj" / "Vtop.mk").write_text("VM_USER_CFLAGS = \\\n  -g \\\n\n")
+    for name, size in (("Vtop", 10), ("Vtop_a", 2_600_000), ("Vtop_slow", slow_bytes)):
+        (folder / "obj" / f"{name}.cpp").write_text(" " * size)
+    calls = []
+
+    def called(command, where, env):
+        calls.append(command[command.index("Vtop.mk") + 1 + len(build_module._MAKE_FLAGS):])
+        for name in calls[-1]:
+            if name.endswith(".o"):
+                (where / "obj" / name).touch()
+
+    monkeypatch.setattr(build_module, "call", called)
+    build_module.make(folder, "Vtop")
+    return calls
+
+
+def test_the_library_is_compiled_once_for_the_same_compiler_flags(cache, tmp_path, monkeypatch):
+    library = ["verilated.o"]
+    assert made(tmp_path / "1", monkeypatch, parallel=1)[0] == library
+    assert library not in made(tmp_path / "2", monkeypatch, parallel=0)
+    assert (tmp_path / "2" / "obj" / "verilated.o").exists()
+    assert made(tmp_path / "3", monkeypatch, parallel=1, timing=0)[0] == library
+
+
+@pytest.mark.parametrize(("slow_bytes", "fast", "slow"), [
+    (10, [["Vtop_a"], ["Vtop", "Vtop_slow"]], []), (300_000, [["Vtop_a"], ["Vtop"]], [["Vtop_slow"]]),
+])
+def test_a_design_is_compiled_in_units_that_have_every_file_once(cache, tmp_path, monkeypatch, slow_bytes, fast, slow):
+    arguments = dict(word.split("=") for word in made(tmp_path / "1", monkeypatch, 1, slow_bytes=slow_bytes)[-1])
+    for speed, expected in (("FAST", fast), ("SLOW", slow)):
+        assert arguments[f"VM_SUPPORT_{speed}"] == ""
+        names = arguments[f"VM_CLASSES_{speed}"].split()
+        units = [(tmp_path / "1" / "obj" / f"{name}.cpp").read_text() for name in names]
+        assert [re.findall(r'#include "(\w+).cpp"', unit) for unit in units] == expected

@@ -7,7 +7,7 @@ import sys
 import cocotb_tools.config
 import find_libpython
 
-from metronome.sim.runner_process import _cocotb_entry, _libpython, environment
+from metronome.sim.runner_process import _cocotb_entry, _cocotb_folder, _libpython, environment, without_pytest
 
 #: All that the command's own process does for a run but for reading the cache.
 COMMAND = """
@@ -18,7 +18,8 @@ from metronome.sim.kernel import prepare
 from metronome.sim.runner_process import environment
 prepare("vecadd", size=4)
 environment("testbench", "results")
-print(*sorted({"amaranth", "cocotb", "elftools", "numpy", "pytest"} & set(sys.modules)))
+unwanted = {"amaranth", "cocotb", "cocotb_tools", "elftools", "pytest"}
+print(*sorted({"numpy", *unwanted} & set(sys.modules)))
 """
 
 
@@ -29,6 +30,7 @@ def test_the_command_imports_no_hardware_language_and_no_testbench():
 
 def test_what_starts_cocotb_is_what_its_own_runner_takes():
     assert _cocotb_entry() == cocotb_tools.config.pygpi_entry_point()
+    assert _cocotb_folder() / "libs" == cocotb_tools.config.libs_dir
 
 
 def test_the_library_of_python_is_found():
@@ -37,3 +39,19 @@ def test_the_library_of_python_is_found():
 
 def test_no_assertions_are_rewritten():
     assert environment("testbench", "results")["COCOTB_REWRITE_ASSERTION_FILES"] == ""
+
+
+#: What a simulation process imports, as cocotb does it.
+IMPORTS = """
+import sys
+from cocotb.regression import RegressionManager
+RegressionManager.setup_pytest_assertion_rewriting()
+import metronome.sim.lockstep, metronome.sim.runner_types, metronome.tb.mailbox
+print(*sorted({"_pytest.python", "metronome.sim.kernel", "metronome.sim.toolchain"} & set(sys.modules)))
+"""
+
+
+def test_the_simulation_imports_neither_pytest_nor_a_compiler(tmp_path):
+    environ = without_pytest(environment("testbench", "results"), tmp_path)
+    done = subprocess.run([sys.executable, "-c", IMPORTS], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -16,6 +16,7 @@ from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
 from metronome.sim.synth.parts import parts
 from metronome.sim.synth.report import critical_path, fmax, signal_name, unit_module
 from metronome.sim.synth.units import UnitEntry
+from tests.tiers import long_but, some_long
 
 #: Yosys and nextpnr, whose first call compiles them.
 pytestmark = [pytest.mark.xdist_group("synth"), pytest.mark.slow]
@@ -134,6 +135,7 @@ def test_parts_of_one_name_are_added_up():
     assert {part.path: part.area.ffs for part in found} == {"": 20, "U": 12, "U.part": 4, "issue": 4}
 
 
+@pytest.mark.long  # test_more_warps_are_more_luts_and_a_lower_rate is quicker
 def test_a_wider_adder_is_slower_and_larger(sample):
     narrow, wide = (synthesize(sample(width=width), CONFIG) for width in (4, 64))
     assert wide.luts > narrow.luts
@@ -151,7 +153,7 @@ def test_the_critical_path_adds_up_to_the_clock_period():
     assert not any("LUT4" in step.signal or "$" in step.signal for step in path)
 
 
-@pytest.mark.parametrize(("width", "stages"), [(8, 3), (16, 5)])
+@pytest.mark.parametrize(("width", "stages"), long_but([(8, 3), (16, 5)], [(8, 3)]))
 def test_gates_and_bits_of_memory_know_no_fpga(sample, width, stages):
     plain, blocks = (synthesize(sample(width=width, stages=stages, blocks=blocks), CONFIG, (), cells=True).cells
                      for blocks in (False, True))
@@ -186,7 +188,7 @@ def test_another_seed_routes_again_and_synthesises_nothing(cache):
     assert not list(cache.glob("tmp-*"))
 
 
-@pytest.mark.parametrize("name", UNITS)
+@pytest.mark.parametrize("name", long_but(UNITS, [name for name in UNITS if name != "sm"]))  # its parts are here
 def test_every_unit_elaborates(name):
     unit, opened = make_unit(name, CONFIG)
     text = rtlil_of(unit, opened)
@@ -202,7 +204,7 @@ def test_what_a_unit_tells_its_observers_is_not_measured(name):
     assert all(unit.signature.members[port].flow is Out for port in told)
 
 
-@pytest.mark.parametrize("mode", ["baseline", "vortex"])
+@pytest.mark.parametrize("mode", some_long(["baseline", "vortex"], 1))
 def test_the_front_end_is_that_of_the_scheme(mode):
     config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
     texts = [rtlil_of(*make_unit("frontend", one)) for one in (CONFIG, config)]

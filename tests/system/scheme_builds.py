@@ -50,10 +50,10 @@ def group_of(preset, scheme, prediction, caches="cached"):
     return shared.get(config) or f"{preset} {scheme} {prediction} {caches}"
 
 
-def builds():
-    """One parameter a build."""
+def builds(quick=QUICK):
+    """One parameter a build; long but for ``quick``."""
     for build in itertools.product(SIZES, SCHEMES, Prediction, CACHES):
-        marks = [on(group_of(*build)), *([] if build in QUICK else [pytest.mark.long])]
+        marks = [on(group_of(*build)), *([] if build in quick else [pytest.mark.long])]
         yield pytest.param(*build, marks=marks)
 
 

@@ -15,7 +15,7 @@ from tests.sim.iss.iss_programs import RandomProgram
 from tests.sim.memory.dram_checker import TABLES, violations
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, NAMES
-from tests.tiers import some_long, some_slow
+from tests.tiers import long_but, some_long
 
 #: The builds of test_kernels_rtl. Sizes are no multiple of the lanes; a matrix kernel takes the second.
 PRESETS = {"TINY": (TINY, 11, 3), "BASE": (BASE, 37, 6), "MID": (MID, 133, 9)}
@@ -99,7 +99,7 @@ def test_more_random_programs(preset):
 
 @on("TINY")
 @pytest.mark.parametrize("memory", ["dram", "tdm"])
-@pytest.mark.parametrize("name", some_slow(["vecadd", "psort", "sgemm"], 1))
+@pytest.mark.parametrize("name", long_but(["vecadd", "psort", "sgemm"], ["vecadd"]))
 def test_commands_of_a_kernel_keep_the_timing(name, memory):
     launch = prepare(name, "int32", 20 if name in MATRIX_KERNELS else 300, 1, TINY)
     (result,) = run_many(TINY, [

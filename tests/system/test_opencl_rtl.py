@@ -28,13 +28,13 @@ def check(name, config, memories):
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 5))
+@pytest.mark.parametrize("name", some_long(NAMES, 3))
 def test_kernel_in_lock_step(name):
     check(name, TINY, (("fixed", 20), ("random", 40)))
 
 
 @on("BASE")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES[:5], 2))
+@pytest.mark.parametrize("name", some_long(NAMES[:5], 1))
 def test_kernel_in_lock_step_on_more_warps(name):
     check(name, BASE, (("random", 40),))

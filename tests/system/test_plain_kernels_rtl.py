@@ -10,6 +10,7 @@ from tests.riscv_kernels.plain.launches import plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
 from tests.riscv_kernels.plain_runs import check_on_hardware
 from tests.system.rtl_programs import problems
+from tests.tiers import some_long
 
 #: Exits in the middle of a loop; recursion through three functions; calls in branches; a switch in a loop.
 QUICK = ("mandelbrot", "expression", "calls", "interpreter")
@@ -36,7 +37,7 @@ def test_a_plain_program(name):
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", some_long(range(1, 4), 1))
 def test_a_random_program(seed, tmp_path):
     """More: `python -m tests.riscv_kernels.measure_divergence 1 150 --hardware`."""
     assert check_on_hardware(seed, tmp_path, TINY) == []

@@ -23,6 +23,7 @@ from tests.system.scheme_builds import (
     build_of,
     builds,
 )
+from tests.tiers import some_long
 
 SEED = 20261122
 MAIN_KERNELS = ("vecadd", "sgemm", "psort", "diverge")
@@ -40,21 +41,25 @@ def check_counters(what, config, counted):
         assert (counted["discrepancies"], counted["errors"]) == (0, 0), what
 
 
+@pytest.mark.parametrize("turn", some_long([0, 1], 1))
 @pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds()))
-def test_kernels_and_random_programs(preset, scheme, prediction, caches):
+def test_kernels_and_random_programs(preset, scheme, prediction, caches, turn):
+    """Each kernel with each pair of policies, one with integers and the next with floats; in the other turn vice versa.
+
+    On half of the memory models: two pairs that follow each other have them all.
+    """
     _, size, side, programs = SIZES[preset]
     config, pairs = build_of(preset, scheme, prediction, caches)
     jobs = []
-    for (place, name), (number, (fetch, issue)), turn in itertools.product(enumerate(NAMES), enumerate(pairs), (0, 1)):
-        # Each kernel with each pair, once with integers and once with floats, on half of the models: two pairs that
-        # follow each other have them all.
+    for (place, name), (number, (fetch, issue)) in itertools.product(enumerate(NAMES), enumerate(pairs)):
         memory, latency, seed = MEMORIES[(place + number + 2 * turn) % len(MEMORIES)]
-        launch = prepare(name, TYPES[turn], side if name in MATRIX_KERNELS else size, seed, config)
+        dtype = TYPES[(place + number // 2 + turn) % 2]
+        launch = prepare(name, dtype, side if name in MATRIX_KERNELS else size, seed, config)
         jobs.append((launch, RunRequest(
             launch=launch, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, check=True,
             max_cycles=2_000_000,
         )))
-    for number in range(programs):
+    for number in range(programs * turn // 2, programs * (turn + 1) // 2):
         rng = random.Random(f"{SEED}/{number}")
         program = RawProgram(RandomProgram(rng, config).program.assemble())
         fetch, issue = pairs[number % len(pairs)]

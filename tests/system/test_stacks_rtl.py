@@ -26,9 +26,9 @@ OFF = replace(BASE, interleave_stacks=False)
 
 
 def grouped():
-    """The builds of test_random_simt_rtl, and one more that is long."""
+    """The builds of test_random_simt_rtl, and one more; those of more than two warps are long."""
     for name, config in {"TINY": TINY, "BASE": BASE, "bare": BARE, "off": OFF}.items():
-        marks = [on(name), *([pytest.mark.long] if name == "off" else [])]
+        marks = [on(name), *([pytest.mark.long] if name in ("BASE", "off") else [])]
         yield pytest.param(config, id=name, marks=marks)
 
 

@@ -84,7 +84,7 @@ def build(text: str) -> Path:
             str(script), *FLAGS, "-Mdir", "obj", "-o", "../simulation",
             "-LDFLAGS", f"-L{cocotb_config.libs_dir} -lcocotbvpi_verilator -Wl,--export-dynamic", str(main), "top.v",
         ], folder, env)
-        make(folder, "Vtop", digest(versions(), FLAGS))
+        make(folder, "Vtop", [main])
 
     return entry(f"axi-{digest(text, FLAGS, versions())}", make_entry) / "simulation"
 

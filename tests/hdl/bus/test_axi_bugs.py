@@ -6,6 +6,7 @@ import pytest
 
 from metronome.tb.formal.patched import patched
 from tests.hdl.bus.axi_side import Chances, make, run
+from tests.tiers import some_long
 
 SEED = 7
 _BUS = "metronome.hdl.bus"
@@ -103,7 +104,7 @@ BUGS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", some_long(BUGS, 10))
 def test_bug_is_found(name):
     method, old, new, chances, text = BUGS[name]
     with patched(name, method, old, new):

@@ -15,6 +15,7 @@ from metronome.hdl.execute.compute import ComputeUnits
 from metronome.hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.iss import fp
+from tests.tiers import some_long
 
 MASK32 = 0xFFFF_FFFF
 
@@ -70,7 +71,7 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
     TINY, BASE, replace(TINY, latency_mul=2, latency_div=36), replace(TINY, latency_fma=6, latency_fdiv=17),
     replace(TINY, latency_fma=8, latency_fcvt=8, latency_fdiv=20),
 ], ids=["TINY", "BASE", "mul2-div36", "fma6-fdiv17", "fma8-fcvt8-fdiv20"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", some_long([1, 2], 1))
 def test_results_in_their_cycles(config, seed):
     """Random operations, one a cycle where the write port and the dividers allow; each result latency cycles later."""
     rng = random.Random(seed)

@@ -13,6 +13,7 @@ from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.miss_reference import RegisterModel
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.tiers import some_long
 
 CONFIGS = [
     replace(BASE, warps=4, icache_mshrs=4),
@@ -189,7 +190,7 @@ def test_random_briefly(config):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", [*CONFIGS, *OWN], ids=label)
-@pytest.mark.parametrize("pace", ["dense", "sparse"])
+@pytest.mark.parametrize("pace", some_long(["dense", "sparse"], 1))
 def test_random(config, pace):
     seed = 10 * config.warps + config.icache_mshrs + (pace == "dense")
     model = play_random(config, seed, dense=pace == "dense", cycles=1300)

@@ -106,7 +106,8 @@ def test_an_event_in_cycle_c_excuses_the_next_four(event):
 def test_a_build_can_do_without(oracles):
     """Nothing of them is left in its Verilog."""
     config = replace(
-        TINY, coordination=Coordination.BASELINE, policies=("gtlrr",), fetch_policies=("lrr",), oracles=oracles,
+        TINY, threads=1, dcache_bytes=0, coordination=Coordination.BASELINE, policies=("gtlrr",),
+        fetch_policies=("lrr",), oracles=oracles,
     )
     verilog = generate(config)
     assert ("oracle_select" in verilog, "excused_" in verilog) == (oracles, oracles)

@@ -16,6 +16,7 @@ from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.tiers import long_but
 
 CONFIGS = [
     BASE,
@@ -219,7 +220,7 @@ class Machine:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", long_but(CONFIGS, CONFIGS[:2]), ids=label)
 def test_random_programs(config):
     seed = 10 * config.warps + config.threads
     rng = random.Random(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -12,11 +13,13 @@ from lsu_traffic import Traffic
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
-from tests.tiers import some_long
+from tests.tiers import long_but, some_long
 
 USER = 0x1_0000
 #: Bytes, ways, MSHRs, entries of the write buffer.
 SIZES = [(512, 2, 4, 4), (128, 1, 2, 2), (512, 4, 3, 4), (2048, 4, 8, 8)]
+#: Every size, and lanes where they meet in few lines.
+BRIEF = [(SIZES[0], 1), (SIZES[1], 4), (SIZES[2], 1), (SIZES[3], 1)]
 
 
 def config_of(size: tuple[int, int, int, int], threads: int) -> SmConfig:
@@ -64,8 +67,7 @@ def follow(bench: LsuBench) -> ReferenceDataCache:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", some_long(range(5), 1))
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("size", "threads"), long_but(itertools.product(SIZES, [1, 4]), BRIEF), ids=str)
 def test_every_access_is_what_the_reference_says(size: tuple[int, int, int, int], threads: int, seed: int) -> None:
     rng = random.Random(seed)
     config = config_of(size, threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import random
 
 import pytest
@@ -29,13 +30,15 @@ from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lanes.entrance import Entrance
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lsu import HIT_LATENCY, Lsu
-from tests.tiers import some_long
+from tests.tiers import long_but, some_long
+
+#: Every number of lanes and every cache once, and the tightest of all.
+BRIEF = [(1, "uncached"), (2, "tight"), (2, "cached"), (4, "single"), (4, "tight")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", some_long(range(4), 1))
-@pytest.mark.parametrize("cache", CACHES)
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize(("threads", "cache"), long_but(itertools.product([1, 2, 4], CACHES), BRIEF))
 def test_random_program_equals_sequential_execution(threads: int, cache: str, seed: int) -> None:
     rng = random.Random(100 * threads + seed)
     config = small(threads, cache=cache)
@@ -45,7 +48,7 @@ def test_random_program_equals_sequential_execution(threads: int, cache: str, se
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cache", CACHES)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", long_but([1, 2], [2]))
 def test_crowded_programs(threads: int, cache: str) -> None:
     config = small(threads, cache=cache)
     for seed in range(8):
@@ -75,7 +78,7 @@ def test_highest_lane_wins_a_byte(cache: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("cache", long_but(CACHES, ["uncached", "tight"]))
 def test_random_program_with_errors_from_memory(cache: str) -> None:
     """A bad line faults once an access, its lanes get nothing, and everything else goes on."""
     rng = random.Random(77)

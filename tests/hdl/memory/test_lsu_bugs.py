@@ -23,6 +23,7 @@ from metronome.hdl.memory.lanes.part_counts import PartCounts
 from metronome.hdl.memory.lanes.response import ResponseStage
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lanes.stores import StoreTracker
+from tests.tiers import some_long
 
 
 class LosesALane(Coalescer):
@@ -199,7 +200,7 @@ def test_without_a_bug_the_programs_run() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", some_long(BUGS, 5))
 def test_bug_is_caught(bug: type, monkeypatch: pytest.MonkeyPatch) -> None:
     name = bug.__bases__[0].__name__
     for module in (metronome.hdl.memory.lsu, metronome.hdl.memory.l1.l1):

@@ -21,7 +21,7 @@ from metronome.hdl.lib.component import Component
 from metronome.hdl.lib.onehot import one_hot
 from metronome.hdl.memory.lsu import Lsu
 from metronome.hdl.memory.seam import access_layout
-from tests.tiers import some_slow
+from tests.tiers import some_long
 
 
 class Holder(Component):
@@ -88,7 +88,7 @@ def run(config: SmConfig, unit: type[Lsu], monkeypatch: pytest.MonkeyPatch) -> N
         UntimedBench(config, seed=seed, traffic=traffic, simulation=simulation).run(random_program(rng, config, 80))
 
 
-@pytest.mark.parametrize("cache", some_slow(["tight", "cached"], 1))
+@pytest.mark.parametrize("cache", some_long(["cached", "tight"], 1))
 def test_a_unit_in_between(cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(small(4, cache=cache), LsuWithHolder, monkeypatch)
 
@@ -110,7 +110,7 @@ def test_it_has_to_tell_that_it_is_busy(unit: type[Lsu], monkeypatch: pytest.Mon
             bench.run(load)
 
 
-@pytest.mark.parametrize("numbers", some_slow([2, 4], 1))
+@pytest.mark.parametrize("numbers", some_long([2, 4], 1))
 def test_loads_wait_for_a_number(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With fewer numbers than loads that could be under way nothing goes wrong, either."""
     monkeypatch.setattr(metronome.hdl.memory.lsu, "loads_under_way", lambda config: numbers)

@@ -17,6 +17,7 @@ import metronome.hdl.memory.seam
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.presets import PAPER
+from tests.tiers import long_but
 
 TOP, STACK = 0xFFFF_0000, 8192
 WARPS = 3
@@ -55,14 +56,16 @@ def run_random(config: SmConfig, seed: int, *, bad: bool = False, simulation: Si
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("threads", "interleave"), [(1, True), (2, True), (4, True), (2, False)])
+@pytest.mark.parametrize(
+    ("threads", "interleave"), long_but([(1, True), (2, True), (4, True), (2, False)], [(2, True), (2, False)])
+)
 def test_random_programs(threads: int, interleave: bool) -> None:
     for seed in range(2):
         run_random(small(threads, WARPS, "cached", interleave_stacks=interleave), seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threads", [2, 4])
+@pytest.mark.parametrize("threads", long_but([2, 4], [2]))
 def test_random_programs_with_errors_from_memory(threads: int) -> None:
     """Faults of all four kinds name the program's address (:class:`LsuBench` compares them)."""
     causes: set[int] = set()

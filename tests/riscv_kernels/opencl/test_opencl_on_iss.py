@@ -36,7 +36,7 @@ def test_there_are_kernels():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 14))
+@pytest.mark.parametrize("name", some_long(NAMES, 8))
 def test_kernel_passes(name):
     assert failures(name, TINY) == []
 

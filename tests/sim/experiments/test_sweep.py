@@ -220,6 +220,7 @@ def cluster():
         yield running
 
 
+@pytest.mark.long  # test_two_sweeps_give_one_table has the processes of this machine
 @pytest.mark.filterwarnings("default")  # of a library: it is not ours to mend
 def test_a_dask_cluster_gives_the_same_table(undisturbed, tmp_path, cluster):
     spec = expand(SPEC, "mine", "mine.toml", Path())

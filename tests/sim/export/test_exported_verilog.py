@@ -95,6 +95,7 @@ def test_each_waiver_is_needed(tmp_path):
 
 
 @VARIANTS
+@pytest.mark.long  # tests/tb/examples/test_cocotb_example.py has Icarus compile the same files
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
 def test_icarus_warns_of_nothing(folder, module):
     command = ["iverilog", "-g2005", "-Wall", "-o", os.devnull, "-c", f"{module}.f"]

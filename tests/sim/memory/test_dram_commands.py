@@ -11,6 +11,7 @@ from metronome.sim.memory.store import SparseMemory
 from metronome.sim.memory.tdm import TdmMemory
 from tests.sim.memory.dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
 from tests.sim.memory.port import LINE, Request, drive, random_requests
+from tests.tiers import some_long
 
 RATIOS = [Fraction(1), Fraction(2), Fraction(3, 4), Fraction(7, 3)]
 #: Lines, pauses, share of writes: from four banks' rows to everywhere, from all reads to all writes.
@@ -56,7 +57,7 @@ def wanted(requests):
 
 @pytest.mark.parametrize("model", [DramMemory, TdmMemory])
 @pytest.mark.parametrize("traffic", range(len(TRAFFIC)))
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", some_long(TABLES, 1))
 def test_random_traffic(name, traffic, model):
     seed = f"{name}/{traffic}"
     rng = random.Random(seed)
@@ -68,7 +69,7 @@ def test_random_traffic(name, traffic, model):
 
 
 @pytest.mark.parametrize("model", [DramMemory, TdmMemory])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_long(range(3), 1))
 def test_kernel_like_traffic(seed, model):
     requests = kernel_requests(random.Random(seed), 8000)
     commands = run(model, requests)

@@ -11,6 +11,7 @@ from metronome.sim.memory.adversarial import AdversarialMemory
 from metronome.sim.memory.models import DRAM_MODELS, MemoryOptions, create_model
 from metronome.sim.memory.store import SparseMemory
 from tests.sim.memory.port import ALL, LINE, Request, drive, random_requests
+from tests.tiers import some_long
 
 ADVERSARIAL = MemoryOptions(adversarial=True)
 MODELS = {
@@ -32,7 +33,7 @@ def model_of(name, seed=1, memory=None):
     return create_model(kind, memory, None, latency=latency, seed=seed, options=options)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_long(range(3), 1))
 @pytest.mark.parametrize("name", MODELS)
 def test_reads_see_completed_writes_and_no_others(name, seed):
     """Requests to one line under way together: a read sees exactly the writes that are due before it.

@@ -62,7 +62,8 @@ def harness(module):
     def make(folder):
         export = write_export(folder / "export")
         call(
-            "make", "-f", sources / "Makefile", f"EXPORT={export}", f"MODULE={module}", "OBJ=obj", "OPT=-O0", cwd=folder
+            "make", "-f", sources / "Makefile", f"EXPORT={export}", f"MODULE={module}", "OBJ=obj", "OPT=-O0",
+            "OPT_GLOBAL=-O0", cwd=folder,
         )
         (folder / "obj" / "sim").rename(folder / "sim")
 

@@ -16,13 +16,13 @@ SIZES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", some_long(SIZES, 3), ids=str)
+@pytest.mark.parametrize("sizes", some_long(SIZES, 1), ids=str)
 def test_the_bridge_is_proved(sizes):
     assert prove_problem(bus_problem(**sizes)) is None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(BUGS, 3))
+@pytest.mark.parametrize("name", some_long(BUGS, 1))
 def test_a_bug_is_in_the_way(name, monkeypatch):
     monkeypatch.setattr(flow, "SEARCH_SECONDS", 1)
     method, old, new, *_ = BUGS[name]

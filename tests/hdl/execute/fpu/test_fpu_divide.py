@@ -17,6 +17,7 @@ from lane_harness import spread
 
 from metronome.hdl.isa.ops import FdivOp, Unit
 from metronome.hdl.presets import TINY
+from tests.tiers import long_but
 
 SEED = 52
 CONFIG = replace(TINY, threads=1)
@@ -76,7 +77,7 @@ def reference(op, rm, a, b):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
     """Whatever the operands, the result is there after exactly the latency, and not before."""
@@ -88,7 +89,7 @@ def test_unit(config, gap):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("age", [1, 2, 13, 14, 15])
+@pytest.mark.parametrize("age", long_but([1, 2, 13, 14, 15], [1, 15]))
 def test_reset_abandons_an_operation(age):
     """One that is ``age`` cycles old at the reset gives no result, and does not disturb one right after it."""
     config = replace(TINY, threads=4)

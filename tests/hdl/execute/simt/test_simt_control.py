@@ -13,6 +13,7 @@ from metronome.hdl.execute.simt.control import SimtControl
 from metronome.hdl.isa.ops import SimtOp
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.hdl.execute.simt.simt_reference import Operation, Reference
+from tests.tiers import long_but
 
 ONE = SmConfig(warps=1, threads=1)
 ODD = SmConfig(warps=3, threads=4)
@@ -155,7 +156,7 @@ def _run(config: SmConfig, seed: int, episodes: int, cycles: int) -> dict[str, i
     return events
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", long_but(CONFIGS, [name for name in CONFIGS if name != "MID"]))
 def test_against_reference(name):
     for seed in (1, 2):
         try:
