@@ -48,6 +48,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
         "issue": Out(warps),  # who issues (one-hot or 0)
         "issue_valid": Out(1),  # somebody does
         "issue_warp": Out(config.warp_bits),  # who, as a number
+        "issue_if_hit": Out(warps),  # ``issue``, if the lookup hits: known sooner
+        "issue_if_missed": Out(warps),  # ``issue``, if the lookup misses
         "fetch_eligible": Out(warps),  # the set that ``fetch`` is chosen from
         "fetch": Out(warps),  # who fetches (one-hot or 0)
         "fetch_valid": Out(1),  # somebody does
@@ -79,8 +81,11 @@ def connect_fetch(m: Module, scheme: Component, scheduler: Scheduler) -> None:
 
 
 def connect_issue(m: Module, scheme: Component, scheduler: Scheduler) -> None:
-    """Let ``scheduler`` choose what issues."""
+    """Let ``scheduler`` choose what issues, which depends on the lookup only if ``scheduler`` has a doubt."""
+    doubts = "drop" in scheduler.signature.members
     m.d.comb += [
+        scheme.issue_if_hit.eq(scheduler.select_kept if doubts else scheduler.select),
+        scheme.issue_if_missed.eq(scheduler.select_dropped if doubts else scheduler.select),
         scheme.issue.eq(scheduler.select),
         scheme.issue_valid.eq(scheduler.select_valid),
         scheme.issue_warp.eq(scheduler.select_warp),

@@ -1,6 +1,8 @@
 """The front end: fetch pipeline, buffers and warp table around one coordination scheme."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from collections.abc import Callable
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -81,7 +83,7 @@ class FrontEnd(Component):
         m.submodules.buffers = buffers = InstructionBuffers(config)
         self._coordinate(m, scheme, fetch, warps, buffers)
         self._fetch(m, scheme, fetch, warps, buffers)
-        self._issue(m, scheme, warps, buffers)
+        self._issue(m, scheme, fetch, warps, buffers)
         self._tell(m, scheme, fetch, warps, buffers)
         connect(m, flipped(self.mem), fetch.mem)
         return m
@@ -150,18 +152,25 @@ class FrontEnd(Component):
             fetch.lines.eq(warps.lines),
         ]
 
-    def _issue(self, m: Module, scheme: Component, warps: WarpTable, buffers: InstructionBuffers) -> None:
+    def _issue(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
+               buffers: InstructionBuffers) -> None:
+        infos, nops = [buffers.head_info[w] for w in range(self._config.warps)], buffers.head_nop
+
+        def of_selected(of: Callable[[Value], Value]) -> Value:
+            """``of(scheme.issue)``, worked out for both outcomes of the lookup, which comes late."""
+            return Mux(fetch.lookup_missed, of(scheme.issue_if_missed), of(scheme.issue_if_hit))
+
         m.d.comb += [
             self.heads.eq(buffers.head_info),
             self.select.eq(scheme.issue),
             self.select_warp.eq(scheme.issue_warp),
-            self.select_nop.eq((scheme.issue & buffers.head_nop).any()),
-            self.select_info.eq(select(scheme.issue, [buffers.head_info[w] for w in range(self._config.warps)])),
+            self.select_nop.eq(of_selected(lambda selected: (selected & nops).any())),
+            self.select_info.eq(of_selected(lambda selected: select(selected, infos))),
             buffers.pop.eq(scheme.issue),
             buffers.pop_warp.eq(scheme.issue_warp),
             self.entry.eq(buffers.entry),
             warps.issued.eq(
-                scheme.issue & ~buffers.head_nop & Cat(buffers.head_info[w].control for w in range(self._config.warps))
+                scheme.issue & ~nops & Cat(info.control for info in infos)
             ),
             warps.resolution.eq(self.resolution),
             warps.release.eq(self.release),
