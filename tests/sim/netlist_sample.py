@@ -15,7 +15,9 @@ from metronome.sim.cache import entry
 from metronome.sim.synth.netlist import CELLS, STATISTICS, component_text, mapped
 
 #: Memories with a write and a read port by name: bits of a row, bits of an address, bits that a write enable is for.
-SEPARATE = {"m36": (36, 9, 9), "m32": (32, 9, 8), "m9": (9, 11, 9), "m4": (4, 12, 4), "m2": (2, 13, 2), "m1": (1, 14, 1)}
+SEPARATE = {
+    "m36": (36, 9, 9), "m32": (32, 9, 8), "m9": (9, 11, 9), "m4": (4, 12, 4), "m2": (2, 13, 2), "m1": (1, 14, 1),
+}
 #: How the read port of a memory with one address goes on in a cycle with a write.
 SHARED = ("hold", "old", "new")
 
