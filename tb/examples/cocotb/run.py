@@ -43,10 +43,11 @@ def main() -> int:
     )
     result = asked.build.resolve() / "result.json"
     result.unlink(missing_ok=True)
+    latency = 20 if asked.latency is None else asked.latency
     run = {
         "export": str(asked.export.resolve()), "image": str(asked.image.resolve()), "result": str(result),
-        "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": 20 if asked.latency is None else asked.latency,
-        "policy": asked.policy, "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
+        "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": latency, "policy": asked.policy,
+        "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
     }
     results = runner.test(
         hdl_toplevel="metronome_sm", test_module=TESTS[bus], build_dir=asked.build, test_dir=asked.build,

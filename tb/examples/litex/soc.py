@@ -1,8 +1,8 @@
-"""A LiteX SoC around an exported SM, as Verilog: python soc.py EXPORT IMAGE --output FOLDER (README.md beside this folder).
+"""A LiteX SoC around an exported SM, as Verilog: python soc.py EXPORT IMAGE --output FOLDER (README.md one folder up).
 
-The SM is a master of the SoC's bus for its memory, and a slave of it with its registers. A small state machine takes the
-place of the CPU: it starts the SM through these registers, waits for the interrupt, and reads what they say. The image is
-what the RAMs begin with.
+The SM is a master of the SoC's bus for its memory, and a slave of it with its registers. A small state machine stands
+where a CPU would: it starts the SM through these registers, waits for the interrupt, and reads what they say, and the
+program's buffers. The image is what the RAMs begin with.
 """
 
 import argparse
@@ -27,11 +27,14 @@ RAMS = (("data", 0, 0x2_0000), ("program", 0x8000_0000, 0x1_0000), ("stacks", 0x
 REGISTERS = 0x9000_0000
 #: The bits of the SM's memory bus, and of the SoC's.
 BUS_BITS = 64
-#: What the host reads at the end.
+#: The registers that the host reads at the end, before the buffers.
 RESULTS = ("status", "exit_code", "total_cycles_low", "committed_low")
 START = 1
 
-PINS = [("sys_clk", 0, Pins(1)), ("sys_rst", 0, Pins(1)), ("done", 0, Pins(1)), *((name, 0, Pins(32)) for name in RESULTS)]
+PINS = [
+    ("sys_clk", 0, Pins(1)), ("sys_rst", 0, Pins(1)), ("done", 0, Pins(1)),
+    ("read_valid", 0, Pins(1)), ("read_address", 0, Pins(32)), ("read_data", 0, Pins(32)),
+]
 
 
 class Platform(GenericPlatform):
@@ -59,17 +62,22 @@ class Metronome(LiteXModule):
                     wire = name.removeprefix(prefix)
                     channel = next(each for each in ("aw", "ar", "w", "b", "r") if wire.startswith(each))
                     signal = getattr(getattr(bus, channel), wire.removeprefix(channel))
+                    if prefix == "s_axil_" and wire.endswith("ready") and port["direction"] == "out":
+                        # LiteX (2024.12) converts 64 bits to 32 by two accesses, and skips one without strobes. A slave
+                        # that is ready all the time seems to have taken that one, and the other is never made.
+                        ready = Signal()
+                        self.comb += signal.eq(ready & getattr(bus, channel).valid)
+                        signal = ready
                     wires[f"{port['direction'][0]}_{name}"] = signal[: port["width"]]
         self.specials += Instance("metronome_sm", **wires)
 
 
 class Host(LiteXModule):
-    """Writes registers, waits for ``irq``, reads registers; ``done`` is 1 then, and ``results`` are what was read."""
+    """Writes ``writes``, waits for ``irq``, reads ``reads``: each word is at the pins while ``read_valid`` is 1."""
 
     def __init__(self, writes: list[tuple[int, int]], reads: list[int], irq: Signal) -> None:
         self.bus = bus = axi.AXILiteInterface(data_width=32)
-        self.done = Signal()
-        self.results = [Signal(32) for _ in reads]
+        self.done, self.read_valid, self.read_address = Signal(), Signal(), Signal(32)
         self.fsm = fsm = FSM(reset_state="WRITE_0")
         for place, (address, value) in enumerate(writes):
             # Address and data go side by side: each is held until it is taken.
@@ -88,9 +96,9 @@ class Host(LiteXModule):
             fsm.act(
                 f"READ_{place}",
                 bus.ar.valid.eq(~asked), bus.ar.addr.eq(address), bus.r.ready.eq(1),
+                self.read_valid.eq(bus.r.valid), self.read_address.eq(address),
                 If(bus.ar.ready & bus.ar.valid, NextValue(asked, 1)),
-                If(bus.r.valid, NextValue(self.results[place], bus.r.data),
-                   NextState(f"READ_{place + 1}" if place + 1 < len(reads) else "DONE")),
+                If(bus.r.valid, NextState(f"READ_{place + 1}" if place + 1 < len(reads) else "DONE")),
             )
         fsm.act("DONE", self.done.eq(1))
 
@@ -115,14 +123,21 @@ class Soc(SoCMini):
         }
         self.host = Host(
             [(REGISTERS + offsets[name], value) for name, value in writes.items()],
-            [REGISTERS + offsets[name] for name in RESULTS], self.metronome.irq,
+            [*(REGISTERS + offsets[name] for name in RESULTS), *image_buffers(image)], self.metronome.irq,
         )
         self.bus.add_master("metronome", self.metronome.memory)
         self.bus.add_master("host", self.host.bus)
         self.bus.add_slave("registers", self.metronome.registers, SoCRegion(origin=REGISTERS, size=0x400, cached=False))
-        self.comb += platform.request("done").eq(self.host.done)
-        for name, value in zip(RESULTS, self.host.results, strict=True):
-            self.comb += platform.request(name).eq(value)
+        outputs = {
+            "done": self.host.done, "read_valid": self.host.read_valid, "read_address": self.host.read_address,
+            "read_data": self.host.bus.r.data,
+        }
+        self.comb += [platform.request(name).eq(value) for name, value in outputs.items()]
+
+
+def image_buffers(image: Image) -> list[int]:
+    """The addresses of the words of all buffers."""
+    return [word for first, size in image.buffers.values() for word in range(first, first + size, 4)]
 
 
 def contents(image: Image, origin: int, size: int) -> list[int]:
