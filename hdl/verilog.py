@@ -63,9 +63,17 @@ def generate(config: SmConfig) -> str:
     return _convert(Sm(config))
 
 
-def flat_top(config: SmConfig, bus: str = "line") -> Flat:
-    """The SM with one port for each field (``mem_req_line``, ``counter_cycles``, ...); ``bus`` is of :data:`BUSES`."""
-    return Flat(BUSES[bus](config), names=_NAMES, elements=_ELEMENTS)
+def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
+    """The SM with one port for each field (``mem_req_line``, ``counter_cycles``, ...).
+
+    Parameters
+    ----------
+    bus
+        Of :data:`BUSES`.
+    sizes
+        What the bus's component takes besides the configuration (:class:`hdl.bus.axi_sm.AxiSm`).
+    """
+    return Flat(BUSES[bus](config, **sizes), names=_NAMES, elements=_ELEMENTS)
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class FlatVerilog:
     ports: list[FlatPort]  # in the order of the signature
 
 
-def generate_flat(config: SmConfig, bus: str = "line") -> FlatVerilog:
+def generate_flat(config: SmConfig, bus: str = "line", **sizes: int) -> FlatVerilog:
     """As :func:`generate`, of :func:`flat_top`."""
-    top = flat_top(config, bus)
+    top = flat_top(config, bus, **sizes)
     return FlatVerilog(_woken(_convert(top)), top.ports)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, DomainRenamer, Module
 from amaranth.lib.wiring import In, Out
 
 from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
-from ..lib.collector import collector_paused
 from ..lib.component import Component
-from ..lib.shared import SharedModules
 from ..sm import Sm
 from .axi import AxiMaster, require_axi
 from .control import AxiLiteControl
@@ -18,10 +15,8 @@ from .registers import ControlRegisters, connect_host
 from .signatures import axi4_wires, axi_lite_wires
 from .slots import slot_bits
 
-__all__ = ["TOP", "AxiSm", "generate"]
+__all__ = ["AxiSm"]
 
-#: The name of the top-level module.
-TOP = "metronome_axi"
 #: The clock domains of the buses and of the SM; a design around this one may have a `sync` of its own.
 _OUTER, _INNER = "metronome_bus", "metronome_sm"
 
@@ -112,12 +107,3 @@ class AxiSm(Component):
         for strap in ("policy", "fetch_policy"):
             if strap in sm.signature.members:
                 m.d.comb += getattr(sm, strap).eq(getattr(registers, strap))
-
-
-def generate(config: SmConfig, *, data_bits: int = 64, reads: int = 16, writes: int = 16) -> str:
-    """The Verilog of :class:`AxiSm`, module :data:`TOP`."""
-    shared = SharedModules(prefix=TOP)
-    top = AxiSm(config, data_bits=data_bits, reads=reads, writes=writes)
-    with collector_paused():
-        text = verilog.convert(top, name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
-    return text + shared.text

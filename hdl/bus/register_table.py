@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..config import FaultCause, SmConfig
-from ..layouts.counters import COUNTER_BITS, StallReason, counter_places
+from ..layouts.counters import COUNTER_BITS, counter_names
 
 __all__ = [
-    "ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants", "counter_names",
-    "register_table", "registers",
+    "ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants",
+    "register_table",
 ]
 
 #: Bits of a register's byte address: the map takes 1 KiB.
@@ -44,13 +43,6 @@ class Register:
     bits: int  # that mean something, from the lowest on
     access: Access  # what the host may do
     about: str  # what it says, or does
-
-
-def counter_names() -> Iterator[tuple[str, str, StallReason | None]]:
-    """The counters in the order of the map: the register's name, the counter's, and its reason if it is one of many."""
-    for counter, reason in counter_places():
-        name = counter.name
-        yield (f"{name}_{reason.name.lower()}", name, reason) if counter.by_reason else (name, name, None)
 
 
 def _configuration(config: SmConfig) -> int:
@@ -96,7 +88,7 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
     counters = [
         Register(f"{name}_{half}", COUNTERS_OFFSET + 8 * number + 4 * upper, high if upper else 32, Access.READ,
                  "bits 47 to 32 as they were when any low half was last read" if upper else f"counter {name}, low half")
-        for number, (name, *_) in enumerate(counter_names()) for upper, half in enumerate(("low", "high"))
+        for number, name in enumerate(counter_names()) for upper, half in enumerate(("low", "high"))
     ]
     return (*fixed, *counters)
 
@@ -104,8 +96,3 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
 def _bits(choices: int) -> int:
     """Bits of a strap; at least 1, so that the register is always there."""
     return max(1, (choices - 1).bit_length())
-
-
-def registers(config: SmConfig) -> list[tuple[str, int, int, str, str]]:
-    """Name, byte offset, bits, access and meaning of every register, for what is written about a build."""
-    return [(its.name, its.offset, its.bits, its.access.value, its.about) for its in register_table(config)]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from amaranth.lib import data
 
-__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", "counter_places", "counters_layout"]
+__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", "counter_names", "counter_places",
+           "counters_layout"]
 
 COUNTER_BITS = 48
 
@@ -105,6 +106,11 @@ def counter_places() -> list[tuple[Counter, StallReason]]:
     return [
         (counter, reason) for counter in COUNTERS for reason in (reasons if counter.by_reason else [StallReason.NONE])
     ]
+
+
+def counter_names() -> list[str]:
+    """Their names in the same order: ``cycles``, ``stalls_load``, ..."""
+    return [f"{counter.name}_{reason.name.lower()}" if reason else counter.name for counter, reason in counter_places()]
 
 
 def counters_layout() -> data.StructLayout:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from metronome.hdl.bus.flat import FlatPort
-from metronome.hdl.bus.register_table import registers
+from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.layouts.counters import COUNTER_BITS, counter_places
+from metronome.hdl.layouts.counters import COUNTER_BITS, counter_names, counter_places
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.verilog import BUSES, TOP
 from metronome.sim.settings import FIELDS, values_of
@@ -29,20 +30,15 @@ _CLOCK = (
 )
 
 
-def counter_names() -> list[str]:
-    """The counters' names in the order of their indices: ``cycles``, ``stalls.load``, ..."""
-    return [f"{counter.name}.{reason.name.lower()}" if reason else counter.name for counter, reason in counter_places()]
-
-
 def _counter_rows() -> dict[str, dict[str, Any]]:
-    """Path of each counter's port -> what the JSON says of it."""
+    """Name of each counter's port, where it has one of its own -> what the JSON says of it."""
     rows = {}
     for index, (name, (counter, reason)) in enumerate(zip(counter_names(), counter_places(), strict=True)):
         numbers = {reason: number for number, reason in counter.numbers()}
         about = f"{counter.about.split(',')[0]}: {reason.about}" if reason else counter.about
         if counter.oracle:
             about += "; 0 in a build without oracles"
-        rows[f"counters.{name}"] = {
+        rows[f"counter_{name}"] = {
             "name": name, "index": index, "width": COUNTER_BITS, "csr": numbers.get(reason), "about": about,
         }
     return rows
@@ -54,7 +50,7 @@ def _ports(ports: Sequence[FlatPort], bus: str, counters: dict[str, dict[str, An
     listed = {port.name for port in ports}
     rows: list[dict[str, Any]] = [dict(row) for row in _CLOCK if row["name"] not in listed]
     for port in ports:
-        about = counters[port.dotted]["about"] if port.dotted in counters else meaning_of(port.path, meanings)
+        about = counters[port.name]["about"] if port.name in counters else meaning_of(port.path, meanings)
         direction = "in" if port.is_input else "out"
         rows.append({"name": port.name, "direction": direction, "width": port.width, "about": about})
     return rows
@@ -87,7 +83,6 @@ def document(
         *({**row, "simulation_only": False} for row in own),
         *({**row, "simulation_only": True} for row in more if row["name"] not in names),
     ]
-    in_port = {port.dotted: port.name for port in ports}
     causes = member_comments(FaultCause)
     fields = {
         name: {"value": _plain_value(value), "unit": FIELDS[name].unit, "about": FIELDS[name].about}
@@ -100,10 +95,8 @@ def document(
             name.removeprefix("memory_map."): row for name, row in fields.items() if name.startswith("memory_map.")
         },
         "ports": rows,
-        "counters": [{**row, "port": in_port.get(path)} for path, row in counters.items()],
-        "registers": [
-            dict(zip(("name", "offset", "bits", "access", "about"), row, strict=True)) for row in registers(config)
-        ] if bus == "axi" else [],
+        "counters": [{**row, "port": port if port in names else None} for port, row in counters.items()],
+        "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus == "axi" else [],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": causes[cause.name]} for cause in FaultCause
         ],

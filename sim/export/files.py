@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from metronome.hdl.config import WATCHING, SmConfig
+from metronome.hdl.layouts.counters import counter_names
 from metronome.hdl.presets import PRESETS
 from metronome.hdl.verilog import TOP, FlatVerilog
 from metronome.sim.settings import as_text, values_of
 
-from .document import LICENCE, counter_names, document, page
+from .document import LICENCE, document, page
 
 __all__ = ["INDEX", "canonical_command", "changed_files", "export_files"]
 

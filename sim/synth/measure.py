@@ -11,10 +11,10 @@ from metronome.hdl.config import SmConfig
 
 from ..design import Progress
 from . import report
-from .flow import Options, netlist, place_and_route, rtlil_of
+from .flow import Options, netlist, place_and_route
 from .parts import cells_of
 from .tools import LOGS
-from .units import make_unit
+from .units import unit_text
 
 __all__ = ["synthesize"]
 
@@ -46,9 +46,7 @@ def synthesize(
         If yosys fails.
     """
     say = progress or (lambda step: None)
-    say("elaborate")
-    component, open_ports = make_unit(unit, config)
-    text = rtlil_of(component, open_ports)
+    text = unit_text(unit, config, say)
     folder = netlist(text, say)
     area = report.Area.of(report.unit_module(json.loads((folder / "stat.json").read_text())))
     return report.SynthResult(

@@ -15,10 +15,10 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 
 from ..design import Progress
-from .flow import TOP, rtlil_of
+from .flow import TOP
 from .report import CLASH, Area, Cells, unit_module
 from .tools import LOGS, cached, yosys
-from .units import make_unit
+from .units import unit_text
 from .wrapper import CORE, INNER
 
 __all__ = ["Breakdown", "Part", "breakdown", "cells_of", "parts"]
@@ -130,9 +130,7 @@ def breakdown(
         If yosys fails.
     """
     say = progress or (lambda step: None)
-    say("elaborate")
-    component, open_ports = make_unit(unit, config)
-    text = rtlil_of(component, open_ports)
+    text = unit_text(unit, config, say)
     kept = [
         name for name in _MODULE.findall(text)
         if name == _UNIT or (name.startswith(f"{_UNIT}.") and name.removeprefix(f"{_UNIT}.").count(".") < depth)

@@ -35,7 +35,10 @@ from metronome.hdl.lib.component import Component
 from metronome.hdl.memory.lsu import Lsu
 from metronome.hdl.sm import Sm
 
-__all__ = ["UNITS", "UnitEntry", "make_unit"]
+from ..design import Progress
+from .flow import rtlil_of
+
+__all__ = ["UNITS", "UnitEntry", "make_unit", "unit_text"]
 
 #: Outputs that only observers and hardware assertions read: what only they need is not measured.
 _OPEN_PORTS = frozenset({
@@ -145,3 +148,9 @@ def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[
         For a name that :data:`UNITS` does not have.
     """
     return UNITS[name].make(config), _OPEN_PORTS
+
+
+def unit_text(name: str, config: SmConfig, progress: Progress) -> str:
+    """RTLIL of a unit in its wrapper (:func:`sim.synth.flow.rtlil_of`). Raises KeyError for an unknown unit."""
+    progress("elaborate")
+    return rtlil_of(*make_unit(name, config))

@@ -45,7 +45,7 @@ def refusal(line: str, *, whole: bool = True) -> str | None:
     if words[:3] == ["python", "-m", "pytest"]:
         return _missing_tests(words[3:])
     if words[0] == "python":
-        place = ROOT / words[2].replace(".", "/")
+        place = ROOT / words[2].removeprefix("metronome.").replace(".", "/")
         return None if place.exists() or place.with_suffix(".py").exists() else f"no such module: {words[2]}"
     return _metronome_refusal(words[1:], whole)
 

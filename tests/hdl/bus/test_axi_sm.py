@@ -1,12 +1,13 @@
 """The whole SM behind AXI, with cocotbext-axi as memory and host: kernels, faults, resets, what the registers say."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from metronome.hdl.bus.axi_sm import generate
 from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause
+from metronome.hdl.verilog import generate_flat
 from metronome.sim import asm
 from metronome.sim.kernel import load_into, prepare
 from metronome.sim.memory.store import SparseMemory
@@ -131,10 +132,12 @@ def test_the_interrupt_is_cleared_and_what_is_no_register_fails(results):
 
 def test_the_ports_are_flat():
     """Every wire is a port of its own with the usual name, and the clock and the reset are the only other inputs."""
-    text = generate(replace(CONFIG, warps=1, threads=1, dcache_bytes=0, icache_bytes=0), reads=2, writes=2)
-    header = text[text.index("module metronome_axi(") :].split(";", 1)[0]
+    least = replace(CONFIG, warps=1, threads=1, dcache_bytes=0, icache_bytes=0)
+    text = generate_flat(least, "axi", data_bits=128, reads=2, writes=2).text
+    header = text[text.index("module metronome_sm(") :].split(";", 1)[0]
     names = {name.strip() for name in header.partition("(")[2].rstrip(")").split(",")}
     assert {"clk", "rst", "irq", "m_axi_awid", "m_axi_wlast", "m_axi_rresp", "s_axil_araddr", "s_axil_bresp"} <= names
     assert all(name.startswith(("m_axi_", "s_axil_")) for name in names - {"clk", "rst", "irq"})
     assert len(names) == 3 + 37 + 19
+    assert re.search(r"^ +output \[127:0\] m_axi_wdata;$", text, re.MULTILINE)
     assert register_table(CONFIG)[0].name == "identity"

@@ -95,10 +95,10 @@ def test_the_document_has_every_field_counter_and_cause():
     assert [row["code"] for row in what["fault_causes"]] == [int(cause) for cause in FaultCause]
     assert all(row["about"] for row in what["fault_causes"])
     names = [row["name"] for row in what["counters"]]
-    stalls = [f"stalls.{reason.name.lower()}" for reason in StallReason if reason]
+    stalls = [f"stalls_{reason.name.lower()}" for reason in StallReason if reason]
     assert names == [*(counter.name for counter in COUNTERS if not counter.by_reason), *stalls]
     by_name = {row["name"]: row for row in what["counters"]}
-    numbers = {"committed": 0xB03, "stalls.load": 0xB0B, "stalls.policy": 0xB15, "cycles": None}
+    numbers = {"committed": 0xB03, "stalls_load": 0xB0B, "stalls_policy": 0xB15, "cycles": None}
     assert {name: by_name[name]["csr"] for name in numbers} == numbers
     ports = {row["name"]: row for row in what["ports"]}
     assert all(ports[row["port"]]["width"] == row["width"] for row in what["counters"])

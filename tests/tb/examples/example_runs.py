@@ -23,15 +23,15 @@ KERNELS = ("vecadd", "psum", "diverge")
 
 
 @functools.cache
-def files_of_export():
-    """An export of TINY with the variant for simulation; elaborated once a process."""
+def files_of_export(bus="line"):
+    """An export of TINY, on the line port with the variant for simulation; elaborated once a process."""
     chip = TINY.for_chip()
-    return export_files(chip, TINY, preset="TINY", bus="line", verilog=elaborate_flat)
+    return export_files(chip, TINY if bus == "line" else None, preset="TINY", bus=bus, verilog=elaborate_flat)
 
 
-def write_export(folder):
+def write_export(folder, bus="line"):
     folder.mkdir()
-    for name, content in files_of_export().items():
+    for name, content in files_of_export(bus).items():
         (folder / name).write_bytes(content)
     return folder
 

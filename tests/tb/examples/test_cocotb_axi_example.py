@@ -1,0 +1,54 @@
+"""tb/examples/cocotb on an export with --bus axi: memory and host are those of cocotbext-axi."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from example_runs import EXAMPLES, KERNELS, call, check_dump, counters_of, environment, launched, own_run, write_export
+
+from tests.builds import on
+
+pytestmark = [on("TINY"), pytest.mark.slow]
+needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
+RUN = EXAMPLES / "cocotb" / "run.py"
+#: Counters of what a program does, whatever memory it has.
+OF_THE_PROGRAM = ("committed", "committed_threads", "loads")
+
+
+def agrees(kernel, size, simulator, tmp_path):
+    launch, image = launched(kernel, size, tmp_path)
+    own = counters_of(own_run(launch, 5))
+    export = write_export(tmp_path / "export", "axi")
+    call(sys.executable, RUN, export, image, "--sim", simulator, "--dump", "memory", "--build", "build", cwd=tmp_path)
+    result = json.loads((tmp_path / "build" / "result.json").read_text())
+    counters = result["counters"]
+    assert result["exit_code"] == 0
+    assert {name: counters[name] for name in OF_THE_PROGRAM} == {name: own[name] for name in OF_THE_PROGRAM}
+    stalls = sum(count for name, count in counters.items() if name.startswith("stalls_"))
+    assert counters["cycles"] == counters["committed"] + counters["nops"] + stalls
+    assert counters["total_cycles"] > own["total_cycles"], "eight beats take longer than one line"
+    check_dump(launch, tmp_path / "memory")
+
+
+@needs_icarus
+@pytest.mark.parametrize("kernel", [KERNELS[0], *(pytest.param(each, marks=pytest.mark.long) for each in KERNELS[1:])])
+def test_on_icarus(kernel, tmp_path):
+    agrees(kernel, 2, "icarus", tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_on_verilator(kernel, tmp_path):
+    agrees(kernel, None, "verilator", tmp_path)
+
+
+def test_a_latency_is_refused(tmp_path):
+    export = write_export(tmp_path / "export", "axi")
+    done = subprocess.run(
+        [sys.executable, RUN, export, "any.hex", "--latency", "5"], cwd=tmp_path, env=environment(),
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 2
+    assert "error: --latency is for the line port" in done.stderr and "Traceback" not in done.stderr
