@@ -34,6 +34,17 @@ class Model:
         self.pending = [{} for _ in self.pending]
         self.flags = [0] * len(self.flags)
 
+    def tick(self, claim: tuple | None, release: tuple | None, raiser: int | None, raised: int | None) -> None:
+        """What was claimed and released in a cycle counts from the next one on."""
+        if raiser is not None:
+            self.flags[raiser] += 1
+        if raised is not None:
+            self.flags[raised] -= 1
+        if release:
+            del self.pending[release[0]][release[1]]
+        if claim:
+            self.pending[claim[0]][claim[1]] = claim[2]
+
     def judge(self, ctx, what: str) -> list[int]:
         """Drives the heads and the units, checks every warp; returns the ready ones."""
         dut, rng = self.dut, self.rng
@@ -118,14 +129,7 @@ def test_random(warps):
                 resets += 1
                 model.clear()
                 continue
-            if raiser is not None:
-                model.flags[raiser] += 1
-            if raised is not None:
-                model.flags[raised] -= 1
-            if release:
-                del model.pending[release[0]][release[1]]
-            if claim:
-                model.pending[claim[0]][claim[1]] = claim[2]
+            model.tick(claim, release, raiser, raised)
             most_flags = max(most_flags, max(model.flags))
             # A head changes only when it has been selected; often enough that others wait for a while.
             for w in range(warps):
