@@ -6,8 +6,8 @@ from amaranth.hdl import ClockDomain, DomainRenamer, Module, Mux, Signal
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect
 
-from ..bus.registers import ControlRegisters
 from ..bus.register_table import ADDRESS_BITS
+from ..bus.registers import ControlRegisters
 from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
 from ..lib.component import Component
 from ..sm import Sm

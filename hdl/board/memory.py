@@ -31,8 +31,7 @@ def console_layout(config: SmConfig) -> data.StructLayout:
 class _Words(Component):
     """The words of all regions, read in the next cycle. No word is read and written at once by one who uses both."""
 
-    def __init__(self, config: SmConfig, regions: Regions) -> None:
-        self._first = config.memory_map.first
+    def __init__(self, regions: Regions) -> None:
         self._regions = regions
         super().__init__({
             "address": In(_ADDRESS_BITS),  # the byte address divided by the size of a word
@@ -56,8 +55,6 @@ class _Words(Component):
                     place.eq(Cat(self.address[:low], Const(first // region.size, max(1, len(place) - low)))),
                     self.there.eq(1),
                 ]
-        with m.If(self.address < self._first // MEMORY_WORD_BYTES):
-            m.d.comb += self.there.eq(0)
         m.d.comb += [
             port.addr.eq(place), port.data.eq(self.write), port.en.eq(self.mask & self.there.replicate(len(self.mask))),
             self.read.eq(registered_read(m, words, address=place, enable=1, name="word")),
@@ -69,7 +66,7 @@ class BoardMemory(Component):
     """Lines of 64 bytes in words of 8: one line at a time.
 
     A request of cycle c is taken in c if nothing is under way and the host asks for nothing. It is answered from
-    c+10 on; if no region has its line, with an error from c+3 on. The next request is taken in the cycle after the
+    c+10 on; if no region has its line, or it lies before the map's first address, with an error from c+3 on. The next request is taken in the cycle after the
     answer was.
 
     What the SM stores to the console goes to memory and to ``console``, byte by byte: such a write takes 56 cycles
@@ -98,7 +95,7 @@ class BoardMemory(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.words = words = _Words(self._config, self._regions)
+        m.submodules.words = words = _Words(self._regions)
         request, response = self.port.request, self.port.response
         line, is_write, error = Signal(LINE_NUMBER_BITS), Signal(), Signal()
         content, mask, beat = Signal(8 * LINE_BYTES), Signal(LINE_BYTES), Signal(range(_BEATS))
@@ -112,7 +109,7 @@ class BoardMemory(Component):
             m.d.sync += [
                 Cat(line, is_write, response.payload.tag).eq(
                     Cat(request.payload.line, request.payload.write, request.payload.tag)),
-                error.eq(~words.there), content.eq(request.payload.data),
+                error.eq(~words.there | (request.payload.line < self._config.memory_map.first // LINE_BYTES)), content.eq(request.payload.data),
                 mask.eq(request.payload.byte_mask & request.payload.write.replicate(LINE_BYTES)),
             ]
         with m.Elif(Mux(is_write, step, was_step)):

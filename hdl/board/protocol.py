@@ -13,14 +13,16 @@ from amaranth.hdl import Cat, Value
 from ..config import SmConfig
 
 __all__ = [
-    "CRC_START", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VERSION", "Flag", "Info", "Mark", "Space", "crc_step",
-    "machine_digest", "operation",
+    "CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VERSION", "Flag", "Info", "Mark", "Space",
+    "crc_step", "machine_digest", "operation",
 ]
 
 #: Raised whenever a frame changes its shape or its meaning.
 PROTOCOL_VERSION = 1
 #: The words of a frame, at most; a count of 0 stands for it.
 MAX_WORDS = 256
+#: Memory is filled in pieces of so many words.
+FILL_WORDS = 256
 #: Of a request, behind its mark: operation, count, address and CRC.
 HEADER_BYTES = 8
 #: CRC-16 with the polynomial 0x1021, the high bit first, no inversion: `binascii.crc_hqx` of Python.
@@ -63,9 +65,9 @@ class Info(enum.IntEnum):
     REGIONS = 3
 
 
-def operation(space: Space, write: bool) -> int:
-    """The byte of a request that says what to do."""
-    return space | write << 2
+def operation(space: Space, write: bool, fill: bool = False) -> int:
+    """The byte of a request that says what to do; ``fill`` writes one word again and again."""
+    return space | write << 2 | fill << 3
 
 
 def machine_digest(config: SmConfig) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from ..config import LINE_BYTES, SmConfig
@@ -48,7 +49,7 @@ class Regions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(sorted(self.parts, key=lambda part: (-part.size, part.first))))
         ordered = sorted(self.parts, key=lambda part: part.first)
-        for low, high in zip(ordered, ordered[1:], strict=False):
+        for low, high in itertools.pairwise(ordered):
             if high.first < low.end:
                 raise ValueError(f"{low.name} and {high.name} overlap at {high.first:#010x}")
 

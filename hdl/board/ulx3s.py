@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..lib.collector import collector_paused
 from ..lib.component import Component
+from ..lib.shared import SharedModules
 from .machine import BoardMachine
 from .regions import Regions
 
-__all__ = ["CLOCK_HZ", "DEVICE", "PACKAGE", "SPEED_GRADE", "Ulx3s", "constraints"]
+__all__ = ["CLOCK_HZ", "DEVICE", "PACKAGE", "SPEED_GRADE", "TOP", "Ulx3s", "constraints", "generate"]
+
+#: The name of the top-level module.
+TOP = "metronome_ulx3s"
 
 CLOCK_HZ = 25_000_000
 #: As nextpnr's options name them.
@@ -58,7 +64,9 @@ class Ulx3s(Component):
         m.domains.metronome_pins = pins = ClockDomain("metronome_pins", local=True, reset_less=True)
         unit.submodules.core = machine = self._machine
         pressed, beat, heard = Signal(2), Signal(25), Signal()
-        unit.d.metronome_pins += [pressed.eq(pressed << 1 | self.btn_fire1), beat.eq(beat + 1), heard.eq(heard ^ machine.heard)]
+        unit.d.metronome_pins += [
+            pressed.eq(pressed << 1 | self.btn_fire1), beat.eq(beat + 1), heard.eq(heard ^ machine.heard),
+        ]
         m.d.comb += pins.clk.eq(self.clk_25mhz)
         unit.d.comb += [
             machine.clk.eq(self.clk_25mhz), machine.rst.eq(pressed[1]), machine.rx.eq(self.ftdi_txd),
@@ -66,3 +74,12 @@ class Ulx3s(Component):
             self.led.eq(machine.busy | machine.fault << 1 | heard << 2 | beat[-1] << 7),
         ]
         return m
+
+
+def generate(config: SmConfig, regions: Regions, *, divisor: int, patience: int) -> str:
+    """The Verilog of :class:`Ulx3s`, module :data:`TOP`."""
+    shared = SharedModules(prefix=TOP)
+    top = Ulx3s(config, regions, divisor=divisor, patience=patience)
+    with collector_paused():
+        text = verilog.convert(top, name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
+    return text + shared.text

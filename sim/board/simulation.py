@@ -1,0 +1,67 @@
+"""A board in simulation: the same top level, its serial line as the pipes of a process (tb/board/serial.cpp)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from metronome.hdl.board import ulx3s
+
+from ..build import call, digest, make, verilator, versions
+from ..cache import entry
+from ..design import Progress
+from ..processes import children_ended
+from .design import BoardDesign
+from .pipe import PipeTransport
+
+__all__ = ["simulated", "simulation"]
+
+_HARNESS = Path(__file__).resolve().parents[2] / "tb" / "board" / "serial.cpp"
+_EXECUTABLE, _PREFIX = "board", "Vboard"
+_FLAGS = (
+    "--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "0", "--threads", "1", "--prefix", _PREFIX,
+    "-CFLAGS", "-std=c++20", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000",
+)
+
+
+def simulation(name: str, top: str, texts: dict[str, str], progress: Progress) -> Path:
+    """The executable of the Verilog files ``texts`` with the module ``top``, which has the ports of a ULX3S.
+
+    Raises
+    ------
+    BuildError
+        If it cannot be built.
+    """
+    def make_entry(folder: Path) -> None:
+        for file, text in texts.items():
+            (folder / file).write_text(text)
+        script, env = verilator()
+        progress("verilate")
+        call([str(script), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_EXECUTABLE}", str(_HARNESS),
+              *texts], folder, env)
+        progress("compile")
+        make(folder, _PREFIX, digest(versions(), _FLAGS))
+        for path in folder.iterdir():
+            if path.name == "obj":
+                shutil.rmtree(path)
+            elif path.name != _EXECUTABLE:
+                path.unlink()
+
+    key = digest(name, top, texts, _HARNESS.read_text(), _FLAGS, versions())
+    return entry(f"board-{key}", make_entry, lambda folder: (folder / _EXECUTABLE).exists()) / _EXECUTABLE
+
+
+def simulated(
+    design: BoardDesign, progress: Progress = lambda step: None, *, max_cycles: int = 0,
+) -> PipeTransport:
+    """The board's design as a running simulation."""
+    progress("elaborate")
+    with children_ended(b"yosys"):
+        text = ulx3s.generate(design.config, design.regions, divisor=design.divisor, patience=design.patience)
+    return started(simulation("rtl", ulx3s.TOP, {"board.v": text}, progress), design, max_cycles)
+
+
+def started(executable: Path, design: BoardDesign, max_cycles: int) -> PipeTransport:
+    """The simulation as a process."""
+    command = [str(executable), str(design.divisor), str(4 * design.patience), str(max_cycles)]
+    return PipeTransport(command, "the simulated board")
