@@ -66,8 +66,8 @@ class BoardMemory(Component):
     """Lines of 64 bytes in words of 8: one line at a time.
 
     A request of cycle c is taken in c if nothing is under way and the host asks for nothing. It is answered from
-    c+10 on; if no region has its line, or it lies before the map's first address, with an error from c+3 on. The next request is taken in the cycle after the
-    answer was.
+    c+10 on. If no region has its line, or it lies before the map's first address, it is answered with an error from
+    c+3 on. The next request is taken in the cycle after the answer was.
 
     What the SM stores to the console goes to memory and to ``console``, byte by byte: such a write takes 56 cycles
     more, and waits where ``console`` does.
@@ -109,7 +109,8 @@ class BoardMemory(Component):
             m.d.sync += [
                 Cat(line, is_write, response.payload.tag).eq(
                     Cat(request.payload.line, request.payload.write, request.payload.tag)),
-                error.eq(~words.there | (request.payload.line < self._config.memory_map.first // LINE_BYTES)), content.eq(request.payload.data),
+                error.eq(~words.there | (request.payload.line < self._config.memory_map.first // LINE_BYTES)),
+                content.eq(request.payload.data),
                 mask.eq(request.payload.byte_mask & request.payload.write.replicate(LINE_BYTES)),
             ]
         with m.Elif(Mux(is_write, step, was_step)):

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from metronome.hdl.board import ulx3s
+from metronome.hdl.board.protocol import FILL_WORDS, MAX_WORDS
 
 from ..build import call, digest, make, verilator, versions
 from ..cache import entry
@@ -63,5 +64,7 @@ def simulated(
 
 def started(executable: Path, design: BoardDesign, max_cycles: int) -> PipeTransport:
     """The simulation as a process."""
-    command = [str(executable), str(design.divisor), str(4 * design.patience), str(max_cycles)]
+    # Of all that passes without a word on the line, filling memory takes longest: 3 cycles a word.
+    silence = max(2 * design.patience, 4 * MAX_WORDS * FILL_WORDS)
+    command = [str(executable), str(design.divisor), str(silence), str(max_cycles)]
     return PipeTransport(command, "the simulated board")
