@@ -17,23 +17,33 @@ from ..design import Progress
 from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["TOP", "Options", "Routed", "netlist", "place_and_route", "rtlil_of"]
+__all__ = ["TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of"]
 
 #: The top module of what is synthesised: the wrapper of the unit.
 TOP = "top"
+
+
+def mapping(top: str, module: str) -> str:
+    """Commands of yosys that map the hierarchy below ``top`` to cells; those that are no LUTs are in ``module``."""
+    return (
+        # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2.
+        # It makes every path as deep as the longest one allows, to save area, and takes that out of a block RAM
+        # (5.7 ns) for the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does
+        # not see. Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to
+        # route.
+        f"synth_ecp5 -top {top} -nowidelut -run begin:map_luts; "
+        # The nets are split before: abc9 of yosys 0.70 fails on some that submod has cut in two.
+        f"cd {module}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
+        f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
+        f"synth_ecp5 -top {top} -nowidelut -run map_cells:"
+    )
+
+
 _YOSYS_SCRIPT = (
     "read_rtlil top.il; hierarchy -check -top top; "
     # The unit keeps its edge, so that its area can be told from the wrapper's; within it everything is flattened.
     f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; "
-    # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2. It
-    # makes every path as deep as the longest one allows, to save area, and takes that out of a block RAM (5.7 ns) for
-    # the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does not see.
-    # Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to route.
-    f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; "
-    # The nets are split before: abc9 of yosys 0.70 fails on some that submod has cut in two.
-    f"cd {TOP}.{INNER}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
-    f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
-    f"synth_ecp5 -top {TOP} -nowidelut -run map_cells: -json top.json; "
+    f"{mapping(TOP, f'{TOP}.{INNER}')} -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
 )
 _NETLIST, _STATISTICS = "top.json", "stat.json"
