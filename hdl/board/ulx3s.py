@@ -28,6 +28,7 @@ _PINS = {
     "ftdi_rxd": ("L4", "PULLMODE=UP DRIVE=4"),
     "ftdi_txd": ("M1", "PULLMODE=UP"),
     "btn_fire1": ("R1", "PULLMODE=DOWN"),
+    "wifi_gpio0": ("L2", "PULLMODE=NONE DRIVE=4"),
     **{f"led[{number}]": (pin, "PULLMODE=NONE DRIVE=4")
        for number, pin in enumerate(("B2", "C2", "C1", "D2", "D1", "E2", "E1", "H3"))},
 }
@@ -55,6 +56,7 @@ class Ulx3s(Component):
             "btn_fire1": In(1),  # resets everything but what memory holds, while it is pressed
             "ftdi_txd": In(1, init=1),  # serial line: the FTDI chip sends
             "ftdi_rxd": Out(1, init=1),  # serial line: the FTDI chip receives
+            "wifi_gpio0": Out(1, init=1),  # 1: the board's second processor does not load another bitstream
             "led": Out(8),  # lights
         })
 
@@ -70,7 +72,7 @@ class Ulx3s(Component):
         m.d.comb += pins.clk.eq(self.clk_25mhz)
         unit.d.comb += [
             machine.clk.eq(self.clk_25mhz), machine.rst.eq(pressed[1]), machine.rx.eq(self.ftdi_txd),
-            self.ftdi_rxd.eq(machine.tx),
+            self.ftdi_rxd.eq(machine.tx), self.wifi_gpio0.eq(1),
             self.led.eq(machine.busy | machine.fault << 1 | heard << 2 | beat[-1] << 7),
         ]
         return m
