@@ -18,6 +18,7 @@ from ..synth.flow import TOP, Options, netlist, place_and_route
 from ..synth.netlist import CELLS, cell_models
 from ..synth.report import Area, PathStep, critical_path, fmax, unit_module, utilization
 from ..synth.tools import LOGS, cached, tool, yosys
+from ..synth.wrapper import INNER
 from .design import BoardDesign
 
 __all__ = ["BITSTREAM", "Bitstream", "bitstream", "netlist_texts", "options_of", "synthesized"]
@@ -119,8 +120,8 @@ def netlist_texts(design: BoardDesign, progress: Progress) -> dict[str, str]:
         If yosys fails.
     """
     content = (synthesized(design, progress) / "top.json").read_bytes()
-    # Nets of one bit: a vector of which some bits depend on others is a loop to a simulator.
-    script = f"read_json top.json; hierarchy -check -top {TOP}; splitnets; write_verilog -noattr {_NETLIST}"
+    # Nets of one bit: a vector of which some bits depend on others is a loop to a simulator. The rest are black boxes.
+    script = f"read_json top.json; select {TOP} {TOP}.{INNER}; splitnets; write_verilog -noattr -selected {_NETLIST}"
 
     def make(folder: Path) -> None:
         (folder / "top.json").write_bytes(content)

@@ -11,7 +11,7 @@ import numpy as np
 
 from metronome.hdl.board.protocol import FILL_WORDS, PROTOCOL_VERSION, Info, Space, machine_digest
 from metronome.hdl.board.regions import Region, Regions
-from metronome.hdl.bus.register_table import IDENTITY, MAP_VERSION, counter_names, register_table
+from metronome.hdl.bus.register_table import COUNTERS_OFFSET, IDENTITY, MAP_VERSION, counter_names, register_table
 from metronome.hdl.config import LINE_BYTES, FaultCause, SmConfig
 from metronome.sim.image import image_words
 from metronome.sim.iss import Fault
@@ -221,13 +221,15 @@ class Board:
 
     def _drain(self, console: Console) -> None:
         """Take what the console has."""
+        count = 1  # mostly there is nothing
         while True:
-            words = [word for word in self._link.read(Space.CONSOLE, 0, _CONSOLE_WORDS) if word >> 31]
+            words = [word for word in self._link.read(Space.CONSOLE, 0, count) if word >> 31]
             for word in words:
                 place = self._config.memory_map.console % LINE_BYTES + (word >> 8 & 0x3F)
                 console.store(1 << place, bytes(place) + bytes([word & 0xFF]) + bytes(LINE_BYTES))
-            if len(words) < _CONSOLE_WORDS:
+            if len(words) < count:
                 return
+            count = _CONSOLE_WORDS
 
     def _wait(self, console: Console, max_cycles: int) -> tuple[int, bool]:
         """The status at the end of the program, and whether it came before so many cycles."""
@@ -259,10 +261,11 @@ class Board:
 
     def _counters(self) -> dict[str, Any]:
         """As a simulation gives them."""
-        found = no_counts()
-        for register, name, reason in counter_names():
-            low, high = self._read(f"{register}_low", 2)
-            value = low | high << 32
+        found, names = no_counts(), list(counter_names())
+        # In one go: the high half is that of the low one before it.
+        words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(names))
+        for place, (_, name, reason) in enumerate(names):
+            value = words[2 * place] | words[2 * place + 1] << 32
             if reason is None:
                 found[name] = value
             else:

@@ -12,6 +12,8 @@ from ..build import call, digest, make, verilator, versions
 from ..cache import entry
 from ..design import Progress
 from ..processes import children_ended
+from ..synth.flow import TOP
+from .bitstream import netlist_texts
 from .design import BoardDesign
 from .pipe import PipeTransport
 
@@ -25,7 +27,7 @@ _FLAGS = (
 )
 
 
-def simulation(name: str, top: str, texts: dict[str, str], progress: Progress) -> Path:
+def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
     """The executable of the Verilog files ``texts`` with the module ``top``, which has the ports of a ULX3S.
 
     Raises
@@ -48,23 +50,37 @@ def simulation(name: str, top: str, texts: dict[str, str], progress: Progress) -
             elif path.name != _EXECUTABLE:
                 path.unlink()
 
-    key = digest(name, top, texts, _HARNESS.read_text(), _FLAGS, versions())
+    key = digest(top, texts, _HARNESS.read_text(), _FLAGS, versions())
     return entry(f"board-{key}", make_entry, lambda folder: (folder / _EXECUTABLE).exists()) / _EXECUTABLE
 
 
 def simulated(
-    design: BoardDesign, progress: Progress = lambda step: None, *, max_cycles: int = 0,
+    design: BoardDesign, progress: Progress = lambda step: None, *, netlist: bool = False, max_cycles: int = 0,
 ) -> PipeTransport:
-    """The board's design as a running simulation."""
-    progress("elaborate")
-    with children_ended(b"yosys"):
-        text = ulx3s.generate(design.config, design.regions, divisor=design.divisor, patience=design.patience)
-    return started(simulation("rtl", ulx3s.TOP, {"board.v": text}, progress), design, max_cycles)
+    """The board's design as a running simulation; with ``netlist`` the cells that are placed and routed.
+
+    ``max_cycles``: it ends itself when a program runs for longer; 0: never.
+
+    Raises
+    ------
+    BuildError
+        If it cannot be built.
+    SynthesisError
+        If yosys fails.
+    """
+    if netlist:
+        executable = simulation(TOP, netlist_texts(design, progress), progress)
+    else:
+        progress("elaborate")
+        with children_ended(b"yosys"):
+            text = ulx3s.generate(design.config, design.regions, divisor=design.divisor, patience=design.patience)
+        executable = simulation(ulx3s.TOP, {"board.v": text}, progress)
+    return _started(executable, design, max_cycles, "the simulated netlist" if netlist else "the simulated board")
 
 
-def started(executable: Path, design: BoardDesign, max_cycles: int) -> PipeTransport:
+def _started(executable: Path, design: BoardDesign, max_cycles: int, name: str) -> PipeTransport:
     """The simulation as a process."""
     # Of all that passes without a word on the line, filling memory takes longest: 3 cycles a word.
     silence = max(2 * design.patience, 4 * MAX_WORDS * FILL_WORDS)
     command = [str(executable), str(design.divisor), str(silence), str(max_cycles)]
-    return PipeTransport(command, "the simulated board")
+    return PipeTransport(command, name)
