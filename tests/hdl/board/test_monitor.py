@@ -20,6 +20,8 @@ from metronome.hdl.board.protocol import (
     operation,
 )
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60
 #: Addresses from here on are in no space.
 END = 0x8000
@@ -139,7 +141,6 @@ def test_words_are_written_and_read(seed):
     assert found == [answer(), answer(words=[1, 0x80000000, 3, 0]), answer(), answer(words=[7]), answer(words=[0, 0])]
 
 
-@pytest.mark.slow
 def test_as_many_words_as_a_frame_has():
     words = [random.Random(4).getrandbits(32) for _ in range(MAX_WORDS)]
     bench = Bench()
@@ -147,7 +148,6 @@ def test_as_many_words_as_a_frame_has():
         answer(), answer(words=words)]
 
 
-@pytest.mark.slow
 def test_memory_is_filled():
     bench = Bench()
     bench.silence = 20 * FILL_WORDS
@@ -190,7 +190,6 @@ def test_a_damaged_header_does_nothing(place):
     assert bench.writes == []
 
 
-@pytest.mark.slow
 def test_a_register_is_not_written_with_a_damaged_word():
     frame = request(Space.REGISTERS, 0x10, [1])
     for place in range(9, len(frame)):
