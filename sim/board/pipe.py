@@ -21,7 +21,8 @@ class PipeTransport:
 
     def __init__(self, command: list[str], name: str, seconds: float = _SECONDS) -> None:
         self.name = name
-        self._seconds = seconds
+        #: Seconds for which an answer is waited for.
+        self.patience = seconds
         with undisturbed():
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, preexec_fn=end_with_parent(),
@@ -52,7 +53,7 @@ class PipeTransport:
 
     def seconds(self, count: int) -> float:
         """The same for all: it ends sooner if the simulation does."""
-        return self._seconds
+        return self.patience
 
     def rest(self) -> None:
         """Nothing is lost in a pipe; what is left of an answer is thrown away."""

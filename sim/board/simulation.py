@@ -17,7 +17,7 @@ from .bitstream import netlist_texts
 from .design import BoardDesign
 from .pipe import PipeTransport
 
-__all__ = ["simulated", "simulation"]
+__all__ = ["launched", "simulated", "simulation"]
 
 _HARNESS = Path(__file__).resolve().parents[2] / "tb" / "board" / "serial.cpp"
 _EXECUTABLE, _PREFIX = "board", "Vboard"
@@ -75,10 +75,10 @@ def simulated(
         with children_ended(b"yosys"):
             text = ulx3s.generate(design.config, design.regions, divisor=design.divisor, patience=design.patience)
         executable = simulation(ulx3s.TOP, {"board.v": text}, progress)
-    return _started(executable, design, max_cycles, "the simulated netlist" if netlist else "the simulated board")
+    return launched(executable, design, max_cycles, "the simulated netlist" if netlist else "the simulated board")
 
 
-def _started(executable: Path, design: BoardDesign, max_cycles: int, name: str) -> PipeTransport:
+def launched(executable: Path, design: BoardDesign, max_cycles: int, name: str) -> PipeTransport:
     """The simulation as a process."""
     # Of all that passes without a word on the line, filling memory takes longest: 3 cycles a word.
     silence = max(2 * design.patience, 4 * MAX_WORDS * FILL_WORDS)

@@ -44,7 +44,8 @@ class Bench:
     async def tick(self):
         memory = self.memory
         if self.ctx.get(memory.console.valid & memory.console.ready):
-            self.console.append((self.ctx.get(memory.console.payload.slot), self.ctx.get(memory.console.payload.character)))
+            payload = memory.console.payload
+            self.console.append((self.ctx.get(payload.slot), self.ctx.get(payload.character)))
         await self.ctx.tick()
         self.cycle += 1
 
@@ -153,10 +154,11 @@ def test_the_console_gets_each_byte_once_and_in_order():
 def test_a_full_console_holds_the_store_and_loses_nothing():
     async def bench(its):
         its.ctx.set(its.memory.console.ready, 0)
-        its.ctx.set(its.memory.port.request.valid, 1)
-        its.ctx.set(its.memory.port.request.payload, {"line": 1, "tag": 3, "write": 1, "byte_mask": 6, "data": 0x434241})
+        request = its.memory.port.request
+        its.ctx.set(request.valid, 1)
+        its.ctx.set(request.payload, {"line": 1, "tag": 3, "write": 1, "byte_mask": 6, "data": 0x434241})
         await its.tick()
-        its.ctx.set(its.memory.port.request.valid, 0)
+        its.ctx.set(request.valid, 0)
         for _ in range(300):
             await its.tick()
             assert not its.ctx.get(its.memory.port.response.valid)

@@ -63,38 +63,41 @@ class Bench:
         async def host(ctx):
             for frame in frames:
                 for piece in [frame] if isinstance(frame, bytes) else frame:
-                    if isinstance(piece, int):
-                        await ctx.tick().repeat(piece)
-                        continue
-                    for byte in piece:
-                        ctx.set(monitor.received.valid, 1)
-                        ctx.set(monitor.received.payload, byte)
-                        while not (await ctx.tick().sample(monitor.received.ready))[2]:
-                            pass
-                        ctx.set(monitor.received.valid, 0)
-                        await ctx.tick().repeat(self.rng.randrange(1, 4))
+                    await (ctx.tick().repeat(piece) if isinstance(piece, int) else self._send(ctx, piece))
                 found.append(await self._taken(ctx))
 
-        async def board(ctx):
-            while True:
-                _, _, valid = await ctx.tick().sample(monitor.valid)
-                if valid and self.rng.random() < 0.5:
-                    space, address = Space(ctx.get(monitor.space)), 4 * ctx.get(monitor.address)
-                    there = address < END
-                    if ctx.get(monitor.write):
-                        self.writes.append((space, address, ctx.get(monitor.data)))
-                        if there:
-                            self.words[space, address] = ctx.get(monitor.data)
-                    ctx.set(monitor.read, self.words.get((space, address), 0))
-                    ctx.set(monitor.error, not there)
-                    ctx.set(monitor.done, 1)
-                    await ctx.tick()
-                    ctx.set(monitor.done, 0)
-
         sim.add_testbench(host)
-        sim.add_testbench(board, background=True)
+        sim.add_testbench(self._board, background=True)
         sim.run()
         return found
+
+    async def _send(self, ctx, content):
+        received = self.monitor.received
+        for byte in content:
+            ctx.set(received.valid, 1)
+            ctx.set(received.payload, byte)
+            while not (await ctx.tick().sample(received.ready))[2]:
+                pass
+            ctx.set(received.valid, 0)
+            await ctx.tick().repeat(self.rng.randrange(1, 4))
+
+    async def _board(self, ctx):
+        """Answers the monitor after a while."""
+        monitor = self.monitor
+        while True:
+            _, _, valid = await ctx.tick().sample(monitor.valid)
+            if valid and self.rng.random() < 0.5:
+                space, address = Space(ctx.get(monitor.space)), 4 * ctx.get(monitor.address)
+                there = address < END
+                if ctx.get(monitor.write):
+                    self.writes.append((space, address, ctx.get(monitor.data)))
+                    if there:
+                        self.words[space, address] = ctx.get(monitor.data)
+                ctx.set(monitor.read, self.words.get((space, address), 0))
+                ctx.set(monitor.error, not there)
+                ctx.set(monitor.done, 1)
+                await ctx.tick()
+                ctx.set(monitor.done, 0)
 
     async def _taken(self, ctx):
         """What the monitor says until it has been silent for long."""

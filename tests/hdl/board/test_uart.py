@@ -1,4 +1,4 @@
-"""The serial line: what one side sends the other receives, at any rate, with gaps, and with a clock that is a bit off."""
+"""The serial line: what one side sends the other receives, at any rate, and with a clock that is a bit off."""
 
 import random
 

@@ -103,7 +103,7 @@ def test_what_is_printed_comes_line_by_line():
 def test_a_kernel_that_does_not_fit_is_refused_before_anything_is_written():
     board = FakeBoard()
     host = Board(Link(board), CONFIG)
-    with pytest.raises(BoardError, match=r"vecadd does not fit: it has \d+ bytes at 0x0001\w+, and the board has memory"):
+    with pytest.raises(BoardError, match=r"vecadd does not fit: it has \d+ bytes at 0x0001\w+, and the board has"):
         host.run(request(size=20000))
     assert not any(code & 4 for code, _, _ in board.requests)
 

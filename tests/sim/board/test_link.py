@@ -19,7 +19,8 @@ class Troubles:
 
 
 TROUBLES = {
-    "lost": lambda content: b"", "cut": lambda content: content[:-1], "flipped": lambda content: content[:-1] + b"\x00\x00",
+    "lost": lambda content: b"", "cut": lambda content: content[:-1],
+    "flipped": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
     "noise": lambda content: b"\x00" + content,
     "repeat": lambda content: b"\x15\x00" + crc(b"\x15\x00"),
 }

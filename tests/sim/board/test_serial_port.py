@@ -46,13 +46,13 @@ def test_words_over_a_port(line):
 def test_a_port_with_nothing_behind_it_is_told(line, monkeypatch):
     monkeypatch.setattr("metronome.sim.board.serial_port._DELAY_SECONDS", 0.05)
     link = Link(SerialTransport(line[0], 115200))
-    with pytest.raises(NoAnswer, match="no answer from the board after 0.1 s"):
+    with pytest.raises(NoAnswer, match=r"no answer from the board after 0.1 s"):
         link.read(Space.INFO, 0, 1)
     link.close()
 
 
 def test_a_port_that_is_not_there_is_told():
-    with pytest.raises(BoardError, match="^/dev/none: cannot be opened: No such file or directory$"):
+    with pytest.raises(BoardError, match=r"^/dev/none: cannot be opened: No such file or directory$"):
         SerialTransport("/dev/none", 115200)
 
 
