@@ -117,6 +117,7 @@ def _check(ctx: typer.Context, port: str | None, output: str | None, program: st
         raise UsageError("say what to do: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board")
     if port is not None and program is None:
         raise UsageError("--port: name a program: KERNEL, or --elf FILE (metronome kernels lists the kernels)")
+    rules: list[tuple[tuple[str, ...], str]]
     rules = [(_OF_OUTPUT, "--output")] if port is not None else [(_OF_PORT, "--port")]
     if program is None:
         rules.append((_OF_KERNEL, "a program: KERNEL, or --elf FILE"))

@@ -49,8 +49,8 @@ class BoardMachine(Component):
         super().__init__({
             "clk": In(1),  # the only clock
             "rst": In(1),  # of everything but what memory holds
-            "rx": In(1, init=1),  # serial line from the host, of no clock
-            "tx": Out(1, init=1),  # serial line to the host
+            "rx": In(1, init=1),  # type: ignore[call-arg]  # serial line from the host, of no clock
+            "tx": Out(1, init=1),  # type: ignore[call-arg]  # serial line to the host
             "busy": Out(1),  # a program runs
             "fault": Out(1),  # one was stopped by a fault
             "heard": Out(1),  # a byte has come from the host, one cycle

@@ -77,7 +77,7 @@ def machine_digest(config: SmConfig) -> int:
 
 def crc_step(crc: Value, byte: Value) -> Value:
     """The CRC behind one byte more."""
-    bits = [crc[place] for place in range(16)]
+    bits: list[Value | int] = [crc[place] for place in range(16)]
     for place in reversed(range(8)):
         top = bits[15] ^ byte[place]
         bits = [

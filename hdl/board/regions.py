@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..config import LINE_BYTES, SmConfig
 
-__all__ = ["MEMORY_WORD_BYTES", "Region", "Regions", "regions_of"]
+__all__ = ["MEMORY_WORD_BYTES", "Region", "Regions", "pieces", "regions_of"]
 
 #: Bytes of a word of the memory.
 MEMORY_WORD_BYTES = 8
@@ -63,19 +63,47 @@ class Regions:
         return [(part, sum(other.size for other in self.parts[:n])) for n, part in enumerate(self.parts)]
 
     def has(self, address: int, size: int) -> bool:
-        """Whether one region has all of these bytes."""
-        return any(part.first <= address and address + size <= part.end for part in self.parts)
+        """Whether there is memory for all of these bytes."""
+        while size > 0:
+            part = next((part for part in self.parts if part.first <= address < part.end), None)
+            if part is None:
+                return False
+            address, size = part.end, size - (part.end - address)
+        return True
+
+
+def pieces(name: str, first: int, size: int) -> list[Region]:
+    """The fewest regions that have these bytes one behind the other.
+
+    Raises
+    ------
+    ValueError
+        Unless both are multiples of a line, and there is one at least.
+    """
+    if size <= 0 or size % LINE_BYTES:
+        raise ValueError(f"{name} must have a multiple of {LINE_BYTES} bytes, at least {LINE_BYTES}, not {size}")
+    found = []
+    while size:
+        aligned = first & -first if first else 1 << 32
+        part = min(aligned, 1 << (size.bit_length() - 1))
+        found.append(Region(name=name, first=first, size=part))
+        first, size = first + part, size - part
+    return found
 
 
 def regions_of(
     config: SmConfig, *, user_bytes: int = 64 * 1024, program_bytes: int = 32 * 1024, system_bytes: int = 2048
 ) -> Regions:
-    """Memory for programs of the usual map: console and exit code, buffers, program, and all stacks of the machine."""
+    """Memory for programs of the usual map: console and exit code, buffers, program, and all stacks of the machine.
+
+    Raises
+    ------
+    ValueError
+        For a size that is no multiple of a line, and for regions that overlap.
+    """
     places = config.memory_map
     stacks = 1 << (places.stack_bytes_per_hart * config.harts - 1).bit_length()
     return Regions((
-        Region(name="system", first=0, size=system_bytes),
-        Region(name="user", first=places.user, size=user_bytes),
-        Region(name="program", first=places.start, size=program_bytes),
-        Region(name="stacks", first=places.stack_top - stacks, size=stacks),
+        *pieces("system", 0, system_bytes), *pieces("user", places.user, user_bytes),
+        *pieces("program", places.start, program_bytes), *pieces("stacks", places.stack_top - stacks, stacks),
     ))

@@ -37,7 +37,7 @@ class UartReceiver(Component):
         _require_divisor(divisor)
         self._divisor = divisor
         super().__init__({
-            "rx": In(1, init=1),  # the line, of no clock
+            "rx": In(1, init=1),  # type: ignore[call-arg]  # the line, of no clock
             "bytes": Out(stream.Signature(8)),  # what has come
         })
 
@@ -80,7 +80,7 @@ class UartTransmitter(Component):
         self._divisor = divisor
         super().__init__({
             "bytes": In(stream.Signature(8)),  # what is to go
-            "tx": Out(1, init=1),  # the line, from a register
+            "tx": Out(1, init=1),  # type: ignore[call-arg]  # the line, from a register
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -54,9 +54,9 @@ class Ulx3s(Component):
         super().__init__({
             "clk_25mhz": In(1),  # the only clock
             "btn_fire1": In(1),  # resets everything but what memory holds, while it is pressed
-            "ftdi_txd": In(1, init=1),  # serial line: the FTDI chip sends
-            "ftdi_rxd": Out(1, init=1),  # serial line: the FTDI chip receives
-            "wifi_gpio0": Out(1, init=1),  # 1: the board's second processor does not load another bitstream
+            "ftdi_txd": In(1, init=1),  # type: ignore[call-arg]  # serial line: the FTDI chip sends
+            "ftdi_rxd": Out(1, init=1),  # type: ignore[call-arg]  # serial line: the FTDI chip receives
+            "wifi_gpio0": Out(1, init=1),  # type: ignore[call-arg]  # 1: the board's second processor does not load another bitstream
             "led": Out(8),  # lights
         })
 
@@ -69,7 +69,7 @@ class Ulx3s(Component):
         unit.d.metronome_pins += [
             pressed.eq(pressed << 1 | self.btn_fire1), beat.eq(beat + 1), heard.eq(heard ^ machine.heard),
         ]
-        m.d.comb += pins.clk.eq(self.clk_25mhz)
+        m.d.comb += pins.clk.eq(self.clk_25mhz)  # type: ignore[attr-defined]  # the stubs give a domain no signals
         unit.d.comb += [
             machine.clk.eq(self.clk_25mhz), machine.rst.eq(pressed[1]), machine.rx.eq(self.ftdi_txd),
             self.ftdi_rxd.eq(machine.tx), self.wifi_gpio0.eq(1),

@@ -75,14 +75,14 @@ def design_of(
             f"{label('baud')} must be within 2 % of {CLOCK_HZ} / n, n at least {LEAST_DIVISOR}, and not {rate}: "
             f"write 115200, {BAUD} or {SIMULATED_BAUD}"
         )
-    sizes = {}
+    sizes: dict[str, int] = {}
     for name, text in (("buffers", buffers), ("program", program)):
         try:
-            sizes[name] = parse("dcache_bytes", text)  # a field with bytes
+            sizes[name] = int(str(parse("dcache_bytes", text)))  # a field with bytes
         except ConfigError:
             raise DesignError(f"{label(name)} must be a number of bytes, perhaps with K, and not {text!r}") from None
     try:
-        regions = regions_of(config, user_bytes=int(sizes["buffers"]), program_bytes=int(sizes["program"]))
+        regions = regions_of(config, user_bytes=sizes["buffers"], program_bytes=sizes["program"])
     except ValueError as error:
         raise DesignError(f"memory of the board: {error}") from None
     return BoardDesign(config, regions, divisor)

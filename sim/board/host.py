@@ -41,7 +41,7 @@ class Facts:
 
     clock_hz: int
     machine: int
-    regions: tuple[Region, ...]
+    regions: Regions
 
     @classmethod
     def of(cls, link: Link) -> Facts:
@@ -59,11 +59,7 @@ class Facts:
             ))
         except ValueError as error:
             raise BoardError(f"{link.name}: the board tells of memory that cannot be: {error}") from None
-        return cls(clock, machine, regions.parts)
-
-    def at(self, address: int) -> Region | None:
-        """The region with this address."""
-        return next((region for region in self.regions if region.first <= address < region.end), None)
+        return cls(clock, machine, regions)
 
 
 class BoardMemory(SparseMemory):
@@ -179,9 +175,8 @@ class Board:
         places += [(address, len(data)) for address, data in (launch.buffers | launch.loads).values()]
         places.append((launch.argument_address, len(launch.arguments)))
         for address, size in places:
-            region = self.facts.at(address)
-            if size and (region is None or address + size > region.end):
-                have = ", ".join(f"{each.first:#010x}..{each.end - 1:#010x}" for each in self.facts.regions)
+            if not self.facts.regions.has(address, size):
+                have = ", ".join(f"{each.first:#010x}..{each.end - 1:#010x}" for each in self.facts.regions.parts)
                 raise BoardError(
                     f"{launch.name} does not fit: it has {size} bytes at {address:#010x}, and the board has memory at "
                     f"{have}: choose a smaller --size, or write a bitstream with more memory"
@@ -198,7 +193,7 @@ class Board:
 
     def _load(self, image: list[tuple[int, list[int]]]) -> None:
         """Memory as at the start of a simulation: 0 but for the image."""
-        for region in self.facts.regions:
+        for region in self.facts.regions.parts:
             self._link.clear(region.first, region.size)
             rest = region.size % (4 * FILL_WORDS)
             if rest:

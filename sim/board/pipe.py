@@ -12,17 +12,13 @@ from .link import BoardError
 
 __all__ = ["PipeTransport"]
 
-#: A simulation is slow, and its machine may be busy.
-_SECONDS = 120.0
-
-
 class PipeTransport:
     """See :class:`sim.board.link.Transport`; ``command`` is the simulation with its arguments."""
 
-    def __init__(self, command: list[str], name: str, seconds: float = _SECONDS) -> None:
+    def __init__(self, command: list[str], name: str, patience: float) -> None:
         self.name = name
         #: Seconds for which an answer is waited for.
-        self.patience = seconds
+        self.patience = patience
         with undisturbed():
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, preexec_fn=end_with_parent(),

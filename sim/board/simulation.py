@@ -26,6 +26,9 @@ _FLAGS = (
     "-CFLAGS", "-std=c++20", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000",
 )
 
+#: An answer is waited for so long: a simulation is slow, that of cells a hundred times slower, and its machine busy.
+_SECONDS, _NETLIST_SECONDS = 120.0, 3600.0
+
 
 def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
     """The executable of the Verilog files ``texts`` with the module ``top``, which has the ports of a ULX3S.
@@ -75,12 +78,15 @@ def simulated(
         with children_ended(b"yosys"):
             text = ulx3s.generate(design.config, design.regions, divisor=design.divisor, patience=design.patience)
         executable = simulation(ulx3s.TOP, {"board.v": text}, progress)
-    return launched(executable, design, max_cycles, "the simulated netlist" if netlist else "the simulated board")
+    return launched(executable, design, max_cycles, "the simulated netlist" if netlist else "the simulated board",
+                    patience=_NETLIST_SECONDS if netlist else _SECONDS)
 
 
-def launched(executable: Path, design: BoardDesign, max_cycles: int, name: str) -> PipeTransport:
-    """The simulation as a process."""
+def launched(
+    executable: Path, design: BoardDesign, max_cycles: int, name: str, *, patience: float = _SECONDS,
+) -> PipeTransport:
+    """The simulation as a process; an answer is waited for ``patience`` seconds."""
     # Of all that passes without a word on the line, filling memory takes longest: 3 cycles a word.
     silence = max(2 * design.patience, 4 * MAX_WORDS * FILL_WORDS)
     command = [str(executable), str(design.divisor), str(silence), str(max_cycles)]
-    return PipeTransport(command, name)
+    return PipeTransport(command, name, patience)

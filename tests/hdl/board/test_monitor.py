@@ -56,7 +56,7 @@ class Bench:
     def talk(self, *frames):
         """The answer to each of (frame, cycles of silence in front of it)."""
         m, found = Module(), []
-        m.submodules.monitor = monitor = self.monitor
+        m.submodules.monitor = self.monitor
         sim = Simulator(m)
         sim.add_clock(1e-6)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metronome.hdl.board.regions import Region, Regions, regions_of
+from metronome.hdl.board.regions import Region, Regions, pieces, regions_of
 from metronome.hdl.presets import TINY
 
 
@@ -31,3 +31,21 @@ def test_what_cannot_be_built_is_refused(first, size, problem):
 def test_regions_that_overlap_are_refused():
     with pytest.raises(ValueError, match="a and b overlap at 0x00001000"):
         Regions((Region(name="a", first=0, size=8192), Region(name="b", first=4096, size=4096)))
+
+
+@pytest.mark.parametrize(("first", "size", "found"), [
+    (0x10000, 0x10000, [(0x10000, 0x10000)]), (0x10000, 0x20000, [(0x10000, 0x10000), (0x20000, 0x10000)]),
+    (0x10000, 0x30000, [(0x10000, 0x10000), (0x20000, 0x20000)]), (0, 192, [(0, 128), (128, 64)]),
+])
+def test_any_size_is_made_of_regions(first, size, found):
+    parts = pieces("x", first, size)
+    assert [(part.first, part.size) for part in parts] == found
+    whole = Regions(tuple(parts))
+    assert whole.has(first, size) and whole.has(first + size - 65, 65)
+    assert not whole.has(first, size + 1) and whole.size == size
+
+
+@pytest.mark.parametrize("size", [0, 63, 100, -64])
+def test_a_size_that_is_no_lines_is_refused(size):
+    with pytest.raises(ValueError, match="x must have a multiple of 64 bytes"):
+        pieces("x", 0, size)

@@ -21,9 +21,7 @@ CONFIG = ULX3S.for_chip()
 @pytest.fixture(scope="module")
 def board():
     """The design of `metronome board --output`, its baud rate too."""
-    transport = simulated(BoardDesign.usual(CONFIG), netlist=True)
-    transport.patience = 3600.0
-    with contextlib.closing(Board(Link(transport), CONFIG)) as found:
+    with contextlib.closing(Board(Link(simulated(BoardDesign.usual(CONFIG), netlist=True)), CONFIG)) as found:
         yield found
 
 
