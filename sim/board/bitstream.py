@@ -101,7 +101,8 @@ def bitstream(design: BoardDesign, options: Options, progress: Progress) -> Bits
 
 def _packed(textcfg: Path, progress: Progress) -> Path:
     text = textcfg.read_bytes()
-    arguments = ["--compress", "top.config", BITSTREAM]
+    # As the board's own makefiles have it: what is in the flash is loaded at 62 MHz.
+    arguments = ["--compress", "--freq", "62.0", "top.config", BITSTREAM]
 
     def make(folder: Path) -> None:
         progress("pack")
