@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metronome.hdl.presets import PRESETS
 from metronome.sim.limits import MAX_CYCLES, MAX_SEED
 
 from .backend import backend_of
@@ -51,7 +52,7 @@ def board(
         str | None, typer.Option("-o", "--output", metavar="DIR", help="Write the bitstream and what goes with it.")
     ] = None,
     preset: Annotated[
-        str, typer.Option("--preset", metavar="NAME", help="Sizes, as of metronome run.", show_default=True)
+        str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.", show_default=True)
     ] = _PRESET,
     warps: WarpsOption = None,
     threads: ThreadsOption = None,

@@ -14,7 +14,7 @@ from tests.scripts.lines import only_line
 
 #: Subcommands whose options name a policy.
 WITH_POLICIES = ("run", "sweep", "config", "verilog", "synth", "board", "prove")
-WITH_PRESETS = ("run", "sweep", "config", "verilog", "synth", "board", "bench")
+WITH_PRESETS = ("run", "sweep", "config", "verilog", "synth", "bench")
 
 
 @pytest.fixture
@@ -66,7 +66,8 @@ def test_one_default_preset(helped, name):
     text = joined(helped(name))
     assert "--set FIELD=V" in text and "--config FILE" in text
     assert "[default: BASE]" in text or "default: BASE." in text
-    assert all(preset in text for preset in PRESETS)
+    # What is for one board has TINY's size: there is nothing more to measure.
+    assert all(preset in text for preset in PRESETS if (name, preset) != ("bench", "ULX3S"))
 
 
 def test_the_version(metronome):
