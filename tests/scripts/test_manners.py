@@ -66,8 +66,7 @@ def test_one_default_preset(helped, name):
     text = joined(helped(name))
     assert "--set FIELD=V" in text and "--config FILE" in text
     assert "[default: BASE]" in text or "default: BASE." in text
-    # What is for one board has TINY's size: there is nothing more to measure.
-    assert all(preset in text for preset in PRESETS if (name, preset) != ("bench", "ULX3S"))
+    assert all(preset in text for preset in PRESETS)
 
 
 def test_the_version(metronome):
