@@ -55,7 +55,8 @@ def _measure(
     backend: Backend, asked: Machine, kernel: str, repeat: int, memory: str, latency: int, progress: Report
 ) -> tuple[Outcome, dict[str, Any]]:
     """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
-    from metronome.sim.runner_types import RunRequest
+    from metronome.hdl.presets import PRESETS
+from metronome.sim.runner_types import RunRequest
 
     config, preset = asked.config, asked.preset
     launch = backend.prepare(kernel, None, SIZES[kernel][preset], 1, config)
