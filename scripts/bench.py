@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from metronome.hdl.presets import PRESETS
+
 from .backend import Backend, backend_of
 from .errors import Exit
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
@@ -55,8 +57,7 @@ def _measure(
     backend: Backend, asked: Machine, kernel: str, repeat: int, memory: str, latency: int, progress: Report
 ) -> tuple[Outcome, dict[str, Any]]:
     """The last run and the figures of one preset. The first run builds; every run counts for the speed."""
-    from metronome.hdl.presets import PRESETS
-from metronome.sim.runner_types import RunRequest
+    from metronome.sim.runner_types import RunRequest
 
     config, preset = asked.config, asked.preset
     launch = backend.prepare(kernel, None, SIZES[kernel][preset], 1, config)
