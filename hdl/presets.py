@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from .config import SmConfig
 
-__all__ = ["BASE", "MID", "PAPER", "PRESETS", "TINY"]
+__all__ = ["BASE", "MID", "PAPER", "PRESETS", "TINY", "ULX3S"]
 
 # Few warps do not fill the buffers of many, nor our kernels 4 KiB of I-cache: none takes a cycle less with MID's.
 TINY = SmConfig(warps=2, threads=2, icache_bytes=4096, dcache_mshrs=4, load_parts=8, store_buffer=8)
 BASE = SmConfig(warps=4, threads=4, dcache_mshrs=8, load_parts=8, store_buffer=16)
 MID = SmConfig(warps=8, threads=8)
+#: For the board of that name (hdl.board.ulx3s): TINY with latencies that an ECP5 reaches 25 MHz with, and small caches.
+ULX3S = SmConfig(
+    warps=2, threads=2, dcache_mshrs=4, load_parts=8, store_buffer=8, latency_fma=6, latency_fdiv=17,
+    icache_bytes=4 * 1024, dcache_bytes=4 * 1024,
+)
 #: The size of Crouzet 2024 (section VI-A2); one place a warp for a waiting load.
 PAPER = SmConfig(warps=32, threads=32, load_parts=32)
 
-PRESETS: dict[str, SmConfig] = {"TINY": TINY, "BASE": BASE, "MID": MID, "PAPER": PAPER}
+PRESETS: dict[str, SmConfig] = {"TINY": TINY, "BASE": BASE, "MID": MID, "PAPER": PAPER, "ULX3S": ULX3S}

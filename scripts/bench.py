@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from metronome.hdl.presets import PRESETS
+
 from .backend import Backend, backend_of
 from .errors import Exit
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
@@ -27,8 +29,8 @@ __all__ = ["bench"]
 
 #: Elements to sort, side of a matrix: enough cycles that starting the simulation does not count.
 SIZES = {
-    "psort": {"TINY": 256, "BASE": 512, "MID": 512, "PAPER": 1024},
-    "sgemm": {"TINY": 16, "BASE": 24, "MID": 32, "PAPER": 64},
+    "psort": {"TINY": 256, "BASE": 512, "MID": 512, "PAPER": 1024, "ULX3S": 256},
+    "sgemm": {"TINY": 16, "BASE": 24, "MID": 32, "PAPER": 64, "ULX3S": 16},
 }
 CAVEAT = "Medians on this machine, now: what else runs on it moves them by tens of percent."
 
@@ -104,7 +106,7 @@ def bench(
     ctx: typer.Context,
     preset: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Sizes, with commas: TINY,BASE,MID,PAPER. Repeatable; default: BASE."),
+        typer.Option(metavar="NAMES", help=f"Sizes, with commas: {', '.join(PRESETS)}. Repeatable; default: BASE."),
     ] = None,
     settings: SetOption = None,
     config_file: ConfigOption = None,

@@ -13,6 +13,7 @@ import typer
 
 from .backend import Backend, SimBackend, cache_problem
 from .bench import bench
+from .board import board
 from .build import build
 from .cache import cache
 from .config import config
@@ -45,7 +46,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., int]] = {
     "kernels": kernels, "new": new, "run": run, "build": build, "sweep": sweep, "report": report, "config": config,
-    "verilog": verilog, "synth": synth, "prove": prove, "bench": bench, "cache": cache,
+    "verilog": verilog, "synth": synth, "board": board, "prove": prove, "bench": bench, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name, epilog=epilog(_name))(_function)

@@ -1,4 +1,4 @@
-"""A folder that ``metronome verilog`` writes: whole or not at all, and never in place of what is not its own."""
+"""A folder that a subcommand writes: whole or not at all, and never in place of what is not its own."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from metronome.sim.processes import surely, undisturbed
 
 from .errors import UsageError
 
-__all__ = ["is_folder", "require_folder", "write_folder"]
+__all__ = ["VERILOG", "Kind", "is_folder", "require_folder", "write_folder"]
 
 #: Suffixes of single files.
-_VERILOG = (".v", ".sv")
+_SUFFIXES = (".v", ".sv")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What writes such folders, and the file in each that lists the others with their hashes (``files``)."""
+
+    command: str
+    index: str
+
+
+VERILOG = Kind("metronome verilog", "metronome_sm.json")
 
 
 def is_folder(name: str) -> bool:
@@ -28,23 +40,23 @@ def is_folder(name: str) -> bool:
         special = device or (path.exists() and not path.is_dir() and not path.is_file())
     except (OSError, ValueError):  # a name that cannot be one: whoever writes it says so
         special = True
-    return not (name in ("", "-") or special or path.suffix in _VERILOG)
+    return not (name in ("", "-") or special or path.suffix in _SUFFIXES)
 
 
-def _refusal(folder: Path) -> str | None:
+def _refusal(folder: Path, kind: Kind) -> str | None:
     """What is in the folder that would be lost; None if nothing is."""
     from metronome.sim.export.files import changed_files
 
-    changed = changed_files(folder)
+    changed = changed_files(folder, kind.index)
     if changed is None:
-        return "it is there, and is no export of metronome verilog"
+        return f"it is there, and is no export of {kind.command}"
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        return f"it has what metronome verilog did not write like this: {changed[0]}{more}"
+        return f"it has what {kind.command} did not write like this: {changed[0]}{more}"
     return None
 
 
-def require_folder(name: str) -> Path:
+def require_folder(name: str, kind: Kind = VERILOG) -> Path:
     """The path of the folder, tried out now: an elaboration must not end in a folder that cannot be written.
 
     Raises
@@ -55,11 +67,12 @@ def require_folder(name: str) -> Path:
     try:
         folder = Path(name).expanduser().resolve()
         if folder.exists() and not folder.is_dir():
-            raise OSError(0, "it is a file; the name of a single file of Verilog ends with .v")
+            more = "; the name of a single file of Verilog ends with .v" if kind == VERILOG else ""
+            raise OSError(0, f"it is a file{more}")
         if folder.is_dir():
             if Path.cwd().is_relative_to(folder):
                 raise OSError(0, "it is the current folder, or around it: name one inside")
-            if (reason := _refusal(folder)) is not None:
+            if (reason := _refusal(folder, kind)) is not None:
                 raise OSError(0, f"{reason}: name another folder, or move it away")
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent):
             pass
@@ -69,7 +82,7 @@ def require_folder(name: str) -> Path:
     return folder
 
 
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+def write_folder(folder: Path, files: Mapping[str, bytes], kind: Kind = VERILOG) -> None:
     """Make ``folder`` with ``files``, in place of an export of before, so that nobody ever sees half of it.
 
     Raises
@@ -84,7 +97,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         new.mkdir()
         for name, content in files.items():
             (new / name).write_bytes(content)
-        if folder.is_dir() and (reason := _refusal(folder)) is not None:  # since the first look
+        if folder.is_dir() and (reason := _refusal(folder, kind)) is not None:  # since the first look
             raise OSError(0, f"{reason}")
         with undisturbed():
             _exchange(folder, new, old)

@@ -51,6 +51,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome synth --breakdown --preset TINY", "part by part"),
         ("metronome synth --price --only '*-2-*'", "the front ends compared"),
     ),
+    "board": (
+        ("metronome board --output ulx3s", "a bitstream: an hour"),
+        ("metronome board vecadd --port /dev/ttyUSB0", "on the board"),
+        ("metronome board psort --port rtl", "on one in simulation"),
+    ),
     "prove": (
         ("metronome prove --quick", "a minute or two"),
         ("metronome prove --property P1 --warps 2", "one property of one size"),
@@ -65,6 +70,7 @@ _ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"
 _RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadlock"
 _STATUS = {
     "synth": "0 done, 1 an area has grown (--compare), 5 not routed, 6 slower than --freq",
+    "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
     "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
 }
 

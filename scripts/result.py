@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
     from metronome.sim.runner_types import RunRequest
 
-__all__ = ["Outcome", "memory_of", "print_outcome"]
+__all__ = ["Outcome", "add_counters", "memory_of", "print_outcome"]
 
 #: How a run can end other than by itself, and what that is as an exit status.
 _STATUS = {
@@ -58,7 +58,7 @@ def _notes(outcome: Outcome) -> list[str]:
     return [f"{place}: " + ("give it one with --arg FILE" if outcome.launch.dtype is None else "see its host.py")]
 
 
-def _add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
+def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
     """Rows of the counters that have a title: those that count cycles as shares, the others below them."""
     counters, config = outcome.counters, outcome.config
     titled = [counter for counter in COUNTERS if counter.title is not None]
@@ -109,7 +109,7 @@ def _table(outcome: Outcome) -> Table:
     if cycles is None:
         table.add_row("cycles", _not_measured(outcome.launch))
     else:
-        _add_counters(table, outcome, cycles)
+        add_counters(table, outcome, cycles)
         if outcome.result.region is not None:
             table.add_section()
             for row in region_rows(outcome.result.region):

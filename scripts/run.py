@@ -38,7 +38,7 @@ from .run_options import (
 )
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, coordinate
 
-__all__ = ["run"]
+__all__ = ["print_console", "run"]
 
 
 def _refuse_shared(target: Path | None, dumps: list[DumpRequest], inputs: dict[str, Path]) -> None:
@@ -135,12 +135,12 @@ def run(
         max_cycles=max_cycles,
     )
     with show_progress() as progress:
-        result = backend.run(config, request, progress, _print_console)
+        result = backend.run(config, request, progress, print_console)
     outcome = Outcome(machine=asked, config=config, launch=launch, request=request, result=result)
     return _finish(outcome, dumps, json_file is not None, target, per_warp)
 
 
-def _print_console(line: str) -> None:
+def print_console(line: str) -> None:
     """A line of the program, its newline included, on standard error: its bytes as they are.
 
     The progress display lets only text pass: on a terminal a byte that is not UTF-8 is a replacement character.

@@ -26,7 +26,7 @@ HDL_LAYERS = (
     ("hdl.policies", "hdl.frontend", "hdl.issue", "hdl.execute", "hdl.memory", "hdl.observe"),
     ("hdl.sm",),
     ("hdl.bus",),
-    ("hdl.verilog",),
+    ("hdl.verilog", "hdl.board"),
 )
 
 #: Which of our packages a package may import; the longest name that fits counts.

@@ -6,7 +6,11 @@ from test_architecture import inside, our_graph
 LAST_ROOMS = {
     "sim.experiments": ("sim.experiments", "scripts", "tests"),
     # The buses know the SM; the SM, and whatever else is in hdl but for the export, does not know them.
-    "hdl.bus": ("hdl.bus", "hdl.verilog", "sim.synth", "sim.export", "tb", "scripts", "tests"),
+    "hdl.bus": (
+        "hdl.bus", "hdl.board", "hdl.verilog", "sim.board", "sim.synth", "sim.export", "tb", "scripts", "tests",
+    ),
+    "hdl.board": ("hdl.board", "sim.board", "tests"),
+    "sim.board": ("sim.board", "scripts", "tests"),
 }
 
 

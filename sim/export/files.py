@@ -119,19 +119,19 @@ def export_files(
     return files
 
 
-def changed_files(folder: Path) -> list[str] | None:
+def changed_files(folder: Path, index: str = INDEX) -> list[str] | None:
     """What stands against replacing ``folder``, an export of before, by another: files that are not as it was written.
 
-    None if it is no export. An empty folder has nothing to lose.
+    ``index`` is the file that lists the others. None if it is no export. An empty folder has nothing to lose.
     """
     present = {path.name: path for path in folder.iterdir()}
     if not present:
         return []
     try:
-        files = json.loads(present[INDEX].read_text("utf-8"))["files"]
+        files = json.loads(present[index].read_text("utf-8"))["files"]
         if not isinstance(files, Mapping):
             return None
-        foreign = [name for name in present if name != INDEX and name not in files]
+        foreign = [name for name in present if name != index and name not in files]
         return sorted(foreign + [
             name for name, digest in files.items()
             if name in present and hashlib.sha256(present[name].read_bytes()).hexdigest() != digest

@@ -90,7 +90,7 @@ def test_frozen():
 
 
 @pytest.mark.parametrize(("name", "warps", "threads"), [
-    ("TINY", 2, 2), ("BASE", 4, 4), ("MID", 8, 8), ("PAPER", 32, 32)])
+    ("TINY", 2, 2), ("BASE", 4, 4), ("MID", 8, 8), ("PAPER", 32, 32), ("ULX3S", 2, 2)])
 def test_presets(name, warps, threads):
     """design.md section 1; barriers and stack as isa.md asks for."""
     config = PRESETS[name]

@@ -13,7 +13,7 @@ from metronome.sim.policies import POLICIES
 from tests.scripts.lines import only_line
 
 #: Subcommands whose options name a policy.
-WITH_POLICIES = ("run", "sweep", "config", "verilog", "synth", "prove")
+WITH_POLICIES = ("run", "sweep", "config", "verilog", "synth", "board", "prove")
 WITH_PRESETS = ("run", "sweep", "config", "verilog", "synth", "bench")
 
 

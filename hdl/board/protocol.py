@@ -1,0 +1,86 @@
+"""What passes over the serial line of a board: the one list of numbers that the monitor and the host's program follow.
+
+docs/board.md describes the frames. All numbers are little-endian, but for the CRC, whose high byte goes first.
+"""
+
+from __future__ import annotations
+
+import enum
+import zlib
+
+from amaranth.hdl import Cat, Value
+
+from ..config import SmConfig
+
+__all__ = [
+    "CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VERSION", "Flag", "Info", "Mark", "Space",
+    "crc_step", "machine_digest", "operation",
+]
+
+#: Raised whenever a frame changes its shape or its meaning.
+PROTOCOL_VERSION = 1
+#: The words of a frame, at most; a count of 0 stands for it.
+MAX_WORDS = 256
+#: Memory is filled in pieces of so many words.
+FILL_WORDS = 256
+#: Of a request, behind its mark: operation, count, address and CRC.
+HEADER_BYTES = 8
+#: CRC-16 with the polynomial 0x1021, the high bit first, no inversion: `binascii.crc_hqx` of Python.
+CRC_START, _CRC_POLYNOMIAL = 0xFFFF, 0x1021
+
+
+class Mark(enum.IntEnum):
+    """The first byte of a frame."""
+
+    REQUEST = 0x4D
+    DONE = 0x06
+    #: The request was damaged: nothing of it was done but, perhaps, writes to memory. It is to be sent again.
+    REPEAT = 0x15
+
+
+class Space(enum.IntEnum):
+    """What a request is about: the low bits of its operation."""
+
+    MEMORY = 0
+    REGISTERS = 1
+    INFO = 2
+    CONSOLE = 3
+
+
+class Flag(enum.IntFlag):
+    """The last byte of an answer, before its CRC."""
+
+    #: A word is not there: no memory, no register. What was read of it means nothing, what was written is lost.
+    NOT_THERE = 1
+    #: The operation is none, or has a count that it cannot have.
+    REFUSED = 2
+
+
+class Info(enum.IntEnum):
+    """The words of :attr:`Space.INFO`, by their place; behind them two a region: its first address, its bytes."""
+
+    VERSION = 0
+    CLOCK_HZ = 1
+    MACHINE = 2
+    REGIONS = 3
+
+
+def operation(space: Space, write: bool, fill: bool = False) -> int:
+    """The byte of a request that says what to do; ``fill`` writes one word again and again."""
+    return space | write << 2 | fill << 3
+
+
+def machine_digest(config: SmConfig) -> int:
+    """32 bits that tell one configuration from another."""
+    return zlib.crc32(repr(config).encode())
+
+
+def crc_step(crc: Value, byte: Value) -> Value:
+    """The CRC behind one byte more."""
+    bits: list[Value | int] = [crc[place] for place in range(16)]
+    for place in reversed(range(8)):
+        top = bits[15] ^ byte[place]
+        bits = [
+            (bits[n - 1] if n else 0) ^ (top if _CRC_POLYNOMIAL >> n & 1 else 0) for n in range(16)
+        ]
+    return Cat(bits)

@@ -1,0 +1,151 @@
+"""Requests to a board over a serial line, and its answers (docs/board.md)."""
+
+from __future__ import annotations
+
+import binascii
+import struct
+from typing import Protocol
+
+from metronome.hdl.board.protocol import CRC_START, FILL_WORDS, MAX_WORDS, Flag, Mark, Space, operation
+
+__all__ = ["BoardError", "Link", "NoAnswer", "Transport"]
+
+#: A request is sent so often before it is given up.
+_TRIES = 3
+#: Behind the words of an answer: flags and CRC.
+_TAIL_BYTES = 3
+
+
+class BoardError(Exception):
+    """A board cannot be used, or does not answer as it should; the text is one clear line."""
+
+
+class NoAnswer(BoardError):
+    """Nothing came, or not all of it."""
+
+
+class Transport(Protocol):
+    """A serial line, whatever it is made of."""
+
+    #: What a message calls it.
+    name: str
+
+    def write(self, content: bytes) -> None:
+        """Send. Raises BoardError if the line is gone."""
+
+    def read(self, count: int, seconds: float) -> bytes:
+        """So many bytes, or fewer if they have not come after ``seconds``. Raises BoardError if the line is gone."""
+
+    def seconds(self, count: int) -> float:
+        """How long so many bytes may take, the board's and the computer's delays included."""
+
+    def rest(self) -> None:
+        """Wait until the board takes what it has got for broken off, and throw away what it has sent."""
+
+    def close(self) -> None:
+        """Give the line back."""
+
+
+class Link:
+    """Words of a board's spaces. What is damaged on its way is sent again, as far as that does no harm."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.name = transport.name
+
+    def read(self, space: Space, address: int, count: int) -> list[int]:
+        """``count`` words from the byte address on.
+
+        Raises
+        ------
+        NoAnswer
+            If the board says nothing.
+        BoardError
+            If it says that there is no such word, or what is said is damaged again and again.
+        """
+        words: list[int] = []
+        while len(words) < count:
+            part = min(MAX_WORDS, count - len(words))
+            header = struct.pack("<BBI", operation(space, False), part % MAX_WORDS, address + 4 * len(words))
+            content = self._ask(header, b"", 4 * part, again=True)
+            words += struct.unpack(f"<{part}I", content)
+        return words
+
+    def write(self, space: Space, address: int, words: list[int]) -> None:
+        """Write words from the byte address on; a register one at a time. Errors as of :meth:`read`."""
+        most = MAX_WORDS if space is Space.MEMORY else 1
+        for first in range(0, len(words), most):
+            part = words[first : first + most]
+            header = struct.pack("<BBI", operation(space, True), len(part) % MAX_WORDS, address + 4 * first)
+            # A register that is written a second time may start a second run.
+            self._ask(header, struct.pack(f"<{len(part)}I", *part), 0, again=space is Space.MEMORY)
+
+    def clear(self, address: int, size: int) -> None:
+        """Fill memory with 0. ``size``, in bytes, is rounded down to whole pieces. Errors as of :meth:`read`."""
+        piece = 4 * FILL_WORDS
+        pieces = size // piece
+        while pieces > 0:
+            part = min(MAX_WORDS, pieces)
+            header = struct.pack("<BBI", operation(Space.MEMORY, True, fill=True), part % MAX_WORDS, address)
+            self._ask(header, bytes(4), 0, again=True)
+            pieces -= part
+            address += part * piece
+
+    def close(self) -> None:
+        """Give the line back."""
+        self._transport.close()
+
+    def _ask(self, header: bytes, data: bytes, expected: int, *, again: bool) -> bytes:
+        """Send a request; the words of its answer. ``again``: it may be carried out more than once."""
+        frame = _with_crc(bytes([Mark.REQUEST]) + header) + (_with_crc(data) if data else b"")
+        problem: BoardError = NoAnswer("")
+        for _ in range(_TRIES):
+            self._transport.write(frame)
+            try:
+                answer = self._answer(len(frame), expected)
+            except BoardError as error:
+                if not again:
+                    raise
+                problem = error
+            else:
+                if answer is not None:
+                    return answer
+                problem = BoardError(f"{self.name}: the board gets what is sent to it damaged: is the baud rate right?")
+                continue
+            self._transport.rest()
+        raise problem
+
+    def _answer(self, sent: int, expected: int) -> bytes | None:
+        """The words of an answer; None if the board wants the request to be repeated."""
+        seconds = self._transport.seconds(sent + expected + _TAIL_BYTES + 1)
+        mark = self._transport.read(1, seconds)
+        if not mark:
+            raise NoAnswer(
+                f"{self.name}: no answer from the board after {seconds:.1f} s: is it there, with the bitstream of "
+                "metronome board, and is the baud rate its own?"
+            )
+        if mark[0] not in (Mark.DONE, Mark.REPEAT):
+            raise BoardError(f"{self.name}: what answers is no board with the bitstream of metronome board, or another "
+                             f"baud rate is its own: it began with {mark[0]:#04x}")
+        if mark[0] == Mark.REPEAT:
+            expected = 0
+        rest = self._transport.read(expected + _TAIL_BYTES, seconds)
+        if len(rest) < expected + _TAIL_BYTES:
+            raise NoAnswer(f"{self.name}: the board has broken off its answer")
+        if binascii.crc_hqx(mark + rest, CRC_START) != 0:
+            raise BoardError(f"{self.name}: the board's answer came damaged")
+        if mark[0] == Mark.REPEAT:
+            return None
+        flags = Flag(rest[expected])
+        if flags:
+            what = "refuses the request" if flags & Flag.REFUSED else "has no such memory or register"
+            raise BoardRefused(f"{self.name}: the board {what}")
+        return rest[:expected]
+
+
+class BoardRefused(BoardError):
+    """The board has understood, and cannot do it."""
+
+
+def _with_crc(content: bytes) -> bytes:
+    return content + struct.pack(">H", binascii.crc_hqx(content, CRC_START))

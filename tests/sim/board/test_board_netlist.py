@@ -1,0 +1,34 @@
+"""The cells that a bitstream is made of, in simulation: kernels go through their serial line."""
+
+import contextlib
+
+import pytest
+
+from metronome.hdl.presets import ULX3S
+from metronome.sim.board.design import BoardDesign
+from metronome.sim.board.host import Board
+from metronome.sim.board.link import Link
+from metronome.sim.board.simulation import simulated
+from metronome.sim.kernel import prepare
+from metronome.sim.runner_types import RunRequest
+
+#: Synthesis takes five minutes, the compiler of the simulation ten, a kernel two.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("synth")]
+
+CONFIG = ULX3S.for_chip()
+
+
+@pytest.fixture(scope="module")
+def board():
+    """The design of `metronome board --output`, its baud rate too."""
+    with contextlib.closing(Board(Link(simulated(BoardDesign.usual(CONFIG), netlist=True)), CONFIG)) as found:
+        yield found
+
+
+#: Cycles of the whole run, which are those of `metronome board KERNEL --port rtl`.
+@pytest.mark.parametrize(("kernel", "cycles"), [("vecadd", 2958), ("psort", 32992)])
+def test_a_kernel_gives_its_result(board, kernel, cycles):
+    launch = prepare(kernel, config=CONFIG)
+    result = board.run(RunRequest(launch=launch, policy="lrr"))
+    assert (result.status, result.exit_code, launch.check(result.memory)) == ("ended", 0, [])
+    assert result.total_cycles == cycles
