@@ -72,8 +72,6 @@ class Options:
     package: str = "CABGA756"
     #: The text of an LPF file with the places of the pins; without one nextpnr chooses them.
     constraints: str = ""
-    #: nextpnr's, router1 or router2.
-    router: str = "router1"
     #: Whether to write the configuration that ecppack makes a bitstream of.
     textcfg: bool = False
 
@@ -116,7 +114,6 @@ def _arguments(options: Options) -> list[str]:
         "--freq", str(options.freq), "--seed", str(options.seed), "--timing-allow-fail", "--report", _REPORT,
         *(["--lpf", "pins.lpf"] if options.constraints else ["--lpf-allow-unconstrained"]),
         *(["--textcfg", _TEXTCFG] if options.textcfg else []),
-        *(["--router", options.router] if options.router != "router1" else []),
     ]
 
 
