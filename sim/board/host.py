@@ -11,8 +11,9 @@ import numpy as np
 
 from metronome.hdl.board.protocol import FILL_WORDS, PROTOCOL_VERSION, Info, Space, machine_digest
 from metronome.hdl.board.regions import Region, Regions
-from metronome.hdl.bus.register_table import COUNTERS_OFFSET, IDENTITY, MAP_VERSION, counter_names, register_table
+from metronome.hdl.bus.register_table import COUNTERS_OFFSET, IDENTITY, MAP_VERSION, register_table
 from metronome.hdl.config import LINE_BYTES, FaultCause, SmConfig
+from metronome.hdl.layouts.counters import counter_places
 from metronome.sim.image import image_words
 from metronome.sim.iss import Fault
 from metronome.sim.kernel import Launch
@@ -256,13 +257,13 @@ class Board:
 
     def _counters(self) -> dict[str, Any]:
         """As a simulation gives them."""
-        found, names = no_counts(), list(counter_names())
+        found, places = no_counts(), counter_places()
         # In one go: the high half is that of the low one before it.
-        words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(names))
-        for place, (_, name, reason) in enumerate(names):
+        words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(places))
+        for place, (counter, reason) in enumerate(places):
             value = words[2 * place] | words[2 * place + 1] << 32
             if reason is None:
-                found[name] = value
+                found[counter.name] = value
             else:
-                found[name][reason.name.lower()] = value
+                found[counter.name][reason.name.lower()] = value
         return found

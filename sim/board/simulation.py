@@ -46,7 +46,7 @@ def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
         call([str(script), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_EXECUTABLE}", str(_HARNESS),
               *texts], folder, env)
         progress("compile")
-        make(folder, _PREFIX, digest(versions(), _FLAGS))
+        make(folder, _PREFIX)
         for path in folder.iterdir():
             if path.name == "obj":
                 shutil.rmtree(path)

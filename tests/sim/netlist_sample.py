@@ -177,7 +177,7 @@ def compare(change=lambda netlist, cells: (netlist, cells)):
             "-Mdir", "obj", "-o", "../pair", "-CFLAGS", "-O0", "../main.cpp", "pair.v", "source.v", "sample.v",
             "cells.v",
         ], folder, env)
-        make(folder, "Vpair", digest(versions(), "netlist"))
+        make(folder, "Vpair")
 
     executable = entry(f"unit-{digest(pair, source, texts, _MAIN, versions())}", build) / "pair"
     done = subprocess.run([executable], capture_output=True, text=True, check=False)
