@@ -262,8 +262,8 @@ class Board:
         words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(places))
         for place, (counter, reason) in enumerate(places):
             value = words[2 * place] | words[2 * place + 1] << 32
-            if reason is None:
-                found[counter.name] = value
-            else:
+            if counter.by_reason:
                 found[counter.name][reason.name.lower()] = value
+            else:
+                found[counter.name] = value
         return found
