@@ -18,17 +18,21 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("synth")]
 CONFIG = ULX3S.for_chip()
 
 
+def opened(*, netlist: bool):
+    """The design of `metronome board --output`, its baud rate too: its cells, or its source."""
+    return contextlib.closing(Board(Link(simulated(BoardDesign.usual(CONFIG), netlist=netlist)), CONFIG))
+
+
 @pytest.fixture(scope="module")
 def board():
-    """The design of `metronome board --output`, its baud rate too."""
-    with contextlib.closing(Board(Link(simulated(BoardDesign.usual(CONFIG), netlist=True)), CONFIG)) as found:
+    with opened(netlist=True) as found:
         yield found
 
 
-#: Cycles of the whole run, which are those of `metronome board KERNEL --port rtl`.
-@pytest.mark.parametrize(("kernel", "cycles"), [("vecadd", 2958), ("psort", 32992)])
-def test_a_kernel_gives_its_result(board, kernel, cycles):
+@pytest.mark.parametrize("kernel", ["vecadd", "psort"])
+def test_a_kernel_gives_its_result(board, kernel):
     launch = prepare(kernel, config=CONFIG)
     result = board.run(RunRequest(launch=launch, policy="lrr"))
     assert (result.status, result.exit_code, launch.check(result.memory)) == ("ended", 0, [])
-    assert result.total_cycles == cycles
+    with opened(netlist=False) as source:
+        assert result.counters == source.run(RunRequest(launch=launch, policy="lrr")).counters
