@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import ClockDomain, DomainRenamer, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect
 
+from ..bus.hosted import add_hosted_sm
 from ..bus.register_table import ADDRESS_BITS
 from ..bus.registers import ControlRegisters
-from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
+from ..config import SmConfig
 from ..lib.component import Component
-from ..sm import Sm
 from .memory import BoardMemory, console_layout
 from .monitor import Monitor
 from .protocol import PROTOCOL_VERSION, Space, machine_digest
@@ -21,7 +21,6 @@ __all__ = ["CONSOLE_BYTES", "BoardMachine"]
 
 #: So many bytes of the console wait for the host; the SM's next one then waits for it.
 CONSOLE_BYTES = 512
-_OUTER, _INNER = "metronome_board", "metronome_board_sm"
 
 
 class BoardMachine(Component):
@@ -58,61 +57,24 @@ class BoardMachine(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.
-        outer, inner = ClockDomain(_OUTER, local=True), ClockDomain(_INNER, local=True)
-        outer.clk = inner.clk = self.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
-        outer.rst = self.rst  # type: ignore[attr-defined]  # as above
-        m.domains += [outer, inner]
-        sm, memory = Sm(self._config), BoardMemory(self._config, self._regions)
-        registers, monitor = ControlRegisters(self._config), Monitor(self._patience)
+        memory, monitor = BoardMemory(self._config, self._regions), Monitor(self._patience)
         receiver, transmitter = UartReceiver(self._divisor), UartTransmitter(self._divisor)
         console = SyncFIFOBuffered(width=console_layout(self._config).size, depth=CONSOLE_BYTES)
-        parts = {"sm": sm, "memory": memory, "registers": registers, "monitor": monitor, "receiver": receiver,
-                 "transmitter": transmitter, "console": console}
-        for name, part in parts.items():
-            m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
+        parts = {"memory": memory, "monitor": monitor, "receiver": receiver, "transmitter": transmitter,
+                 "console": console}
+        sm, registers = add_hosted_sm(
+            m, self._config, parts, clk=self.clk, rst=self.rst, port=memory.port, idle=~memory.busy
+        )
         connect(m, receiver.bytes, monitor.received)
         connect(m, monitor.sent, transmitter.bytes)
         m.d.comb += [
-            inner.rst.eq(self.rst | registers.sm_reset),  # type: ignore[attr-defined]  # as above
             receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx), self.heard.eq(receiver.bytes.valid),
-            self.busy.eq(sm.busy), self.fault.eq(sm.fault_valid), registers.idle.eq(~memory.busy),
+            self.busy.eq(sm.busy), self.fault.eq(sm.fault_valid),
             console.w_en.eq(memory.console.valid), memory.console.ready.eq(console.w_rdy),
             console.w_data.eq(memory.console.payload),
         ]
-        self._lines(m, sm, memory, registers)
-        self._registers(m, sm, registers)
         self._host(m, monitor, memory, registers, console)
         return m
-
-    def _lines(self, m: Module, sm: Sm, memory: BoardMemory, registers: ControlRegisters) -> None:
-        """The SM's memory port: held back while the SM is reset, and what is answered then is thrown away."""
-        held, request = registers.sm_reset, sm.mem.req
-        exit_code = self._config.memory_map.exit_code
-        place = exit_code % LINE_BYTES
-        m.d.comb += [
-            memory.port.request.valid.eq(request.valid & ~held),
-            memory.port.request.payload.eq(request.payload),
-            request.ready.eq(memory.port.request.ready & ~held),
-            sm.mem.resp.valid.eq(memory.port.response.valid & ~held),
-            sm.mem.resp.payload.eq(memory.port.response.payload),
-            memory.port.response.ready.eq(sm.mem.resp.ready | held),
-            registers.exit_data.eq(request.payload.data[8 * place : 8 * place + 32]),
-        ]
-        with m.If(request.valid & request.ready & request.payload.write
-                  & (request.payload.line == exit_code >> LINE_OFFSET_BITS)):
-            m.d.comb += registers.exit_mask.eq(request.payload.byte_mask[place : place + 4])
-
-    def _registers(self, m: Module, sm: Sm, registers: ControlRegisters) -> None:
-        m.d.comb += [
-            sm.start.eq(registers.start), sm.start_pc.eq(registers.start_pc), sm.arg.eq(registers.arg),
-            registers.busy.eq(sm.busy), registers.fault_valid.eq(sm.fault_valid), registers.fault.eq(sm.fault),
-            sm.counter_index.eq(registers.counter_index),
-            registers.counter_value.eq(sm.counter_value), registers.counter_valid.eq(sm.counter_valid),
-        ]
-        for strap in ("policy", "fetch_policy"):
-            if strap in sm.signature.members:
-                m.d.comb += getattr(sm, strap).eq(getattr(registers, strap))
 
     def _host(self, m: Module, monitor: Monitor, memory: BoardMemory, registers: ControlRegisters,
               console: SyncFIFOBuffered) -> None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import ClockDomain, DomainRenamer, Module
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
+from ..config import SmConfig
 from ..lib.component import Component
-from ..sm import Sm
 from .axi import AxiMaster, require_axi
 from .control import AxiLiteControl
+from .hosted import add_hosted_sm
 from .register_table import ADDRESS_BITS
-from .registers import ControlRegisters, connect_host
+from .registers import connect_host
 from .signatures import axi4_wires, axi_lite_wires
 from .slots import slot_bits
 
 __all__ = ["AxiSm"]
-
-#: The clock domains of the buses and of the SM; a design around this one may have a `sync` of its own.
-_OUTER, _INNER = "metronome_bus", "metronome_sm"
 
 
 class AxiSm(Component):
@@ -57,31 +54,13 @@ class AxiSm(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.
-        outer, inner = ClockDomain(_OUTER, local=True), ClockDomain(_INNER, local=True)
-        outer.clk = inner.clk = self.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
-        outer.rst = self.rst  # type: ignore[attr-defined]  # as above
-        m.domains += [outer, inner]
-        sm, master = Sm(self.config), AxiMaster(self.config, **self._sizes)
-        registers = ControlRegisters(self.config)
-        control = AxiLiteControl()
+        master, control = AxiMaster(self.config, **self._sizes), AxiLiteControl()
+        _, registers = add_hosted_sm(
+            m, self.config, {"master": master, "control": control}, clk=self.clk, rst=self.rst, port=master.port,
+            idle=~master.busy,
+        )
         connect_host(m, control, registers)
-        parts = {"sm": sm, "master": master, "control": control, "registers": registers}
-        for name, part in parts.items():
-            m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
-        held = registers.sm_reset
-        m.d.comb += [
-            inner.rst.eq(self.rst | held),  # type: ignore[attr-defined]  # as above
-            master.port.request.valid.eq(sm.mem.req.valid & ~held),
-            master.port.request.payload.eq(sm.mem.req.payload),
-            sm.mem.req.ready.eq(master.port.request.ready & ~held),
-            sm.mem.resp.valid.eq(master.port.response.valid & ~held),
-            sm.mem.resp.payload.eq(master.port.response.payload),
-            master.port.response.ready.eq(sm.mem.resp.ready | held),
-            registers.idle.eq(~master.busy),
-            self.irq.eq(registers.irq),
-        ]
-        self._registers(m, sm, registers)
+        m.d.comb += self.irq.eq(registers.irq)
         for prefix, wires, bus, drives in (
             ("m_axi_", self._master, master.axi, True), ("s_axil_", self._slave, control.axi, False),
         ):
@@ -89,21 +68,3 @@ class AxiSm(Component):
                 port, inside = getattr(self, prefix + wire.name), getattr(bus, wire.name)
                 m.d.comb += port.eq(inside) if wire.driven is drives else inside.eq(port)
         return m
-
-    def _registers(self, m: Module, sm: Sm, registers: ControlRegisters) -> None:
-        request = sm.mem.req
-        exit_code = self.config.memory_map.exit_code
-        place = exit_code % LINE_BYTES
-        stores = request.valid & request.ready & request.payload.write
-        m.d.comb += [
-            sm.start.eq(registers.start), sm.start_pc.eq(registers.start_pc), sm.arg.eq(registers.arg),
-            registers.busy.eq(sm.busy), registers.fault_valid.eq(sm.fault_valid), registers.fault.eq(sm.fault),
-            sm.counter_index.eq(registers.counter_index),
-            registers.counter_value.eq(sm.counter_value), registers.counter_valid.eq(sm.counter_valid),
-            registers.exit_data.eq(request.payload.data[8 * place : 8 * place + 32]),
-        ]
-        with m.If(stores & (request.payload.line == exit_code >> LINE_OFFSET_BITS)):
-            m.d.comb += registers.exit_mask.eq(request.payload.byte_mask[place : place + 4])
-        for strap in ("policy", "fetch_policy"):
-            if strap in sm.signature.members:
-                m.d.comb += getattr(sm, strap).eq(getattr(registers, strap))

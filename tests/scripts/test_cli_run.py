@@ -15,7 +15,7 @@ from metronome.hdl.config import Prediction
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.presets import BASE, MID, PAPER
 from metronome.scripts.cli import main
-from metronome.scripts.run import _print_console
+from metronome.scripts.run import print_console
 from metronome.sim.memory.models import MemoryOptions
 from metronome.sim.runner_types import RunResult, WarpState
 from metronome.sim.statistics import REASONS, WarpCycles
@@ -206,7 +206,7 @@ def test_console_bytes_are_written_as_they_are(backend, capfdbinary):
 def test_on_a_terminal_the_display_shows_what_is_no_text(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", FileProxy(Console(file=shown, width=80), shown))
-    _print_console("a\udcff\n")
+    print_console("a\udcff\n")
     assert shown.getvalue() == "a\ufffd\n"
 
 

@@ -1,0 +1,74 @@
+"""What is around any SM that a host starts through registers: clock domains, memory port and wires."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Value
+
+from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
+from ..sm import Sm
+from .registers import ControlRegisters
+
+__all__ = ["add_hosted_sm"]
+
+#: The clock domains of the SM and of all around it; a design around these may have a `sync` of its own.
+_OUTER, _INNER = "metronome_host", "metronome_sm"
+
+
+def add_hosted_sm(
+    m: Module, config: SmConfig, parts: Mapping[str, Elaboratable], *, clk: Value, rst: Value,
+    port: Any, idle: Value,
+) -> tuple[Sm, ControlRegisters]:
+    """Add an SM and its host's registers as submodules ``sm`` and ``registers``, and ``parts`` around them.
+
+    While the registers hold the SM in reset its requests are held back, and what ``port`` answers is thrown away.
+
+    Parameters
+    ----------
+    clk, rst
+        Clock and synchronous reset of all; the SM is also reset by the registers.
+    port
+        Of one of the parts: whatever memory there is, as the SM's own port sees it.
+    idle
+        Nothing of the SM is under way behind ``port``.
+
+    Returns
+    -------
+    Sm, ControlRegisters
+        Of the registers whoever calls connects what a host sees, and ``irq``.
+    """
+    # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.
+    outer, inner = ClockDomain(_OUTER, local=True), ClockDomain(_INNER, local=True)
+    outer.clk = inner.clk = clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
+    outer.rst = rst  # type: ignore[attr-defined]  # as above
+    m.domains += [outer, inner]
+    sm, registers = Sm(config), ControlRegisters(config)
+    for name, part in {"sm": sm, "registers": registers, **parts}.items():
+        m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
+    held, request, response = registers.sm_reset, sm.mem.req, sm.mem.resp
+    m.d.comb += [
+        inner.rst.eq(rst | held),  # type: ignore[attr-defined]  # as above
+        port.request.valid.eq(request.valid & ~held),
+        port.request.payload.eq(request.payload),
+        request.ready.eq(port.request.ready & ~held),
+        response.valid.eq(port.response.valid & ~held),
+        response.payload.eq(port.response.payload),
+        port.response.ready.eq(response.ready | held),
+        registers.idle.eq(idle),
+        sm.start.eq(registers.start), sm.start_pc.eq(registers.start_pc), sm.arg.eq(registers.arg),
+        registers.busy.eq(sm.busy), registers.fault_valid.eq(sm.fault_valid), registers.fault.eq(sm.fault),
+        sm.counter_index.eq(registers.counter_index),
+        registers.counter_value.eq(sm.counter_value), registers.counter_valid.eq(sm.counter_valid),
+    ]
+    for strap in ("policy", "fetch_policy"):
+        if strap in sm.signature.members:
+            m.d.comb += getattr(sm, strap).eq(getattr(registers, strap))
+    exit_code = config.memory_map.exit_code
+    place = exit_code % LINE_BYTES
+    m.d.comb += registers.exit_data.eq(request.payload.data[8 * place : 8 * place + 32])
+    with m.If(request.valid & request.ready & request.payload.write
+              & (request.payload.line == exit_code >> LINE_OFFSET_BITS)):
+        m.d.comb += registers.exit_mask.eq(request.payload.byte_mask[place : place + 4])
+    return sm, registers
