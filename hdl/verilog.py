@@ -16,7 +16,7 @@ from .lib.component import Component
 from .lib.shared import SharedModules
 from .sm import Sm
 
-__all__ = ["BUSES", "TOP", "FlatVerilog", "flat_top", "generate", "generate_flat"]
+__all__ = ["BUSES", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "generate_flat"]
 
 #: The name of the top-level module.
 TOP = "metronome_sm"
@@ -48,11 +48,16 @@ def _woken(text: str) -> str:
     return _MODULE.sub(woken, text)
 
 
-def _convert(component: Component) -> str:
-    shared = SharedModules(prefix=TOP.removesuffix("_sm"))
+def convert(component: Component, *, name: str, prefix: str) -> str:
+    """The Verilog of ``component`` as module ``name``, and of those it shares, whose names begin with ``prefix``."""
+    shared = SharedModules(prefix=prefix)
     with collector_paused():
-        text = verilog.convert(component, name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
+        text = verilog.convert(component, name=name, platform=shared, emit_src=False, strip_internal_attrs=True)
     return text + shared.text
+
+
+def _sm_text(component: Component) -> str:
+    return convert(component, name=TOP, prefix=TOP.removesuffix("_sm"))
 
 
 def generate(config: SmConfig) -> str:
@@ -60,7 +65,7 @@ def generate(config: SmConfig) -> str:
 
     Clock ``clk`` and synchronous reset ``rst``. Takes some seconds at the PAPER size.
     """
-    return _convert(Sm(config))
+    return _sm_text(Sm(config))
 
 
 def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
@@ -87,4 +92,4 @@ class FlatVerilog:
 def generate_flat(config: SmConfig, bus: str = "line", **sizes: int) -> FlatVerilog:
     """As :func:`generate`, of :func:`flat_top`."""
     top = flat_top(config, bus, **sizes)
-    return FlatVerilog(_woken(_convert(top)), top.ports)
+    return FlatVerilog(_woken(_sm_text(top)), top.ports)

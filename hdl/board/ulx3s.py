@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..lib.collector import collector_paused
 from ..lib.component import Component
-from ..lib.shared import SharedModules
+from ..verilog import convert
 from .machine import BoardMachine
 from .regions import Regions
 
@@ -80,8 +78,4 @@ class Ulx3s(Component):
 
 def generate(config: SmConfig, regions: Regions, *, divisor: int, patience: int) -> str:
     """The Verilog of :class:`Ulx3s`, module :data:`TOP`."""
-    shared = SharedModules(prefix=TOP)
-    top = Ulx3s(config, regions, divisor=divisor, patience=patience)
-    with collector_paused():
-        text = verilog.convert(top, name=TOP, platform=shared, emit_src=False, strip_internal_attrs=True)
-    return text + shared.text
+    return convert(Ulx3s(config, regions, divisor=divisor, patience=patience), name=TOP, prefix=TOP)

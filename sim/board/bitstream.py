@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
-
 from metronome.hdl.board import ulx3s
-from metronome.hdl.lib.collector import collector_paused
 
 from ..design import Progress
-from ..synth.flow import TOP, Options, netlist, place_and_route
+from ..synth.flow import TOP, Options, netlist, place_and_route, rtlil_text
 from ..synth.netlist import CELLS, cell_models
 from ..synth.report import Area, PathStep, critical_path, fmax, unit_module, utilization
 from ..synth.tools import LOGS, cached, tool, yosys
@@ -73,10 +70,7 @@ def synthesized(design: BoardDesign, progress: Progress) -> Path:
     """The folder in the cache with the netlist (:func:`sim.synth.flow.netlist`). Raises SynthesisError."""
     progress("elaborate")
     top = ulx3s.Ulx3s(design.config, design.regions, divisor=design.divisor, patience=design.patience)
-    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
-    with collector_paused():
-        text = rtlil.convert(top, name=TOP, emit_src=False)
-    return netlist(text, progress)
+    return netlist(rtlil_text(top, TOP), progress)
 
 
 def bitstream(design: BoardDesign, options: Options, progress: Progress) -> Bitstream:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from metronome.hdl.board.protocol import CRC_START, FILL_WORDS, MAX_WORDS, Flag, Mark, Space, operation
 
-__all__ = ["BoardError", "Link", "NoAnswer", "Transport"]
+__all__ = ["BoardError", "BoardRefused", "Link", "NoAnswer", "Transport"]
 
 #: A request is sent so often before it is given up.
 _TRIES = 3
@@ -18,6 +18,10 @@ _TAIL_BYTES = 3
 
 class BoardError(Exception):
     """A board cannot be used, or does not answer as it should; the text is one clear line."""
+
+
+class BoardRefused(BoardError):
+    """The board has understood, and cannot do it."""
 
 
 class NoAnswer(BoardError):
@@ -60,8 +64,10 @@ class Link:
         ------
         NoAnswer
             If the board says nothing.
+        BoardRefused
+            If it says that there is no such word.
         BoardError
-            If it says that there is no such word, or what is said is damaged again and again.
+            If what is said is damaged again and again.
         """
         words: list[int] = []
         while len(words) < count:
@@ -104,7 +110,7 @@ class Link:
             try:
                 answer = self._answer(len(frame), expected)
             except BoardError as error:
-                if not again:
+                if not again or isinstance(error, BoardRefused):
                     raise
                 problem = error
             else:
@@ -141,10 +147,6 @@ class Link:
             what = "refuses the request" if flags & Flag.REFUSED else "has no such memory or register"
             raise BoardRefused(f"{self.name}: the board {what}")
         return rest[:expected]
-
-
-class BoardRefused(BoardError):
-    """The board has understood, and cannot do it."""
 
 
 def _with_crc(content: bytes) -> bytes:

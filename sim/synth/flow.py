@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
+from amaranth.hdl import Elaboratable, Value
 from amaranth.lib import wiring
 
 from metronome.hdl.lib.collector import collector_paused
@@ -17,7 +19,7 @@ from ..design import Progress
 from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of"]
+__all__ = ["TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
 
 #: The top module of what is synthesised: the wrapper of the unit.
 TOP = "top"
@@ -161,9 +163,14 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> Route
     return Routed(json.loads((made / _REPORT).read_text()), log, made / _TEXTCFG if options.textcfg else None)
 
 
+def rtlil_text(top: Elaboratable, name: str, ports: Sequence[Value] | None = None) -> str:
+    """RTLIL of ``top`` as module ``name``; a component's ports are by default those of its signature."""
+    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
+    with collector_paused():
+        return rtlil.convert(top, name=name, ports=ports, emit_src=False)
+
+
 def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
     """The unit in its wrapper, for yosys."""
     wrapper = Registered(unit, open_ports)
-    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
-    with collector_paused():
-        return rtlil.convert(wrapper, name=TOP, ports=[wrapper.scan_in, wrapper.scan_out], emit_src=False)
+    return rtlil_text(wrapper, TOP, ports=[wrapper.scan_in, wrapper.scan_out])

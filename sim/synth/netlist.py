@@ -13,16 +13,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
-from amaranth.lib import wiring
-
-from metronome.hdl.lib.collector import collector_paused
-
 from ..design import Progress
 from .flow import mapping
 from .tools import LOGS, SynthesisError, cached, yosys
 
-__all__ = ["CELLS", "STATISTICS", "cell_models", "component_text", "mapped"]
+__all__ = ["CELLS", "STATISTICS", "cell_models", "mapped"]
 
 #: The file with the models of the cells, beside every netlist.
 CELLS = "cells.v"
@@ -66,13 +61,6 @@ def cell_models() -> str:
     return _without_warnings("\n".join([*texts, own]))
 
 
-def component_text(component: wiring.Component, name: str) -> str:
-    """RTLIL of a component as top module ``name``, for :func:`mapped`; its ports are those of its signature."""
-    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
-    with collector_paused():
-        return rtlil.convert(component, name=name, emit_src=False)
-
-
 def mapped(text: str, top: str, *, language: str = "verilog", progress: Progress | None = None) -> Path:
     """Map a design to the cells of an ECP5.
 
@@ -87,7 +75,7 @@ def mapped(text: str, top: str, *, language: str = "verilog", progress: Progress
     top
         The name of the top module, which is that of the netlist, too.
     language
-        ``verilog``, or ``rtlil`` as :func:`component_text` writes it.
+        ``verilog``, or ``rtlil`` as :func:`sim.synth.flow.rtlil_text` writes it.
 
     Returns
     -------

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 
 from metronome.sim.build import call, digest, make, verilator, versions
 from metronome.sim.cache import entry
-from metronome.sim.synth.netlist import CELLS, STATISTICS, component_text, mapped
+from metronome.sim.synth.flow import rtlil_text
+from metronome.sim.synth.netlist import CELLS, STATISTICS, mapped
 
 #: Memories with a write and a read port by name: bits of a row, bits of an address, bits that a write enable is for.
 SEPARATE = {
@@ -153,7 +154,7 @@ def _pair(ports):
 
 def netlist():
     """The folder with the netlist of the sample."""
-    return mapped(component_text(Sample(), "sample"), "sample", language="rtlil")
+    return mapped(rtlil_text(Sample(), "sample"), "sample", language="rtlil")
 
 
 def compare(change=lambda netlist, cells: (netlist, cells)):

@@ -4,7 +4,7 @@ import pytest
 from fake_board import PLACES, FakeBoard, crc
 
 from metronome.hdl.board.protocol import Space
-from metronome.sim.board.link import BoardError, Link, NoAnswer
+from metronome.sim.board.link import BoardError, BoardRefused, Link, NoAnswer
 
 
 class Troubles:
@@ -87,3 +87,10 @@ def test_silence_has_a_kind_of_its_own():
 def test_what_is_not_there_is_told():
     with pytest.raises(BoardError, match="the fake: the board has no such memory or register"):
         Link(FakeBoard()).read(Space.MEMORY, 0x7000_0000, 1)
+
+
+def test_what_the_board_has_understood_and_refuses_is_not_asked_again():
+    board = FakeBoard()
+    with pytest.raises(BoardRefused, match="the fake: the board has no such memory or register"):
+        Link(board).read(Space.REGISTERS, 0xFFC, 1)
+    assert len(board.requests) == 1

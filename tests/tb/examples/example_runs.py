@@ -1,10 +1,14 @@
 """What the tests of tb/examples share: exports, images, and the project's own simulation to compare with."""
 
 import functools
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from metronome.sim.build import digest, verilator, versions
 from metronome.sim.cache import entry
@@ -20,6 +24,9 @@ from tests.builds import TINY
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "tb" / "examples"
 KERNELS = ("vecadd", "psum", "diverge")
+needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
+#: What runs tb/examples/cocotb.
+COCOTB = EXAMPLES / "cocotb" / "run.py"
 
 
 @functools.cache
@@ -51,6 +58,13 @@ def call(*command, cwd, **more):
     )
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
+
+
+def cocotb_run(export, image, simulator, *more, cwd):
+    """What tb/examples/cocotb says of a run in ``cwd``; the memory after it is in ``cwd``/memory."""
+    call(sys.executable, COCOTB, export, image, "--sim", simulator, "--dump", "memory", "--build", "build", *more,
+         cwd=cwd)
+    return json.loads((cwd / "build" / "result.json").read_text())
 
 
 def harness(module):

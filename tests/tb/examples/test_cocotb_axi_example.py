@@ -1,18 +1,25 @@
 """tb/examples/cocotb on an export with --bus axi: memory and host are those of cocotbext-axi."""
 
-import json
-import shutil
 import subprocess
 import sys
 
 import pytest
-from example_runs import EXAMPLES, KERNELS, call, check_dump, counters_of, environment, launched, own_run, write_export
+from example_runs import (
+    COCOTB,
+    KERNELS,
+    check_dump,
+    cocotb_run,
+    counters_of,
+    environment,
+    launched,
+    needs_icarus,
+    own_run,
+    write_export,
+)
 
 from tests.builds import on
 
 pytestmark = [on("TINY"), pytest.mark.slow]
-needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
-RUN = EXAMPLES / "cocotb" / "run.py"
 #: Counters of what a program does, whatever memory it has.
 OF_THE_PROGRAM = ("committed", "committed_threads", "loads")
 
@@ -21,8 +28,7 @@ def agrees(kernel, size, simulator, tmp_path):
     launch, image = launched(kernel, size, tmp_path)
     own = counters_of(own_run(launch, 5))
     export = write_export(tmp_path / "export", "axi")
-    call(sys.executable, RUN, export, image, "--sim", simulator, "--dump", "memory", "--build", "build", cwd=tmp_path)
-    result = json.loads((tmp_path / "build" / "result.json").read_text())
+    result = cocotb_run(export, image, simulator, cwd=tmp_path)
     counters = result["counters"]
     assert result["exit_code"] == 0
     assert {name: counters[name] for name in OF_THE_PROGRAM} == {name: own[name] for name in OF_THE_PROGRAM}
@@ -47,7 +53,7 @@ def test_on_verilator(kernel, tmp_path):
 def test_a_latency_is_refused(tmp_path):
     export = write_export(tmp_path / "export", "axi")
     done = subprocess.run(
-        [sys.executable, RUN, export, "any.hex", "--latency", "5"], cwd=tmp_path, env=environment(),
+        [sys.executable, COCOTB, export, "any.hex", "--latency", "5"], cwd=tmp_path, env=environment(),
         capture_output=True, text=True, check=False,
     )
     assert done.returncode == 2

@@ -1,17 +1,13 @@
 """tb/examples/cocotb: the same on the bare line port, driven from Python."""
 
-import json
-import shutil
-import sys
-
 import pytest
 from example_runs import (
-    EXAMPLES,
     KERNELS,
-    call,
     check_dump,
+    cocotb_run,
     counters_of,
     launched,
+    needs_icarus,
     own_run,
     without_oracles,
     write_export,
@@ -20,18 +16,13 @@ from example_runs import (
 from tests.builds import on
 
 pytestmark = [on("TINY"), pytest.mark.slow]
-needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
 
 
 def agrees(kernel, size, simulator, tmp_path):
     launch, image = launched(kernel, size, tmp_path)
     own = own_run(launch, 5)
     export = write_export(tmp_path / "export")
-    call(
-        sys.executable, EXAMPLES / "cocotb" / "run.py", export, image, "--sim", simulator, "--latency", 5,
-        "--dump", "memory", "--build", "build", cwd=tmp_path,
-    )
-    result = json.loads((tmp_path / "build" / "result.json").read_text())
+    result = cocotb_run(export, image, simulator, "--latency", 5, cwd=tmp_path)
     assert (result["exit_code"], result["total_cycles"]) == (0, own.total_cycles)
     assert result["counters"] == without_oracles(counters_of(own))
     check_dump(launch, tmp_path / "memory")
