@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import signal
@@ -138,12 +139,17 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return _unexpected(error)
 
 
+#: What parses the arguments; made of all subcommands' signatures, so a process makes it once.
+_parser = functools.cache(typer.main.get_command)
+
+
 def _run(arguments: list[str], name: str | None, backend: Backend | None) -> int:
     """The exit status; whatever is no error of the user's is raised."""
     try:
         with guard_stdout():
-            command = typer.main.get_command(app)
-            status = command.main(arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend())
+            status = _parser(app).main(
+                arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend()
+            )
     except BrokenOutput:
         return Exit.BROKEN_PIPE
     except (UsageError, typer.TyperException) as error:

@@ -8,6 +8,7 @@ time stamp, so a stale build cannot be picked up.
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -213,6 +214,23 @@ def _assemble(
     return final
 
 
+def _part(unit: Unit, simt: bool) -> Path:
+    """What the compiler makes of a source of the runtime, which is the same for most programs: in the cache.
+
+    An object file, or of C the assembly that the pass goes through if there is one (``simt``).
+    """
+    name = "part.s" if simt and unit.source.suffix == ".c" else "part.o"
+
+    def make(folder: Path) -> None:
+        if name == "part.s":
+            (folder / name).write_text(unit.assembly(folder)[0], "latin-1")
+        else:
+            unit.compile("-c", "-o", str(folder / name))
+
+    key = _key([_content([unit.source, *headers([RUNTIME, unit.source.parent])]), name], [unit])
+    return entry(f"kernels/{key}", make, lambda target: (target / name).exists()) / name
+
+
 def _build_into(
     work: Path, name: str, before: Sequence[Unit], units: Sequence[Unit], link: Sequence[str],
     library: Sequence[str] | None, kernels: Sequence[str] | None,
@@ -224,14 +242,19 @@ def _build_into(
     """
     said = []
     texts: dict[int, str] = {}
-    numbered = [*enumerate(units, len(before)), *enumerate(before)]
-    for position, unit in numbered:
+    for position, unit in enumerate(units, len(before)):
         if kernels is not None and unit.source.suffix in (".c", ".cl"):
             texts[position], warnings = unit.assembly(work)
             said.append(warnings)
         else:
             said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
-    machine = {number: unit.machine_flags for number, unit in numbered}
+    for position, unit in enumerate(before):
+        part = _part(unit, kernels is not None)
+        if part.suffix == ".s":
+            texts[position] = part.read_text("latin-1")
+        else:
+            shutil.copy(part, work / f"{position}.o")
+    machine = {number: unit.machine_flags for number, unit in enumerate([*before, *units])}
     if kernels is not None:
         whole = all(unit.source.suffix != ".S" for unit in units)
         final = _assemble(work, texts, machine, whole=whole, kernels=kernels)

@@ -14,8 +14,9 @@ import pytest
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
+#: The SM on AXI (axi) is in `make test` with cocotb and Icarus: tests/tb/examples.
 #: Without an I-cache (uncached) `make test` has the front end alone: tests/hdl/frontend, and the proofs of P7.
-LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached")
+LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached", "axi")
 
 
 def build_of(item):

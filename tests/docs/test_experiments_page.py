@@ -34,7 +34,7 @@ def test_the_table_of_experiments_has_their_runs():
 
 
 @on("TINY")
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_commands_and_the_program(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert set(FILES) == {"mine.toml", "compare.py"}

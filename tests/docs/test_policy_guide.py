@@ -5,8 +5,7 @@ from pages import ROOT
 from policy_guide import Tree, commands, section, steps
 
 #: By subcommand: what the command has to say.
-QUICK = {"prove": " proved"}
-LONG = {"verilog": "", "run": "passed", "sweep": "burst", "synth": "scheduler: "}
+SAYS = {"prove": " proved", "verilog": "", "run": "passed", "sweep": "burst", "synth": "scheduler: "}
 GIVEN = {arguments[0]: arguments for arguments in commands(section())}
 
 
@@ -19,7 +18,7 @@ def test_the_guide_has_every_step():
     assert [file for file, _ in steps(section())] == [
         "hdl/policies/burst.py", "hdl/policies/__init__.py", "sim/policies.py",
     ]
-    assert set(GIVEN) == {*QUICK, *LONG}
+    assert set(GIVEN) == set(SAYS)
 
 
 def test_the_copy_is_what_runs(tree):
@@ -42,16 +41,10 @@ def test_hardware_and_reference_are_compared(tree):
     assert " passed" in done.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", QUICK)
-def test_quick_commands(tree, name):
-    follow(tree, name, QUICK[name])
-
-
-@pytest.mark.long  # the Verilog of BASE, a build, and a run of the synthesis tools
-@pytest.mark.parametrize("name", LONG)
-def test_long_commands(tree, name):
-    follow(tree, name, LONG[name])
+@pytest.mark.long  # a proof, the Verilog of BASE, a build, and a run of the synthesis tools
+@pytest.mark.parametrize("name", SAYS)
+def test_commands(tree, name):
+    follow(tree, name, SAYS[name])
 
 
 def follow(tree, name, says):

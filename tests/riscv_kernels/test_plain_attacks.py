@@ -52,7 +52,7 @@ def check(source, machines, **how):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", some_long(sorted(FOLDER.glob("*.c")), 8), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", some_long(sorted(FOLDER.glob("*.c")), 3), ids=lambda path: path.stem)
 def test_attack(source):
     check(source, [(BASE, "-O2")])
 

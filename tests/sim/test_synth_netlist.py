@@ -12,6 +12,7 @@ from metronome.sim.synth.tools import SynthesisError
 pytestmark = [pytest.mark.xdist_group("synth"), pytest.mark.slow]
 
 
+@pytest.mark.long
 def test_every_cell_does_what_its_source_does():
     assert compare() is None
 

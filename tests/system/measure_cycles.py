@@ -54,10 +54,10 @@ class Case:
             fetch_policies=fetch,
         )
 
-    def measure(self) -> Table:
-        """Run everything."""
+    def measure(self, *, brief: bool = False) -> Table:
+        """Run everything; ``brief``: with the first pair of policies and memory model only."""
         config = self.config
-        last = 1 if self.preset == "PAPER" else None
+        last = 1 if self.preset == "PAPER" or brief else None
         first = PAIRS[self.mode][0], MEMORIES[0]
         runs = [
             run for run in product(PAIRS[self.mode][:last], MEMORIES[:last], self._programs())

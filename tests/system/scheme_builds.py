@@ -37,10 +37,9 @@ NAMES = [kernel.name for kernel in kernels() if kernel.name not in MORE_KERNELS]
 
 #: What `make test` runs: a build costs it half a minute of a core. All others, and MID, are long.
 SWAS = ("BASE", Coordination.SWAS, Prediction.BTFN)
-BASELINE = ("BASE", Coordination.BASELINE, Prediction.BTFN)
+BASELINE = ("TINY", Coordination.BASELINE, Prediction.BTFN)
 VORTEX = ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN)
-QUICK = {(*SWAS, "cached"), ("TINY", Coordination.SWAS, Prediction.NOT_TAKEN, "bare"), (*BASELINE, "cached"),
-         (*VORTEX, "cached")}
+QUICK = {(*SWAS, "cached"), ("TINY", Coordination.SWAS, Prediction.NOT_TAKEN, "bare"), (*BASELINE, "cached")}
 
 
 def group_of(preset, scheme, prediction, caches="cached"):

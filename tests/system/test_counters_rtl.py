@@ -47,7 +47,8 @@ def counting(warps):
 
 
 @pytest.mark.parametrize(("preset", "scheme", "prediction"), [
-    pytest.param(*build, id=build[1], marks=on(group_of(*build))) for build in (SWAS, BASELINE, VORTEX)
+    pytest.param(*build, id=build[1], marks=[on(group_of(*build)), *[pytest.mark.long] * (build == VORTEX)])
+    for build in (SWAS, BASELINE, VORTEX)
 ])
 def test_software_reads_what_the_run_reports(preset, scheme, prediction):
     config, pairs = build_of(preset, scheme, prediction)

@@ -2,6 +2,9 @@
 
 import itertools
 
+import pytest
+
+from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.layouts.probe import STARVATION_CYCLES
 from metronome.sim import asm
 from metronome.sim.asm import Program
@@ -10,8 +13,10 @@ from metronome.sim.runner import RunRequest, run_many
 from tests.builds import BASE, CROWD, on
 from tests.hdl.sm_harness import USER, finish, spawn
 from tests.system.rtl_programs import RawProgram, problems
-from tests.system.scheme_builds import BASELINE, build_of, group_of
+from tests.system.scheme_builds import build_of, group_of
 
+#: Enough warps that the fetch scheduler always finds one that it prefers.
+CROWDED = ("BASE", Coordination.BASELINE, Prediction.BTFN)
 #: So many that seven spinning ones always find one among them that is eligible.
 WARPS = 8
 #: Policies that prefer some warps for ever; under the others a warp waits for a bounded time here.
@@ -67,10 +72,11 @@ def test_barriers_end_under_every_policy():
         assert not request.launch.check(result.memory), what
 
 
-@on(group_of(*BASELINE))
+@on(group_of(*CROWDED))
+@pytest.mark.long
 def test_a_fetch_policy_starves_a_warp():
     """A warp whose buffer is empty, because the fetch scheduler always prefers others, is named with that policy."""
-    config, _ = build_of(*BASELINE)
+    config, _ = build_of(*CROWDED)
     (result,) = run_many(config, [
         RunRequest(launch=spinning(config.warps), policy="lrr", fetch_policy="gtlo", max_cycles=MAX_CYCLES),
     ])

@@ -20,7 +20,8 @@ from metronome.sim.kernel import prepare, prepare_source
 from metronome.sim.runner_types import RunRequest
 
 #: One simulation for all; it is built by the first.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("board")]
+#: `make test` has the parts of the board: tests/hdl/board.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("board")]
 
 CONFIG = ULX3S.for_chip()
 DESIGN = design_of(CONFIG, baud=SIMULATED_BAUD)
@@ -90,12 +91,11 @@ def test_another_baud_rate_is_told(board):
     executable = simulation(ulx3s.TOP, {"board.v": ulx3s.generate(
         CONFIG, DESIGN.regions, divisor=DESIGN.divisor, patience=DESIGN.patience)}, lambda step: None)
     transport = launched(executable, dataclasses.replace(DESIGN, divisor=13), 0, "the simulated board")
-    transport.patience = 5.0
+    transport.patience = 1.0
     with contextlib.closing(transport), pytest.raises(BoardError, match=r"is the baud rate (right|its own)|no board"):
         Board(Link(transport), CONFIG)
 
 
-@pytest.mark.long
 def test_memory_that_is_mixed_up_is_seen(monkeypatch):
     """A planted bug: all regions are the same piece of memory, so that buffers lie where the program does."""
     monkeypatch.setattr(Regions, "places", lambda self: [(part, 0) for part in self.parts])

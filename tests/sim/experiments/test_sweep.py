@@ -45,6 +45,7 @@ def undisturbed(tmp_path_factory):
     return table
 
 
+@pytest.mark.long  # test_a_sweep_that_is_killed_goes_on compares two tables, too
 def test_two_sweeps_give_one_table(undisturbed, tmp_path):
     finished, results = swept(SPEC, tmp_path / "again", workers=1)
     assert len(finished) == RUNS
@@ -175,6 +176,7 @@ def test_a_sweep_that_is_killed_goes_on(undisturbed, tmp_path, kills):
     finish(spec, folder, undisturbed)
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_loses_nothing(undisturbed, tmp_path):
     spec, folder = tmp_path / "mine.toml", tmp_path / "results"
     spec.write_text(SPEC)

@@ -42,6 +42,7 @@ def axi_folder(tmp_path_factory):
     return export(tmp_path_factory.mktemp("axi"), TINY, "axi")
 
 
+@pytest.mark.long  # tests/tb/examples/test_cocotb_axi_example.py runs it on Icarus
 def test_the_tools_read_the_sm_on_axi(axi_folder):
     test_verilator_warns_of_nothing(axi_folder, "metronome_sm")
     test_every_port_is_in_the_document_with_its_width(axi_folder, "metronome_sm")

@@ -9,7 +9,7 @@ from example_runs import EXAMPLES, KERNELS, call, check_dump, counters_of, harne
 from metronome.sim.runner import RunRequest, run
 from tests.builds import TINY, on
 
-pytestmark = [on("TINY"), pytest.mark.slow]
+pytestmark = [on("TINY"), pytest.mark.long]  # `make test` has the same export with cocotb and Icarus
 
 
 def values_in(text):
@@ -44,7 +44,6 @@ def test_with_the_probe_every_issue_agrees(kernel, tmp_path):
     check_dump(launch, tmp_path / "memory")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("latency", [1, 33])
 def test_what_is_synthesized_takes_the_same_cycles(kernel, latency, tmp_path):

@@ -41,7 +41,7 @@ EVENTS = {
 
 #: Nothing that another one does not contain: whoever jumps in decode while a fetch misses does both.
 BRIEF = [
-    "an instruction issues", "a jump in decode while a fetch behind it misses", "a redirect while a fetch misses",
+    "a jump in decode while a fetch behind it misses", "a redirect while a fetch misses",
     "a redirect of a suspended warp", "a warp starts in the cycle in which its end resolves",
     "memory answers while another line misses",
 ]
