@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from .build import BuildError
-from .processes import end_with_parent, own_folder, started
+from .processes import own_folder, started
 from .runner_types import Job, SimulationError
 
-__all__ = ["end_with_parent", "environment", "messages", "without_pytest"]
+__all__ = ["environment", "messages", "without_pytest"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 #: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone

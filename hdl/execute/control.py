@@ -155,10 +155,14 @@ class ControlUnit(Component):
         taken = Signal()
         target = Signal(32)
         disagree = Signal()
-        other_target = Cat(x.mask[i] & (x.rs1[i] != self._rs1) for i in range(config.threads)).any()
-        other_way = (x.mask & (lanes.taken ^ taken.replicate(config.threads))).any()
+        # Without the leader, and so is the branch where lanes that disagree are a fault: all this comes late.
+        other_way = self._differs(lanes.taken)
+        other_target = Cat(
+            self._differs(Cat(x.rs1[i][bit] for i in range(config.threads))) for bit in range(32)
+        ).any()
+        decides = x.mask if config.check_divergent_branch else leader
         m.d.comb += [
-            taken.eq((lanes.taken & leader).any()),
+            taken.eq((lanes.taken & decides).any()),
             target.eq((Mux(is_jalr, self._rs1, x.entry.pc) + decoded.imm) & Const(0xFFFF_FFFE, 32)),
             self._value.eq(x.entry.pc + 4),
             # Fetch is on the predicted path already; what remains is the repair of a wrong prediction.
@@ -177,6 +181,10 @@ class ControlUnit(Component):
             ]
         with m.Else():
             m.d.comb += self._redirect.eq(taken ^ decoded.predicted)
+
+    def _differs(self, bits: Value) -> Value:
+        """Whether two active lanes have not the same; one bit a lane."""
+        return (self.x.mask & bits).any() & (self.x.mask & ~bits).any()
 
     def _finish_simt(self, m: Module, simt: SimtControl) -> None:
         m.d.comb += [

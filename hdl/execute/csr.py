@@ -99,10 +99,13 @@ class CsrUnit(Component):
 
     def _time(self, m: Module) -> tuple[Signal, Signal]:
         """mcycle counts cycles since launch, minstret thread-instructions (isa.md)."""
-        cycle, retired = Signal(64), Signal(64)
-        m.d.sync += [cycle.eq(cycle + 1), retired.eq(retired + self.retired)]
+        cycle, counted, retired = Signal(64), Signal(64), Signal(64)
+        # Whether an instruction faults comes late in its cycle. So it is added in the next one, and to what is read.
+        recent = Signal.like(self.retired)
+        m.d.comb += retired.eq(counted + recent)
+        m.d.sync += [cycle.eq(cycle + 1), recent.eq(self.retired), counted.eq(retired)]
         with m.If(self.start):
-            m.d.sync += [cycle.eq(0), retired.eq(0)]
+            m.d.sync += [cycle.eq(0), recent.eq(0), counted.eq(0)]
         return cycle, retired
 
     def _readable(

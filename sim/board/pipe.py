@@ -7,7 +7,7 @@ import select
 import subprocess
 import time
 
-from ..processes import end_with_parent, undisturbed
+from ..processes import start, undisturbed
 from .link import BoardError
 
 __all__ = ["PipeTransport"]
@@ -20,9 +20,7 @@ class PipeTransport:
         #: Seconds for which an answer is waited for.
         self.patience = patience
         with undisturbed():
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0, preexec_fn=end_with_parent(),
-            )
+            self._process = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
 

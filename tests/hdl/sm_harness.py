@@ -19,7 +19,8 @@ from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.asm import Program, tmc, wspawn
 from metronome.sim.build import build
 from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner_process import end_with_parent, environment
+from metronome.sim.processes import start
+from metronome.sim.runner_process import environment
 from metronome.sim.runner_records import decode_records, decode_words, status_layout
 from metronome.sim.runner_types import pack_memory, unpack_memory
 from tests.hdl.sm_memory import LINE, Between, Latencies, Latency, Request
@@ -45,13 +46,12 @@ class _Simulation:
         results_read, results_write = os.pipe()
         self._jobs: IO[bytes] = os.fdopen(jobs_write, "wb")
         self._results: IO[bytes] = os.fdopen(results_read, "rb")
-        self._process = subprocess.Popen(
+        self._process = start(
             [str(executable)],
             env=environment("tests.hdl.sm_process", os.devnull) | {
                 "METRONOME_JOBS_FD": str(jobs_read), "METRONOME_RESULTS_FD": str(results_write),
             },
             stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT, pass_fds=[jobs_read, results_write],
-            preexec_fn=end_with_parent(),
         )
         os.close(jobs_read)
         os.close(results_write)
