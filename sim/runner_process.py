@@ -18,7 +18,7 @@ from .build import BuildError
 from .processes import own_folder, started
 from .runner_types import Job, SimulationError
 
-__all__ = ["environment", "messages", "without_pytest"]
+__all__ = ["environment", "messages", "started_sooner"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 #: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
@@ -32,6 +32,20 @@ raises, skip, xfail = (
 )
 sys.modules["_pytest.assertion"] = SimpleNamespace(install_importhook=None)
 sys.modules["_pytest.config"] = SimpleNamespace(Config=None)
+"""
+#: In place of jschon, with which Amaranth looks at a JSON schema of its own when it is imported: a fifth.
+_JSCHON = """
+from types import SimpleNamespace
+
+JSONSchemaError = type("JSONSchemaError", (Exception,), {})
+
+
+def create_catalog(version):
+    return None
+
+
+def JSONSchema(schema, catalog):
+    return SimpleNamespace(validate=lambda: SimpleNamespace(valid=True))
 """
 
 
@@ -83,9 +97,10 @@ def environment(testbench: str, results: str) -> dict[str, str]:
     }
 
 
-def without_pytest(environ: dict[str, str], folder: Path) -> dict[str, str]:
-    """``environ`` with a stand-in for pytest, which is written to ``folder``; for testbenches that do not use it."""
+def started_sooner(environ: dict[str, str], folder: Path) -> dict[str, str]:
+    """``environ`` with stand-ins for pytest and jschon, written to ``folder``; for testbenches that use neither."""
     (folder / "pytest.py").write_text(_PYTEST)
+    (folder / "jschon.py").write_text(_JSCHON)
     return environ | {"PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]])}
 
 
@@ -108,8 +123,9 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
         (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
         read_fd, write_fd = os.pipe()
         command = [str(executable), *(["--trace", "--trace-file", str(waves)] if waves else [])]
-        environ = without_pytest(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
+        environ = started_sooner(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
             "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
+            **({"METRONOME_WAVES": str(waves)} if waves else {}),
         }
         log = folder / "log"
         with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe, contextlib.ExitStack() as stack:

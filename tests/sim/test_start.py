@@ -7,7 +7,7 @@ import sys
 import cocotb_tools.config
 import find_libpython
 
-from metronome.sim.runner_process import _cocotb_entry, _cocotb_folder, _libpython, environment, without_pytest
+from metronome.sim.runner_process import _cocotb_entry, _cocotb_folder, _libpython, environment, started_sooner
 
 #: All that the command's own process does for a run but for reading the cache.
 COMMAND = """
@@ -52,6 +52,6 @@ print(*sorted({"_pytest.python", "metronome.sim.kernel", "metronome.sim.toolchai
 
 
 def test_the_simulation_imports_neither_pytest_nor_a_compiler(tmp_path):
-    environ = without_pytest(environment("testbench", "results"), tmp_path)
+    environ = started_sooner(environment("testbench", "results"), tmp_path)
     done = subprocess.run([sys.executable, "-c", IMPORTS], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

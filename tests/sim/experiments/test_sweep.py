@@ -45,7 +45,7 @@ def undisturbed(tmp_path_factory):
     return table
 
 
-@pytest.mark.long  # test_a_sweep_that_is_killed_goes_on compares two tables, too
+@pytest.mark.long
 def test_two_sweeps_give_one_table(undisturbed, tmp_path):
     finished, results = swept(SPEC, tmp_path / "again", workers=1)
     assert len(finished) == RUNS
@@ -149,7 +149,8 @@ def finish(spec, folder, undisturbed):
     assert Results.open(folder).table(times=False).equals(undisturbed)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [1, 10])
 def test_a_sweep_that_is_killed_goes_on(undisturbed, tmp_path, kills):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")

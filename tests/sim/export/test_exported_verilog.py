@@ -50,6 +50,7 @@ def test_the_tools_read_the_sm_on_axi(axi_folder):
     assert about["registers"][0]["name"] == "identity" and "m_axi_awid" in {row["name"] for row in about["ports"]}
 
 
+@pytest.mark.long  # the same
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
 def test_icarus_reads_the_sm_on_axi(axi_folder):
     test_icarus_warns_of_nothing(axi_folder, "metronome_sm")
@@ -142,6 +143,7 @@ def test_two_processes_write_the_same_bytes(tmp_path):
     assert command_line(tmp_path, "1") == command_line(tmp_path, "2")
 
 
+@pytest.mark.long
 def test_the_command_line_writes_the_same_bytes_as_this_process(tmp_path):
     """Whose seed is another one."""
     assert os.environ.get("PYTHONHASHSEED") != "3"

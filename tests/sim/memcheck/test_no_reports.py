@@ -76,7 +76,7 @@ def test_no_report_on_a_random_program(number):
     assert not findings, findings
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_report_on_two_hundred_random_programs():
     for number, config in itertools.product(range(100), (TINY, BASE)):
         findings, _ = step(random_launch(config, 1000 + number), config, seed=number)

@@ -18,8 +18,9 @@ def test_each_property_has_two():
     assert min(count.values()) >= 2
 
 
-#: `make test` has the first of each property; "a redirect leaves one wrong-path fetch" takes the solver a minute.
-QUICK = {its.property: its for its in reversed(BROKEN)}.values()
+#: `make test` has the first of three properties; "a redirect leaves one wrong-path fetch" takes the solver a minute.
+FIRST = {its.property: its for its in reversed(BROKEN)}
+QUICK = [FIRST[name] for name in ("P1", "P2", "P3")]
 
 
 @pytest.mark.slow

@@ -124,7 +124,7 @@ def test_busy(config):
     assert seen == ([0] + [1] * (config.latency_fdiv - 1)) * 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_idle_lane_holds_still(tmp_path):
     check_idle_lane(OneOf(TINY, Unit.FDIV), FdivOp, latency=LATENCY, interval=LATENCY, folder=tmp_path, seed=SEED,
                     wired=WIRED)
