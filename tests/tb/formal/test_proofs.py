@@ -11,7 +11,7 @@ from metronome.tb.formal.matrix import cases, quick_cases
 from tests.tiers import some_long
 
 QUICK = quick_cases()
-#: Each property of swas, and one of the others, with two warps. What a policy does is also proved by tables (test_tables.py).
+#: Two warps: each property of swas, one of the others. What a policy does is also proved by tables (test_tables.py).
 FIRST = [case for case in QUICK if case.warps == 2 and case.policy == "lrr" and case.prediction == "btfn"
          and (case.scheme == "swas" or case.property == "P1")]
 LONG = [case for case in cases() if case not in QUICK]
