@@ -122,8 +122,11 @@ def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen:
 
 def _can_be_executed(program: Path) -> bool:
     """Whether it is a program or a script: a shell takes whatever else it is given for a script of its own."""
-    with program.open("rb") as file:
-        return file.read(4).startswith((b"\x7fELF", b"#!"))
+    try:
+        with program.open("rb") as file:
+            return file.read(4).startswith((b"\x7fELF", b"#!"))
+    except OSError:  # it may be started all the same
+        return False
 
 
 @contextlib.contextmanager

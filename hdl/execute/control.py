@@ -155,7 +155,7 @@ class ControlUnit(Component):
         taken = Signal()
         target = Signal(32)
         disagree = Signal()
-        # Without the leader, and so is the branch where lanes that disagree are a fault: all this comes late.
+        # Nobody here waits to know the leader, nor does `taken` where lanes that disagree are a fault: it comes late.
         other_way = self._differs(lanes.taken)
         other_target = Cat(
             self._differs(Cat(x.rs1[i][bit] for i in range(config.threads))) for bit in range(32)
