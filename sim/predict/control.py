@@ -1,0 +1,152 @@
+"""Stage X of what decides where warps go: branches, SIMT instructions, barriers, wspawn, faults (docs/isa.md).
+
+What an instruction does comes from the golden model; when it counts is said here. A branch issued in t resolves in
+t + R, R = 3: stage X in t+2, and the outcome is a register.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .records import NONE
+
+__all__ = ["execute", "reset", "spawn", "tick"]
+
+#: hdl.isa.ops.Unit, SimtOp, SystemOp, BranchOp.
+BRANCH, LSU, CSR, SIMT, SYSTEM = 1, 4, 5, 6, 7
+WSPAWN, BAR, FENCE_I = 1, 4, 6
+
+
+@njit
+def reset(m):
+    """No warp is active."""
+    m.control[0].fault_cause = NONE
+
+
+@njit
+def spawn(m, cycle, start_pc):
+    """The warps that start in this cycle: the launch, or a wspawn whose warp is the only active one."""
+    config, control = m.config[0], m.control[0]
+    control.activates = control.next_released = control.spawned = 0
+    if cycle == 0:
+        control.activates, control.activation_pc = 1, start_pc
+    elif control.spawners and control.active & control.active - 1 == 0 and control.spawners & control.active:
+        control.activates, control.activation_pc = control.spawn_targets, control.spawn_pc
+        control.next_released = control.spawned = control.spawners & control.active
+
+
+@njit
+def execute(m):
+    """The instruction in stage X, and what it does at the end of the cycle."""
+    config, front, issue, control = m.config[0], m.front[0], m.issue[0], m.control[0]
+    control.next_resolves = control.retired = control.jumps = control.x_fault = 0
+    front.invalidate = 0
+    w = issue.warp_x
+    if w == NONE:
+        return
+    if control.halted:
+        _kill(issue)
+        return
+    code, step = m.code[issue.code_x], m.steps[place(m, w, issue.step_x)]
+    if step.fault != NONE and code.unit != LSU:
+        control.x_fault = 1
+        _kill(issue)
+        return
+    control.retired = step.lanes
+    waits = 0
+    redirects = 0
+    if code.unit == BRANCH:
+        redirects = step.taken ^ code.predicted
+        control.jumps = step.taken
+    elif code.unit == SIMT:
+        if code.op == BAR:
+            waits = _arrive(config, control, w, step.a, step.b)
+        elif code.op == WSPAWN:
+            waits = 1
+        redirects = step.taken or step.after == 0
+        control.jumps = step.taken
+    elif code.unit == SYSTEM and code.op == FENCE_I:
+        front.invalidate = control.jumps = redirects = 1
+    if code.control:
+        control.next_resolves = not waits
+        control.next_resolved_warp, control.next_redirects, control.next_target = w, redirects, step.next
+
+
+@njit
+def place(m, w, number):
+    """Where a warp's instruction is in ``steps``."""
+    ring = m.config[0].ring
+    return m.first[w] + (number & ring if ring else number)
+
+
+@njit
+def _kill(issue):
+    if issue.slot_x != NONE:
+        issue.slot_killed[issue.slot_x] = 1
+
+
+@njit
+def _arrive(config, control, w, number, count):
+    """A warp arrives at a barrier; whether it waits. The last to arrive releases all, in this cycle."""
+    if count == 1:
+        return 0
+    number = number % config.barriers
+    there = control.arrived[number] | 1 << w
+    total = 0
+    for v in range(config.warps):
+        total += there >> v & 1
+    if total == count:
+        control.next_released |= there
+        control.arrived[number] = 0
+        return 0
+    control.arrived[number] = there
+    return 1
+
+
+@njit
+def tick(m):
+    """The end of the cycle: masks and active warps, the outcome's registers, the first fault."""
+    config, issue, control, lsu = m.config[0], m.issue[0], m.control[0], m.lsu[0]
+    control.resolves = control.next_resolves
+    control.resolved_warp, control.redirects = control.next_resolved_warp, control.next_redirects
+    control.target, control.released = control.next_target, control.next_released
+    w = issue.warp_x
+    if control.spawned:
+        control.spawners = 0
+    if w != NONE and not control.halted and not control.x_fault:
+        code, step = m.code[issue.code_x], m.steps[place(m, w, issue.step_x)]
+        if code.unit == SIMT:
+            control.lanes[w] = step.after
+            if step.after == 0:
+                control.active &= ~(1 << w)
+            if code.op == WSPAWN:
+                control.spawners |= 1 << w
+                control.spawn_targets, control.spawn_pc = _below(config, step.a) & ~(1 << w), step.b
+        elif code.unit == CSR and step.b:
+            control.region = step.a
+    for v in range(config.warps):
+        if control.activates >> v & 1:
+            control.lanes[v] = 1
+            control.active |= 1 << v
+    control.waiting = control.spawners
+    for number in range(config.barriers):
+        control.waiting |= control.arrived[number]
+    # Of two faults in one cycle the LSU's is older; it also takes the place of one of stage X of its own warp.
+    if lsu.fault and (not control.halted or (control.fault_replaceable and lsu.fault_warp == control.fault_warp)):
+        control.halted, control.fault_replaceable = 1, 0
+        control.fault_cause, control.fault_warp = lsu.fault_cause, lsu.fault_warp
+        control.fault_pc, control.fault_address = lsu.fault_pc, lsu.fault_address
+    elif not control.halted and control.x_fault:
+        step = m.steps[place(m, w, issue.step_x)]
+        control.halted = control.fault_replaceable = 1
+        control.fault_cause, control.fault_warp = step.fault, w
+        control.fault_pc, control.fault_address = step.pc, step.address
+
+
+@njit
+def _below(config, count):
+    """The warps below ``count``."""
+    warps = 0
+    for w in range(min(count, config.warps)):
+        warps |= 1 << w
+    return warps

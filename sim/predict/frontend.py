@@ -1,0 +1,159 @@
+"""The front end of ``swas``: one selection issues and fetches; what breaks the flow becomes NOPs (design.md section 3)."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from . import icache, scoreboard
+from .policies import pick, remember
+from .records import DEPTH, NONE, Reason
+
+__all__ = ["reset", "select", "tick"]
+
+
+@njit
+def reset(m):
+    """Every buffer holds d NOPs; nothing is fetched (design.md section 3, "Reset")."""
+    front = m.front[0]
+    front.answered = front.missing_warp = front.chosen_warp = front.locked = front.used_place = NONE
+    front.selected = NONE
+    front.last = m.config[0].warps - 1
+    for w in range(m.config[0].warps):
+        front.activated[w] = front.held_line[w] = NONE
+        for slot in range(DEPTH):
+            front.nop[w, slot] = front.filled[w, slot] = 1
+    for i in range(len(front.mshr_line)):
+        front.mshr_line[i] = NONE
+
+
+@njit
+def select(m, cycle):
+    """The warps' reasons, the eligible set, and the policy's choice: all from what is known when the cycle begins.
+
+    A warp is eligible iff it is active, has no miss outstanding, no unresolved control flow, does not wait at a
+    barrier, and its head is a NOP or ready. How full its buffer is does not matter: that is the whole idea.
+    """
+    config, front, control = m.config[0], m.front[0], m.control[0]
+    observer, lsu, issue = m.observer[0], m.lsu[0], m.issue[0]
+    icache.look_up(m)
+    missing = front.warp1 if front.missed else NONE
+    eligible = 0
+    for w in range(config.warps):
+        reason = 0
+        if control.active >> w & 1:
+            if control.waiting >> w & 1:
+                reason = Reason.BARRIER
+            elif front.unresolved[w]:
+                reason = Reason.CONTROL
+            elif front.suspended[w] or w == missing:
+                reason = Reason.ICACHE
+            elif front.nop[w, front.head[w]] == 0:
+                reason = scoreboard.reason(config, issue, lsu, m.code[front.code[w, front.head[w]]], w, cycle)
+            if reason == 0:
+                eligible |= 1 << w
+        observer.reason[w] = reason
+    if control.halted:
+        eligible = 0
+    front.eligible = eligible
+    front.selected = chosen = pick(config, front, control, eligible)
+    if chosen != NONE:
+        slot = front.head[chosen]
+        front.selected_nop = front.nop[chosen, slot]
+        front.selected_code = front.code[chosen, slot]
+        front.selected_pc = front.at[chosen, slot]
+
+
+@njit
+def tick(m, cycle, offered, accepted):
+    """The end of the cycle: the fetch of the warp selected, decode, squashes, misses, pcs.
+
+    The priority for a pc is: activation, resolution, decode redirect, miss, + 4.
+    """
+    config, front, control = m.config[0], m.front[0], m.control[0]
+    redirected = control.resolved_warp if control.resolves and control.redirects else NONE
+    turned, turn_target = decode(m, redirected)
+    front.turned = turned
+    remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates)
+    lookup = front.warp1 if front.valid1 and not front.squashed1 else NONE
+    following = front.pc1 + 4 & 0xFFFF_FFFF
+    # The fetch of the warp that issues: of the pc behind the fetch that is being looked up, if that is the warp's own.
+    w = front.selected
+    fetch_pc = 0
+    if w != NONE:
+        fetch_pc = following if w == lookup else front.pc[w]
+    squashed_miss = lookup != NONE and (lookup == redirected or lookup == turned)
+    front.miss = front.missed and not squashed_miss
+    icache.tick(m, NONE if squashed_miss else lookup, redirected, turned, offered, accepted)
+    _advance_pcs(m, lookup, following, redirected, turned, turn_target)
+    _buffers(m, redirected)
+    _shift(m, redirected, turned, w, fetch_pc)
+
+
+@njit
+def decode(m, redirected):
+    """Whose jump is followed in decode, and where it goes on (btfn): only if it is not squashed in this very cycle."""
+    front = m.front[0]
+    if front.valid3 and not front.squashed3 and front.warp3 != redirected and m.code[front.code3].predicted:
+        return front.warp3, front.pc3 + m.code[front.code3].offset & 0xFFFF_FFFC
+    return NONE, 0
+
+
+@njit
+def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
+    config, front, control = m.config[0], m.front[0], m.control[0]
+    if lookup != NONE and not front.missed:
+        front.pc[lookup] = following
+    if turned != NONE:
+        front.pc[turned] = turn_target
+    if redirected != NONE:
+        front.pc[redirected] = control.target & 0xFFFF_FFFC
+    if control.activates:
+        for w in range(config.warps):
+            if control.activates >> w & 1:
+                front.pc[w] = control.activation_pc & 0xFFFF_FFFC
+    # Control flow that issues now is unresolved from the next cycle on.
+    w = front.selected
+    if w != NONE and not front.selected_nop and m.code[front.selected_code].control:
+        front.unresolved[w] = 1
+    if control.resolves:
+        front.unresolved[control.resolved_warp] = 0
+    if control.released:
+        for w in range(config.warps):
+            if control.released >> w & 1:
+                front.unresolved[w] = 0
+
+
+@njit
+def _buffers(m, redirected):
+    """Pop and fill: the slot popped in t is the one that the fetch made in t fills. A redirect leaves d NOPs."""
+    front = m.front[0]
+    # The slot of the fetch that is made now is the one that is popped: `_shift` reads it before the head moves.
+    if front.valid3:
+        w, slot = front.warp3, front.slot3
+        front.nop[w, slot] = front.squashed3
+        front.filled[w, slot] = 1
+        front.code[w, slot] = front.code3
+        front.at[w, slot] = front.pc3
+    w = front.selected
+    if w != NONE:
+        front.filled[w, front.head[w]] = 0
+    if redirected != NONE:
+        for slot in range(DEPTH):
+            front.nop[redirected, slot] = 1
+
+
+@njit
+def _shift(m, redirected, turned, fetches, pc):
+    """The fetch pipeline: what is squashed comes out as a NOP."""
+    front = m.front[0]
+    front.valid3, front.warp3, front.slot3 = front.valid2, front.warp2, front.slot2
+    front.pc3, front.code3 = front.pc2, front.code2
+    front.squashed3 = front.squashed2 or front.warp2 == redirected or front.warp2 == turned
+    front.valid2, front.warp2, front.slot2 = front.valid1, front.warp1, front.slot1
+    front.pc2, front.code2 = front.pc1, front.looked_up
+    front.squashed2 = front.squashed1 or front.warp1 == redirected or front.warp1 == turned or front.missed
+    front.valid1 = fetches != NONE
+    if fetches != NONE:
+        front.warp1, front.slot1, front.pc1 = fetches, front.head[fetches], pc
+        front.squashed1 = fetches == redirected or fetches == turned
+        front.head[fetches] = (front.head[fetches] + 1) % DEPTH

@@ -1,0 +1,175 @@
+"""The I-cache and its misses (design.md section 3, "Miss"; memory.md, "Without caches").
+
+A fetch made in t is looked up in t+1. A miss suspends its warp from t+2 on, in which it asks for an MSHR; from t+3 on
+its line is offered to memory. Memory answers in c-1; in c the line goes into the cache, and who waits for it is
+selectable in c+1.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .records import NONE
+
+__all__ = ["look_up", "offer", "sent", "tick"]
+
+
+@njit
+def look_up(m):
+    """The lookup of the fetch made in the last cycle: whether it misses, and where its word is."""
+    config, front = m.config[0], m.front[0]
+    front.missed = 0
+    front.hit_place = front.looked_up = NONE
+    if not front.valid1:
+        return
+    line = front.pc1 >> 6
+    found = NONE
+    if config.icache:
+        index = line % config.icache_sets
+        for way in range(config.icache_ways):
+            if m.icache_line[index, way] == line:
+                found, front.hit_place = m.icache_code[index, way], index * config.icache_ways + way
+    elif front.held_line[front.warp1] == line:
+        found = front.held_code[front.warp1]
+    if found != NONE:
+        front.looked_up = found + (front.pc1 >> 2 & 15)
+    elif not front.squashed1:
+        front.missed = 1
+
+
+@njit
+def offer(m):
+    """The MSHR whose line is offered to memory, or NONE. What was offered stays until it is taken.
+
+    The lowest that has not been sent; without an I-cache each warp's in turn.
+    """
+    config, front = m.config[0], m.front[0]
+    if front.locked != NONE:
+        return front.locked
+    count = config.fetch_requests
+    first = 0 if config.icache else front.sent_last + 1
+    for number in range(count):
+        i = (first + number) % count
+        if front.mshr_line[i] != NONE and not front.mshr_sent[i]:
+            return i
+    return NONE
+
+
+@njit
+def tick(m, lookup, redirected, turned, offered, accepted):
+    """The end of the cycle. ``lookup``: whose fetch is looked up and not squashed in this cycle, or NONE.
+
+    ``redirected``, ``turned``: whose fetches are squashed: they are suspended no more. ``offered`` is what :func:`offer`
+    has said, ``accepted`` whether memory has taken it.
+    """
+    config, front = m.config[0], m.front[0]
+    missing = lookup if front.missed else NONE
+    answered, comes = front.answered, front.refill_line
+    line_of_lookup = front.pc1 >> 6
+    front.refilled = answered != NONE and not front.mshr_stale[answered] and not front.invalidate
+    # Who asks for an MSHR was chosen in the last cycle: who missed then, else the lowest that waited. It asks unless it
+    # has been woken or served since.
+    asks = front.missing_warp if front.missed_before else front.chosen_warp
+    line = front.missing_line if front.missed_before else front.chosen_line
+    if asks != NONE and not front.unasked[asks]:
+        asks = NONE
+    front.missed_before, front.missing_warp, front.missing_line = missing != NONE, lookup, line_of_lookup
+    _choose(m)
+    granted, fresh = _grant(m, asks, line)
+    stale_now = front.invalidate
+    if stale_now:
+        # What was requested before fence.i may carry the old instructions.
+        for i in range(config.fetch_requests):
+            if front.mshr_line[i] != NONE and front.mshr_sent[i] and not (fresh and i == granted):
+                front.mshr_stale[i] = 1
+    if fresh:
+        front.mshr_line[granted], front.mshr_sent[granted], front.mshr_stale[granted] = line, 0, 0
+    for w in range(config.warps):
+        if w == redirected or w == turned:
+            front.suspended[w] = front.unasked[w] = 0
+        elif w == missing:
+            woken = answered != NONE and (config.icache or answered == w) and line_of_lookup == comes
+            front.suspended[w] = front.unasked[w] = not woken
+        elif front.suspended[w]:
+            if answered != NONE and (config.icache or answered == w) and front.pc[w] >> 6 == comes:
+                front.suspended[w] = front.unasked[w] = 0
+            elif w == asks and granted != NONE:
+                front.unasked[w] = 0
+    _sent(m, offered, accepted)
+    if answered != NONE:
+        front.mshr_line[answered] = NONE
+    _store(m, answered)
+
+
+@njit
+def _choose(m):
+    """The warp that may ask in the next cycle: the lowest that waits for an MSHR."""
+    config, front = m.config[0], m.front[0]
+    front.chosen_warp = NONE
+    for w in range(config.warps):
+        if front.unasked[w] and (config.icache or front.mshr_line[w] == NONE):
+            front.chosen_warp, front.chosen_line = w, front.pc[w] >> 6
+            return
+
+
+@njit
+def _grant(m, asks, line):
+    """The MSHR that takes the miss of ``asks`` (NONE: none is free), and whether it is a new request.
+
+    Misses to one line share a request; without an I-cache an MSHR serves its own warp only.
+    """
+    config, front = m.config[0], m.front[0]
+    if asks == NONE:
+        return NONE, False
+    first, end = (0, config.fetch_requests) if config.icache else (asks, asks + 1)
+    free = NONE
+    for i in range(first, end):
+        if front.mshr_line[i] == line:
+            return i, False
+        if front.mshr_line[i] == NONE and free == NONE:
+            free = i
+    return free, free != NONE
+
+
+@njit
+def _sent(m, offered, accepted):
+    front = m.front[0]
+    front.locked = NONE
+    if offered != NONE:
+        if accepted:
+            front.mshr_sent[offered] = 1
+            front.sent_last = offered
+        else:
+            front.locked = offered
+
+
+@njit
+def _store(m, answered):
+    """The line that has come goes to the least recently used way of its set; a fence.i empties the cache.
+
+    The use of the cycle before does not choose who goes, but is older than the fill.
+    """
+    config, front = m.config[0], m.front[0]
+    victim = NONE
+    if front.refilled and config.icache:
+        index = front.refill_line % config.icache_sets
+        for way in range(config.icache_ways):
+            if m.icache_line[index, way] == NONE:
+                victim = way
+                break
+            if victim == NONE or m.icache_used[index, way] < m.icache_used[index, victim]:
+                victim = way
+    if front.used_place != NONE:
+        front.stamp += 1
+        m.icache_used[front.used_place // config.icache_ways, front.used_place % config.icache_ways] = front.stamp
+    front.used_place = front.hit_place
+    if front.refilled:
+        if config.icache:
+            front.stamp += 1
+            m.icache_line[index, victim] = front.refill_line
+            m.icache_code[index, victim], m.icache_used[index, victim] = front.answered_code, front.stamp
+        else:
+            front.held_line[answered], front.held_code[answered] = front.refill_line, front.answered_code
+    if front.invalidate:
+        m.icache_line[:, :] = NONE
+        front.held_line[:] = NONE

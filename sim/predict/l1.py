@@ -1,0 +1,148 @@
+"""The L1: lookup, data cache, misses and their parts, write buffer, lines from memory (docs/memory.md).
+
+An access at the head of the queue in c is in the lookup in c+1. What waits there holds back everything behind it.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .policies import lowest
+from .records import NONE
+
+__all__ = [
+    "chosen_entry", "entries_of", "free_entry", "free_miss", "free_part", "hit_place", "installs", "joined_entry", "lowest",
+    "requested_set", "set_of", "waiting_part", "youngest_entry",
+]
+
+
+@njit
+def set_of(config, line):
+    """The set of a line: the exclusive or of all groups of set bits of its number."""
+    index = 0
+    while line:
+        index ^= line & config.dcache_sets - 1
+        line >>= config.dcache_bits
+    return index
+
+
+@njit
+def hit_place(m, line):
+    """Where the data cache holds a line, or NONE."""
+    config = m.config[0]
+    if not config.dcache:
+        return NONE
+    index = set_of(config, line)
+    for way in range(config.dcache_ways):
+        if m.dcache_line[index, way] == line:
+            return index * config.dcache_ways + way
+    return NONE
+
+
+@njit
+def installs(config, lsu):
+    """The line that goes into the cache in this cycle, the one after its answer, or NONE."""
+    goes = config.dcache and lsu.filled_valid and lsu.filled_fresh and not lsu.filled_error
+    return lsu.filled_line if goes and lsu.filled_line >= config.user_line else NONE
+
+
+@njit
+def requested_set(config, lsu, line, uncached):
+    """The MSHRs that have this line (all uncached lines are one), a bit each."""
+    found = 0
+    for number in range(config.line_requests):
+        if lsu.miss_line[number] == line or (uncached and lsu.miss_line[number] != NONE and lsu.miss_uncached[number]):
+            found |= 1 << number
+    return found
+
+
+@njit
+def free_miss(config, lsu):
+    """The lowest MSHR that is free, or NONE."""
+    for number in range(config.line_requests):
+        if lsu.miss_line[number] == NONE:
+            return number
+    return NONE
+
+
+@njit
+def free_part(config, lsu):
+    """The lowest place for a part that is free, or NONE."""
+    for number in range(config.load_parts):
+        if lsu.part_miss[number] == NONE:
+            return number
+    return NONE
+
+
+@njit
+def waiting_part(config, lsu, miss):
+    """The lowest part that waits for an MSHR, or NONE."""
+    for number in range(config.load_parts):
+        if lsu.part_miss[number] == miss:
+            return number
+    return NONE
+
+
+# The write buffer.
+
+
+@njit
+def entries_of(config, lsu, line, uncached):
+    """The entries of a line (all uncached lines are one), a bit each."""
+    found = 0
+    for number in range(config.store_buffer):
+        if lsu.entry_line[number] == line or (
+            uncached and lsu.entry_line[number] != NONE and lsu.entry_uncached[number]
+        ):
+            found |= 1 << number
+    return found
+
+
+@njit
+def chosen_entry(config, lsu, sent):
+    """The entry that is offered to memory from the next cycle on, or NONE; ``sent``: what is offered now is taken.
+
+    In turn, of those that wait for no older access to their line.
+    """
+    if lsu.request != NONE and not sent:
+        return NONE
+    for turn in range(config.store_buffer):
+        number = (lsu.buffered_last + 1 + turn) % config.store_buffer
+        if (
+            lsu.entry_line[number] != NONE and not lsu.entry_sent[number]
+            and lsu.entry_after[number] == 0 and lsu.entry_loads[number] == 0
+        ):
+            return number
+    return NONE
+
+
+@njit
+def joined_entry(config, lsu, same, uncached, chosen):
+    """The entry that a store joins, or NONE: one of its line that has not been sent, and is not about to be."""
+    if not uncached:
+        for number in range(config.store_buffer):
+            if same >> number & 1 and not lsu.entry_sent[number] and number != chosen:
+                return number
+    return NONE
+
+
+@njit
+def youngest_entry(config, lsu, same):
+    """The entry that a load reads, or NONE: of a line's two the one that has not been sent."""
+    first = NONE
+    for number in range(config.store_buffer):
+        if same >> number & 1:
+            if not lsu.entry_sent[number]:
+                return number
+            if first == NONE:
+                first = number
+    return first
+
+
+@njit
+def free_entry(config, lsu):
+    """The lowest entry that is free, or NONE."""
+    for number in range(config.store_buffer):
+        if lsu.entry_line[number] == NONE:
+            return number
+    return NONE

@@ -1,0 +1,193 @@
+"""The lanes' side of the load/store unit: queue, coalescer, local memory, answers (docs/memory.md).
+
+A request in stage X in c is at the head of the queue in c+1: one line, or one access to local memory, a cycle, that of
+the lowest lane left, global first.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .records import LOADS, NONE, QUEUE
+
+__all__ = ["answer", "arrive", "free_slots", "leaving", "offer", "push", "serve_local", "tick_answers", "tick_queue"]
+
+#: The slots of answers: a part of a line from memory, a hit, a local load.
+FILL, HIT, LOCAL = 0, 1, 2
+
+
+@njit
+def to_bus(config, address):
+    """The address in memory of a program's address: interleaved stacks (memory.md, "Stacks").
+
+    In the block of a warp's stacks lane and word change places.
+    """
+    if address < config.stacks or address >= config.stacks_end:
+        return address
+    offset = (address - config.stacks) % config.stack_block
+    word = offset >> 2
+    row, column = word // config.stack_words, word % config.stack_words
+    return address - offset + 4 * (column * config.threads + row) + (offset & 3)
+
+
+@njit
+def arrive(m):
+    """The head is new: the lines that its lanes touch, lowest lane first, and the lanes that go to local memory."""
+    config, lsu = m.config[0], m.lsu[0]
+    lsu.lines = lsu.line_next = lsu.local = 0
+    head = lsu.first
+    if lsu.waiting_misaligned[head] != NONE:
+        return
+    size = m.code[lsu.waiting_code[head]].size
+    mask, row = lsu.waiting_mask[head], lsu.waiting_row[head]
+    for lane in range(config.threads):
+        if mask >> lane & 1 == 0:
+            continue
+        address = int(m.addresses[row, lane])
+        if config.local <= address < config.local + config.local_bytes:
+            lsu.local |= 1 << lane
+            continue
+        place = to_bus(config, address)
+        line = place >> 6
+        bytes_ = (1 << size) - 1 << (place & 63)
+        number = 0
+        while number < lsu.lines and lsu.line[number] != line:
+            number += 1
+        if number == lsu.lines:
+            lsu.line[number], lsu.line_lanes[number], lsu.line_bytes[number] = line, 0, 0
+            lsu.line_address[number] = address
+            lsu.lines += 1
+        lsu.line_lanes[number] |= 1 << lane
+        lsu.line_bytes[number] |= bytes_
+
+
+@njit
+def writes(m, head):
+    """Whether the instruction at a place of the queue is a load that writes a register."""
+    code = m.code[m.lsu[0].waiting_code[head]]
+    return not code.store and code.register != NONE
+
+
+@njit
+def serve_local(m, slot_free):
+    """The lanes that local memory serves in this cycle: in each bank the lowest, and of a load all with its word.
+
+    A load that writes waits for the slot of its values.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    if lsu.count == 0 or lsu.line_next < lsu.lines or lsu.local == 0:
+        return 0
+    head = lsu.first
+    if writes(m, head) and not slot_free:
+        return 0
+    store = m.code[lsu.waiting_code[head]].store
+    row, local = lsu.waiting_row[head], lsu.local
+    served = banks = 0
+    for lane in range(config.threads):
+        if local >> lane & 1 == 0:
+            continue
+        word = int(m.addresses[row, lane]) % config.local_bytes >> 2
+        bank = word % config.threads
+        if banks >> bank & 1:
+            continue
+        banks |= 1 << bank
+        served |= 1 << lane
+        if store:
+            continue
+        for other in range(lane + 1, config.threads):
+            if local >> other & 1 and int(m.addresses[row, other]) % config.local_bytes >> 2 == word:
+                served |= 1 << other
+    return served
+
+
+@njit
+def number_of_load(lsu):
+    """The number of the load at the head: a new one with its first part."""
+    return lsu.begun if lsu.unfinished else lsu.next_load
+
+
+@njit
+def count_made(lsu, pops):
+    """A part of the load at the head is made; ``pops``: it is the last to be made."""
+    if not lsu.unfinished:
+        lsu.begun = lsu.next_load
+        lsu.next_load = (lsu.next_load + 1) % LOADS
+    lsu.load_parts[lsu.begun] += 1
+    lsu.unfinished = not pops
+
+
+# Answers: three slots; the oldest goes to the writeback, one a cycle.
+
+
+@njit
+def leaving(lsu, wb_ready):
+    """Which slots are left in this cycle (a bit each): the oldest that writes, and those of loads that do not write."""
+    leaves = 0
+    for slot in range(3):
+        if lsu.slot[slot] and lsu.slot_register[slot] == NONE:
+            leaves |= 1 << slot
+    if not lsu.wb_valid or wb_ready:
+        for number in range(3):
+            slot = lsu.slot_order[number]
+            if lsu.slot[slot] and lsu.slot_register[slot] != NONE:
+                leaves |= 1 << slot
+                break
+    return leaves
+
+
+@njit
+def push(lsu, slot, warp, register, load, pc, address):
+    """A part takes a slot at the end of the cycle; it is the youngest then."""
+    lsu.slot[slot], lsu.slot_warp[slot], lsu.slot_register[slot] = 1, warp, register
+    lsu.slot_load[slot], lsu.slot_pc[slot], lsu.slot_address[slot] = load, pc, address
+    at = 0
+    while lsu.slot_order[at] != slot:
+        at += 1
+    for number in range(at, 2):
+        lsu.slot_order[number] = lsu.slot_order[number + 1]
+    lsu.slot_order[2] = slot
+
+
+@njit
+def tick_answers(lsu, leaves, wb_ready):
+    """The slots that are left, before new parts take them: one becomes the writeback.
+
+    It is its load's last if no other part of the load is under way or still to be made.
+    """
+    if wb_ready:
+        lsu.wb_valid = 0
+    for slot in range(3):
+        if leaves >> slot & 1:
+            lsu.slot[slot] = 0
+            if lsu.slot_register[slot] != NONE:
+                load = lsu.slot_load[slot]
+                lsu.wb_valid, lsu.wb_warp, lsu.wb_register = 1, lsu.slot_warp[slot], lsu.slot_register[slot]
+                lsu.wb_last = lsu.load_parts[load] == 1 and not (lsu.unfinished and lsu.begun == load)
+                lsu.load_parts[load] -= 1
+
+
+# The queue.
+
+
+@njit
+def tick_queue(m, line_taken, served, dropped):
+    """The head's line or lanes that are served leave; then, if nothing of it is left, the head itself.
+
+    Returns whether it leaves.
+    """
+    lsu = m.lsu[0]
+    if line_taken:
+        lsu.line_next += 1
+    lsu.local &= ~served
+    there = lsu.count > 0
+    pops = there and (
+        dropped or (lsu.waiting_misaligned[lsu.first] == NONE and lsu.line_next == lsu.lines and lsu.local == 0)
+    )
+    lsu.started = there
+    if pops:
+        if m.code[lsu.waiting_code[lsu.first]].store:
+            lsu.waiting_stores[lsu.waiting_warp[lsu.first]] -= 1
+        lsu.first = (lsu.first + 1) % QUEUE
+        lsu.count -= 1
+        lsu.used -= 1
+    return pops, pops or not there

@@ -1,0 +1,381 @@
+"""One cycle of the load/store unit: the lanes' side, the lookup, memory's answers (docs/memory.md).
+
+Everything is decided from what the unit holds when the cycle begins, then all of it moves on.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from . import l1
+from .lanes import (
+    FILL,
+    HIT,
+    LOCAL,
+    arrive,
+    count_made,
+    leaving,
+    push,
+    serve_local,
+    tick_answers,
+    tick_queue,
+    writes,
+)
+from .records import MSHRS, NONE, PARTS, QUEUE, STORES, Wait
+
+__all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
+
+#: FaultCause.
+LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = 4, 5, 6, 7
+
+
+@njit
+def reset(m):
+    """Empty; the cache too."""
+    lsu = m.lsu[0]
+    for number in range(MSHRS):
+        lsu.miss_line[number] = NONE
+    for number in range(PARTS):
+        lsu.part_miss[number] = NONE
+    for number in range(STORES):
+        lsu.entry_line[number] = NONE
+    for slot in range(3):
+        lsu.slot_order[slot] = slot
+    lsu.request = lsu.buffered_last = lsu.used_place = NONE
+
+
+@njit
+def idle(config, lsu):
+    """Whether nothing is in the unit."""
+    if lsu.used or lsu.held or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
+        return False
+    if lsu.slot[0] or lsu.slot[1] or lsu.slot[2]:
+        return False
+    for number in range(config.line_requests):
+        if lsu.miss_line[number] != NONE:
+            return False
+    for number in range(config.store_buffer):
+        if lsu.entry_line[number] != NONE:
+            return False
+    return True
+
+
+@njit
+def offers_store(lsu):
+    """Whether a line of stores is offered to memory, not one of loads: in turn where both ask."""
+    if lsu.held_turn:
+        return bool(lsu.stored_turn)
+    return lsu.request != NONE and not (lsu.unsent_count > 0 and lsu.stored_turn)
+
+
+@njit
+def take(lsu, w, store):
+    """A load or store is selected: a place of the queue is its own from the next cycle on."""
+    lsu.used += 1
+    lsu.waiting_stores[w] += store
+
+
+@njit
+def cancel(lsu, w, store):
+    """What was taken two cycles ago does not come: the machine has stopped."""
+    lsu.used -= 1
+    lsu.waiting_stores[w] -= store
+
+
+@njit
+def request(m, w, code, step):
+    """The load or store in stage X joins the queue (at the end of the cycle)."""
+    lsu = m.lsu[0]
+    at = (lsu.first + lsu.count) % QUEUE
+    lsu.count += 1
+    lsu.waiting_warp[at], lsu.waiting_code[at] = w, code
+    lsu.waiting_pc[at], lsu.waiting_row[at], lsu.waiting_mask[at] = step.pc, step.row, step.mask
+    misaligned = step.fault == LOAD_MISALIGNED or step.fault == STORE_MISALIGNED
+    lsu.waiting_misaligned[at] = step.fault if misaligned else NONE
+    lsu.waiting_address[at] = step.address
+
+
+@njit
+def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x, step_x):
+    """One cycle. ``answer``: the number of memory's answer, NONE without one; ``step_x``: the request in stage X or NONE.
+
+    Returns whether the answer is taken.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    leaves = leaving(lsu, wb_ready)
+    fill_free = not lsu.slot[FILL] or leaves & 1
+    hit_free = not lsu.slot[HIT] or leaves & 2
+    local_free = not lsu.slot[LOCAL] or leaves & 4
+    load_fault = leaves & 1 and lsu.fill_error
+    use_store = offers_store(lsu)
+    sent = memory_ready and use_store and lsu.request != NONE
+    install = l1.installs(config, lsu)
+    found = _find(m, install, sent)
+    adds, joined = _adds(m, found, install)
+    left = lsu.filled_valid and l1.waiting_part(config, lsu, lsu.filled_miss) != NONE
+    release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
+    accepts = answer != NONE and not answers_store and (not lsu.filled_valid or release)
+    completed = answer != NONE and answers_store and (not lsu.store_fault or not load_fault)
+    _look_up(m, found, install, accepts, hit_free)
+    served = serve_local(m, local_free)
+    _faults(m, load_fault, completed, answer, error)
+    _move(m, found, install, adds, joined, release, accepts, completed, answer, error, sent,
+          memory_ready, use_store, leaves, wb_ready, left and fill_free, served)
+    _advance(m, served, warp_x, code_x, step_x)
+    return accepts or completed
+
+
+@njit
+def _find(m, install, sent):
+    """What the caches have of the line in the lookup: (place in the cache, entries, MSHRs, entry to be offered)."""
+    config, lsu = m.config[0], m.lsu[0]
+    chosen = l1.chosen_entry(config, lsu, sent)
+    if not lsu.held:
+        return NONE, 0, 0, chosen
+    uncached = lsu.held_line < config.user_line
+    return (
+        l1.hit_place(m, lsu.held_line), l1.entries_of(config, lsu, lsu.held_line, uncached),
+        l1.requested_set(config, lsu, lsu.held_line, uncached), chosen,
+    )
+
+
+@njit
+def _fills_its_set(config, lsu, install):
+    """A line of the held access's set goes into the cache in this cycle."""
+    return install != NONE and l1.set_of(config, install) == l1.set_of(config, lsu.held_line)
+
+
+@njit
+def _adds(m, found, install):
+    """Whether the access becomes a part that waits for an MSHR, and for which."""
+    config, lsu = m.config[0], m.lsu[0]
+    hit, same, requested, _ = found
+    if not lsu.held or lsu.held_store or hit != NONE or _fills_its_set(config, lsu, install) or same:
+        return False, NONE
+    if l1.free_part(config, lsu) == NONE:
+        return False, NONE
+    uncached = lsu.held_line < config.user_line
+    if requested and config.dcache and not uncached:
+        return True, l1.lowest(requested)
+    free = l1.free_miss(config, lsu)
+    if free == NONE or (uncached and requested):
+        return False, NONE
+    return True, free
+
+
+@njit
+def _look_up(m, found, install, accepts, hit_free):
+    """What becomes of the access in the lookup: it goes, or it waits (memory.md, "What waits")."""
+    config, lsu = m.config[0], m.lsu[0]
+    hit, same, requested, chosen = found
+    lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = 0
+    lsu.installed, lsu.entry = install, NONE
+    if not lsu.held:
+        return
+    uncached = lsu.held_line < config.user_line
+    lsu.hit = hit != NONE
+    if lsu.held_store:
+        joined = l1.joined_entry(config, lsu, same, uncached, chosen)
+        lsu.joins = joined != NONE
+        lsu.entry = joined if joined != NONE else l1.free_entry(config, lsu)
+        if _fills_its_set(config, lsu, install):
+            lsu.wait = Wait.FILL
+        elif lsu.entry == NONE:
+            lsu.wait = Wait.BUFFER
+        elif install != NONE or (accepts and requested):
+            lsu.wait = Wait.FILL
+    else:
+        if not lsu.hit and not uncached and same:
+            youngest = l1.youngest_entry(config, lsu, same)
+            lsu.forward = lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
+        lsu.wait = _load_waits(m, found, install, hit_free, uncached)
+        lsu.joins = requested and config.dcache and not uncached and lsu.wait == 0 and not lsu.hit and not lsu.forward
+    lsu.goes = lsu.wait == 0
+    lsu.event_line, lsu.event_store, lsu.event_warp = lsu.held_line, lsu.held_store, lsu.held_warp
+    lsu.event_first, lsu.event_uncached = lsu.held_first, uncached
+    lsu.event_row, lsu.event_lanes = lsu.held_row, lsu.held_lanes
+
+
+@njit
+def _load_waits(m, found, install, hit_free, uncached):
+    config, lsu = m.config[0], m.lsu[0]
+    _, same, requested, _ = found
+    answered = lsu.held_register == NONE or hit_free
+    if _fills_its_set(config, lsu, install):
+        return Wait.FILL
+    if lsu.hit:
+        return 0 if answered else Wait.WRITEBACK
+    if same:
+        return 0 if lsu.forward and answered else Wait.ORDER
+    if uncached and requested:
+        return Wait.ORDER
+    if l1.free_part(config, lsu) == NONE:
+        return Wait.PARTS
+    joins = requested and config.dcache
+    return Wait.MSHR if l1.free_miss(config, lsu) == NONE and not joins else 0
+
+
+@njit
+def _faults(m, load_fault, completed, answer, error):
+    """The pulse that tells of a fault: a load's line goes first, a misaligned address last."""
+    lsu = m.lsu[0]
+    misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
+    lsu.dropped = misaligned and not load_fault and not lsu.store_fault
+    lsu.fault = load_fault or lsu.store_fault or lsu.dropped
+    if load_fault:
+        lsu.fault_cause, lsu.fault_warp = LOAD_ACCESS, lsu.slot_warp[FILL]
+        lsu.fault_pc, lsu.fault_address = lsu.slot_pc[FILL], lsu.slot_address[FILL]
+    elif lsu.store_fault:
+        lsu.fault_cause, lsu.fault_warp = STORE_ACCESS, lsu.store_fault_warp
+        lsu.fault_pc, lsu.fault_address = lsu.store_fault_pc, lsu.store_fault_address
+    elif lsu.dropped:
+        lsu.fault_cause, lsu.fault_warp = lsu.waiting_misaligned[lsu.first], lsu.waiting_warp[lsu.first]
+        lsu.fault_pc, lsu.fault_address = lsu.waiting_pc[lsu.first], lsu.waiting_address[lsu.first]
+    if completed and error:
+        lsu.store_fault, lsu.store_fault_warp = 1, lsu.entry_warp[answer]
+        lsu.store_fault_pc, lsu.store_fault_address = lsu.entry_pc[answer], lsu.entry_address[answer]
+    elif not load_fault:
+        lsu.store_fault = 0
+
+
+@njit
+def _move(m, found, install, adds, joined, release, accepts, completed, answer, error, sent, memory_ready, use_store,
+          leaves, wb_ready, takes_filled, served):
+    """The end of the cycle for everything behind the lookup."""
+    config, lsu = m.config[0], m.lsu[0]
+    filled = lsu.filled_miss if release else NONE
+    asks = lsu.unsent_count > 0 or lsu.request != NONE
+    load_sent = lsu.unsent_count > 0 and not use_store and memory_ready
+    if asks:
+        lsu.stored_turn, lsu.held_turn = use_store, not memory_ready
+    _store(m, found, sent, filled, answer if completed else NONE)
+    # The part that takes the slot of lines: of the line that comes, or of the one that is there.
+    taken = answer if accepts else lsu.filled_miss if takes_filled else NONE
+    part = l1.waiting_part(config, lsu, taken) if taken != NONE else NONE
+    free = l1.free_part(config, lsu) if adds else NONE
+    tick_answers(lsu, leaves, wb_ready)
+    if part != NONE:
+        push(lsu, FILL, lsu.part_warp[part], lsu.part_register[part], lsu.part_load[part], lsu.part_pc[part],
+             lsu.part_address[part])
+        lsu.fill_error = error if accepts else lsu.filled_error
+        lsu.part_miss[part] = NONE
+    if lsu.goes and not lsu.held_store and (lsu.hit or lsu.forward) and lsu.held_register != NONE:
+        push(lsu, HIT, lsu.held_warp, lsu.held_register, lsu.held_load, lsu.held_pc, lsu.held_address)
+    if adds:
+        lsu.part_miss[free], lsu.part_warp[free], lsu.part_register[free] = joined, lsu.held_warp, lsu.held_register
+        lsu.part_load[free], lsu.part_pc[free], lsu.part_address[free] = lsu.held_load, lsu.held_pc, lsu.held_address
+    _misses(m, adds, joined, load_sent, filled, accepts, answer, error)
+    _cache(m, found[0] if lsu.goes else NONE, install)
+
+
+@njit
+def _store(m, found, sent, filled, completed):
+    """The write buffer: a store joins an entry or takes one, an entry is chosen for memory, one is completed."""
+    config, lsu = m.config[0], m.lsu[0]
+    _, same, requested, chosen = found
+    if lsu.goes and lsu.held_store:
+        entry = lsu.entry
+        if not lsu.joins:
+            lsu.entry_line[entry], lsu.entry_uncached[entry] = lsu.held_line, lsu.held_line < config.user_line
+            lsu.entry_bytes[entry] = lsu.entry_warps[entry] = lsu.entry_sent[entry] = 0
+            lsu.entry_after[entry], lsu.entry_loads[entry] = same, requested
+            lsu.entry_warp[entry], lsu.entry_pc[entry] = lsu.held_warp, lsu.held_pc
+            lsu.entry_address[entry] = lsu.held_address
+        lsu.entry_bytes[entry] |= lsu.held_bytes
+        lsu.entry_warps[entry] |= 1 << lsu.held_warp
+    if chosen != NONE:
+        lsu.entry_sent[chosen] = 1
+        lsu.request = lsu.buffered_last = chosen
+    elif sent:
+        lsu.request = NONE
+    if completed != NONE:
+        lsu.entry_line[completed] = NONE
+        for entry in range(config.store_buffer):
+            lsu.entry_after[entry] &= ~(1 << completed)
+    if filled != NONE:
+        for entry in range(config.store_buffer):
+            lsu.entry_loads[entry] &= ~(1 << filled)
+
+
+@njit
+def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
+    """MSHRs, the order in which they are offered to memory, and the line that has come."""
+    config, lsu = m.config[0], m.lsu[0]
+    if load_sent:
+        lsu.unsent_first = (lsu.unsent_first + 1) % MSHRS
+        lsu.unsent_count -= 1
+    come = lsu.miss_line[answer] if accepts else NONE
+    if adds and lsu.miss_line[joined] == NONE:
+        lsu.miss_line[joined], lsu.miss_uncached[joined] = lsu.held_line, lsu.held_line < config.user_line
+        lsu.unsent[(lsu.unsent_first + lsu.unsent_count) % MSHRS] = joined
+        lsu.unsent_count += 1
+    if filled != NONE:
+        lsu.miss_line[filled] = NONE
+    if accepts:
+        lsu.filled_valid = lsu.filled_fresh = 1
+        lsu.filled_miss, lsu.filled_line, lsu.filled_error = answer, come, error
+    else:
+        lsu.filled_fresh = 0
+        if filled != NONE:
+            lsu.filled_valid = 0
+
+
+@njit
+def _cache(m, used, install):
+    """The line that has come takes the least recently used way of its set.
+
+    The use of the cycle before does not choose who goes, but is older than the fill.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    if not config.dcache:
+        return
+    index = victim = 0
+    if install != NONE:
+        index, victim = l1.set_of(config, install), NONE
+        for way in range(config.dcache_ways):
+            if m.dcache_line[index, way] == NONE:
+                victim = way
+                break
+            if victim == NONE or m.dcache_used[index, way] < m.dcache_used[index, victim]:
+                victim = way
+    if lsu.used_place != NONE:
+        lsu.stamp += 1
+        m.dcache_used[lsu.used_place // config.dcache_ways, lsu.used_place % config.dcache_ways] = lsu.stamp
+    lsu.used_place = used
+    if install != NONE:
+        lsu.stamp += 1
+        m.dcache_line[index, victim], m.dcache_used[index, victim] = install, lsu.stamp
+
+
+@njit
+def _advance(m, served, warp_x, code_x, step_x):
+    """The lookup takes the next line of the head, the banks its lanes; the request in stage X joins the queue."""
+    lsu = m.lsu[0]
+    there, head = lsu.count > 0, lsu.first
+    counts = there and writes(m, head)
+    taken = False
+    if not lsu.held or lsu.goes:
+        taken = there and lsu.line_next < lsu.lines
+        lsu.held = taken
+        if taken:
+            line, code = lsu.line_next, m.code[lsu.waiting_code[head]]
+            lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
+            lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
+            lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
+            lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
+    lsu.stored = there and m.code[lsu.waiting_code[head]].store and (
+        lsu.waiting_misaligned[head] == NONE and not lsu.started
+    )
+    local_warp, local_register = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]].register
+    pops, new = tick_queue(m, taken, served, lsu.dropped)
+    if counts and (taken or served):
+        count_made(lsu, pops)
+        if taken:
+            lsu.held_load = lsu.begun
+        else:
+            push(lsu, LOCAL, local_warp, local_register, lsu.begun, 0, 0)
+    if step_x != NONE:
+        request(m, warp_x, code_x, m.steps[step_x])
+    if new and lsu.count > 0:
+        arrive(m)
+        lsu.started = 0

@@ -1,0 +1,151 @@
+"""One cycle after the other: the whole machine (docs/design.md sections 3 and 4, docs/memory.md).
+
+A cycle is worked out from what the units hold when it begins; at its end all of them move on.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from . import control, frontend, icache, lsu, observer, port, scoreboard
+from .records import NONE, SLOTS
+
+__all__ = ["FINISHED", "FULL", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
+
+#: Why :func:`advance` comes back: the memory model is to be looked at; the program has stopped; an instruction of
+#: warp ``front.selected`` is to be executed; the instruction in stage X reads what counts time; a store goes into the
+#: write buffer; the log is full.
+SERVE, FINISHED, STEP, VOLATILE, STORED, FULL = range(1, 7)
+LSU = 4
+
+
+@njit
+def reset(m):
+    """The machine before its first cycle."""
+    frontend.reset(m)
+    scoreboard.reset(m)
+    control.reset(m)
+    lsu.reset(m)
+    observer.reset(m)
+    m.icache_line[:, :] = NONE
+    m.dcache_line[:, :] = NONE
+    m.observer[0].volatile_at = NONE
+
+
+@njit(cache=True)
+def advance(m, start_pc):
+    """Run from ``port.cycle`` on until there is something to do outside (the reasons above)."""
+    box, sums = m.port[0], m.observer[0]
+    if box.cycle < 0:
+        reset(m)
+        box.cycle = 0
+    while True:
+        result = _cycle(m, box.cycle, start_pc)
+        if result == STEP or result == VOLATILE or result == FINISHED:
+            return result
+        sums.begun = 0
+        box.cycle += 1
+        if port.wants_service(box, box.cycle - 1):
+            return SERVE
+        if result:
+            return result
+
+
+@njit
+def _busy(m):
+    """Whether anything runs or is under way."""
+    config, issue, flow = m.config[0], m.issue[0], m.control[0]
+    if (flow.active and not flow.halted) or issue.warp_r != NONE or issue.warp_x != NONE or issue.load_valid:
+        return True
+    for slot in range(SLOTS):
+        if issue.slot_warp[slot] != NONE:
+            return True
+    return not lsu.idle(config, m.lsu[0])
+
+
+@njit
+def _cycle(m, cycle, start_pc):
+    config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
+    unit, box, sums = m.lsu[0], m.port[0], m.observer[0]
+    if not sums.begun:
+        w = issue.warp_x
+        if config.ring and w != NONE and not flow.halted and m.code[issue.code_x].volatile:
+            if sums.volatile_at != cycle:
+                sums.volatile_at = cycle
+                return VOLATILE
+        port.present(box, cycle)
+        control.spawn(m, cycle, start_pc)
+        control.execute(m)
+        sums.begun = 1
+    frontend.select(m, cycle)
+    chosen = front.selected
+    issues = chosen != NONE and not front.selected_nop
+    if issues and issue.position[chosen] >= m.known[chosen]:
+        return STEP
+    store = lsu.offers_store(unit)
+    offered = icache.offer(m)
+    fetched, sent = port.accept(m, cycle, offered, unit.unsent_count > 0 or unit.request != NONE, store)
+    busy = _busy(m)
+    if (cycle > 0 and not busy) or sums.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= config.max_cycles:
+        sums.finished, sums.ended = 1, cycle > 0 and not busy
+        sums.deadlock = sums.deadlocked >= observer.DEADLOCK_CYCLES
+        return FINISHED
+    written = scoreboard.write(m, cycle)
+    region = flow.region
+    wb_ready = scoreboard.load_may_write(issue, cycle)
+    w_x, code_x, step_x = issue.warp_x, issue.code_x, NONE
+    if w_x != NONE and m.code[code_x].unit == LSU:
+        if flow.halted:
+            lsu.cancel(unit, w_x, m.code[code_x].store)
+        else:
+            step_x = control.place(m, w_x, issue.step_x)
+    slot = NONE
+    if issues:
+        slot = scoreboard.claim(m, cycle)
+        if m.code[front.selected_code].unit == LSU:
+            lsu.take(unit, chosen, m.code[front.selected_code].store)
+    frontend.tick(m, cycle, offered, fetched)
+    observer.count(m, cycle, busy)
+    observer.watch(m, cycle, written)
+    observer.follow(m)
+    control.tick(m)
+    scoreboard.tick(m, cycle, slot)
+    _answer(m, wb_ready, sent, w_x, code_x, step_x)
+    if region:
+        observer.watch_lookup(unit, sums)
+    observer.follow_port(m, cycle)
+    if box.answer_taken:
+        box.response_valid = 0
+    full = config.traces and _log(m, cycle, chosen, issues)
+    if config.ring and unit.goes and unit.event_store:
+        return STORED
+    return FULL if full else 0
+
+
+@njit
+def _answer(m, wb_ready, sent, w_x, code_x, step_x):
+    """Memory's answer goes to whose it is; the LSU's cycle."""
+    config, front, unit, box = m.config[0], m.front[0], m.lsu[0], m.port[0]
+    front.answered, answer, of_store = NONE, NONE, False
+    box.answer_taken = 0
+    if box.response_valid:
+        if box.response_tag & config.source_bit:
+            answer = box.response_tag & (config.kind_bit - 1)
+            of_store = box.response_tag & config.kind_bit != 0
+        else:
+            front.answered, front.refill_line = box.response_tag, front.mshr_line[box.response_tag]
+            front.answered_code = box.response_code
+            box.answer_taken = 1
+    if lsu.tick(m, wb_ready, sent, answer, of_store, box.response_error, w_x, code_x, step_x):
+        box.answer_taken = 1
+
+
+@njit
+def _log(m, cycle, chosen, issues):
+    """Note who issues; whether the log is full."""
+    front, sums = m.front[0], m.observer[0]
+    if chosen != NONE:
+        entry = m.issued[sums.issues]
+        entry.cycle, entry.warp, entry.pc = cycle, chosen, front.selected_pc if issues else NONE
+        sums.issues += 1
+    return sums.issues == len(m.issued)

@@ -1,0 +1,71 @@
+"""The memory port: the arbiter, and the mailbox to a memory model (docs/design.md section 4, memory.md).
+
+The I-cache goes before the LSU, but what was offered to memory stays until it is taken. Requests and answers wait in
+rings for the model, which is plain Python and is looked at only when it has to be.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .records import NONE, RING
+
+__all__ = ["accept", "present", "ready", "wants_service"]
+
+
+@njit
+def ready(port, cycle):
+    """Whether memory accepts a request in this cycle."""
+    return cycle >= port.ready_from
+
+
+@njit
+def present(port, cycle):
+    """An answer that is due is offered until it is taken."""
+    if not port.response_valid and port.answers != port.answers_taken:
+        at = port.answers_taken % RING
+        if port.answer_due[at] <= cycle:
+            port.answers_taken += 1
+            port.response_valid, port.response_tag = 1, port.answer_tag[at]
+            port.response_error, port.response_code = port.answer_error[at], port.answer_code[at]
+
+
+@njit
+def accept(m, cycle, fetch, lsu_asks, store):
+    """Which side's request memory takes in this cycle: (the I-cache's, the LSU's).
+
+    ``fetch``: the MSHR that the I-cache offers, or NONE; ``lsu_asks``: the LSU offers something, ``store``: of stores.
+    """
+    config, port, front, lsu = m.config[0], m.port[0], m.front[0], m.lsu[0]
+    accepts = ready(port, cycle)
+    use_lsu = port.held or fetch == NONE
+    port.held = use_lsu and lsu_asks and not accepts
+    port.accepted = NONE
+    if not accepts or (use_lsu and not lsu_asks):
+        return False, False
+    if not use_lsu:
+        _request(port, cycle, fetch, front.mshr_line[fetch], 0, 0)
+    elif store:
+        tag = config.source_bit | config.kind_bit | lsu.request
+        _request(port, cycle, tag, lsu.entry_line[lsu.request], 1, lsu.entry_bytes[lsu.request])
+    else:
+        number = lsu.unsent[lsu.unsent_first]
+        _request(port, cycle, config.source_bit | number, lsu.miss_line[number], 0, 0)
+    return not use_lsu, use_lsu
+
+
+@njit
+def _request(port, cycle, tag, line, write, bytes_):
+    at = port.given % RING
+    port.given += 1
+    port.request_cycle[at], port.request_tag[at], port.request_line[at] = cycle, tag, line
+    port.request_write[at], port.request_bytes[at] = write, bytes_
+    port.accepted = tag
+
+
+@njit
+def wants_service(port, cycle):
+    """Whether the model has to be looked at before the next cycle (tb/mailbox.cpp does the same)."""
+    if cycle >= port.wake_cycle:
+        return True
+    return port.given != port.taken and cycle - port.request_cycle[port.taken % RING] + 1 >= port.lookahead

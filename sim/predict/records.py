@@ -1,0 +1,214 @@
+"""The state of the predicted machine: one record a unit, of a size that holds every configuration.
+
+All fields are whole numbers (int64); sets are bit masks, flags 0 or 1, NONE is -1. One compiled program serves all
+configurations, because nothing here depends on one: what a configuration sizes freely (the caches) is an array.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRONT", "ISSUE", "ISSUED", "LINE_WORDS", "LOADS", "LSU", "NONE",
+    "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "WARPS", "Machine", "Reason", "Wait",
+]
+
+#: The most of each that a configuration can have (hdl.config).
+WARPS, LANES, MSHRS, PARTS, STORES = 64, 32, 64, 64, 64
+#: Registers of a warp, integer and floating point.
+REGISTERS = 64
+#: d = t_F + 1 instructions in a buffer (design.md section 3).
+DEPTH = 4
+LINE_WORDS = 16
+#: Loads and stores that may be taken and not yet through the coalescer (docs/memory.md).
+QUEUE = 8
+#: Cycles ahead for which writeback slots can be reserved: above the longest latency and 2.
+SLOTS = 64
+#: Requests and answers between the machine and a memory model: above the number of tags.
+RING = 512
+#: Loads that may be under way at once: above load_parts + 6.
+LOADS = 128
+NONE = -1
+
+
+class _Reasons(NamedTuple):
+    LOAD: int = 1
+    DATA: int = 2
+    UNIT: int = 3
+    WRITEBACK: int = 4
+    DRAIN: int = 5
+    ICACHE: int = 6
+    CONTROL: int = 7
+    BARRIER: int = 8
+    BUFFER: int = 9
+    IDLE: int = 10
+    POLICY: int = 11
+    COUNT: int = 12
+
+
+class _Waits(NamedTuple):
+    MSHR: int = 1
+    PARTS: int = 2
+    ORDER: int = 3
+    BUFFER: int = 4
+    FILL: int = 5
+    WRITEBACK: int = 6
+    COUNT: int = 7
+
+
+#: Why a warp is not eligible, or nobody is selected (docs/counters.md, in its order).
+Reason = _Reasons()
+#: Why an access waits in the lookup (docs/memory.md, "What waits").
+Wait = _Waits()
+
+
+def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
+    """A record of whole numbers: ``names`` are single ones, the others arrays."""
+    return np.dtype(
+        [(name, np.int64) for name in names.split()] + [(name, np.int64, shape) for name, shape in arrays.items()]
+    )
+
+
+#: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
+#: warp's instructions come one by one, into so many places less 1; 0: all are there.
+CONFIG = _fields(
+    "warps threads policy ideal max_cycles barriers icache icache_sets icache_ways fetch_requests"
+    " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring rows_ring traces",
+    latency=16,
+)
+
+#: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
+#: ``register``: the destination or NONE.
+CODE = _fields(
+    "unit op word uses register control fence drain store takes_slot predicted offset size volatile"
+)
+
+#: An executed instruction of a warp. ``next``: the pc behind it; NONE: the warp has ended. ``lanes``: that execute it;
+#: ``after``: that are active behind it. ``fault``: a FaultCause or NONE, with its ``address``. ``row``: of its lanes'
+#: addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a wspawn; the new mregion of a CSR instruction
+#: that writes it (``b`` is 1).
+STEP = _fields("pc next lanes after taken fault address row mask a b")
+
+FRONT = _fields(
+    # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
+    "valid1 squashed1 warp1 slot1 pc1 valid2 squashed2 warp2 slot2 pc2 code2 valid3 squashed3 warp3 slot3 pc3 code3"
+    # Misses: what memory answered in the last cycle, who asks for an MSHR, what is offered to memory.
+    " answered answered_code refill_line missed_before missing_warp missing_line chosen_warp chosen_line locked"
+    " sent_last used_place hit_place looked_up stamp"
+    # The policy's state (docs/policies.md).
+    " last pointer"
+    # This cycle, for the units behind and for observers.
+    " eligible selected selected_nop selected_code selected_pc missed miss turned refilled requests request_line"
+    " request_tag invalidate",
+    pc=WARPS, unresolved=WARPS, suspended=WARPS, unasked=WARPS,
+    head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
+    mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
+    age=WARPS, activated=WARPS, held_line=WARPS, held_code=WARPS,
+)
+
+ISSUE = _fields(
+    # Stages R and X: the instruction selected one and two cycles ago, by warp (NONE), code, pc and its STEP.
+    "warp_r code_r pc_r step_r slot_r warp_x code_x pc_x step_x slot_x div_left fdiv_left load_valid load_warp"
+    " load_register load_last under_way_any",
+    pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
+    # Writeback slots by cycle modulo SLOTS: who writes (NONE: free), which register (NONE: flags only), not if killed.
+    slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
+)
+
+CONTROL = _fields(
+    "resolves resolved_warp redirects target released activates activation_pc region"
+    " next_resolves next_resolved_warp next_redirects next_target next_released"
+    " spawners spawned spawn_targets spawn_pc active waiting halted fault_cause fault_warp fault_pc fault_address fault_replaceable"
+    " x_fault retired jumps stepped",
+    lanes=WARPS, arrived=WARPS,
+)
+
+LSU = _fields(
+    # The queue, and the coalescer at its head.
+    "used first count head started lines line_next local"
+    # The access in the lookup.
+    " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
+    " held_lanes"
+    # Lines that loads have requested, the order in which they are offered, and the line that has come.
+    " unsent_first unsent_count filled_valid filled_miss filled_line filled_error filled_fresh"
+    # The write buffer, and the turns at the port.
+    " request buffered_last stored_turn held_turn"
+    # Answers.
+    " wb_valid wb_warp wb_register wb_last fill_error next_load begun unfinished"
+    # Faults, and the pulse behind a store's arrival.
+    " store_fault store_fault_warp store_fault_pc store_fault_address fault fault_cause fault_warp fault_pc"
+    " fault_address stored dropped used_place stamp"
+    # This cycle, for observers.
+    " wait goes hit joins forward event_line event_store event_warp event_first event_uncached event_row event_lanes installed entry",
+    waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
+    waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
+    line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
+    miss_line=MSHRS, miss_uncached=MSHRS, unsent=MSHRS,
+    part_miss=PARTS, part_warp=PARTS, part_register=PARTS, part_load=PARTS, part_pc=PARTS, part_address=PARTS,
+    entry_line=STORES, entry_uncached=STORES, entry_bytes=STORES, entry_after=STORES, entry_loads=STORES,
+    entry_sent=STORES, entry_warps=STORES, entry_warp=STORES, entry_pc=STORES, entry_address=STORES,
+    slot=3, slot_warp=3, slot_register=3, slot_load=3, slot_pc=3, slot_address=3, slot_order=3,
+    load_parts=LOADS,
+)
+
+#: The memory port, and the mailbox behind it (tb/mailbox.cpp has the hardware's).
+PORT = _fields(
+    "held cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
+    " given taken answers answers_taken accepted accepted_tag accepted_line answer_taken lsu_requests",
+    request_cycle=RING, request_tag=RING, request_line=RING, request_write=RING, request_bytes=RING,
+    answer_due=RING, answer_tag=RING, answer_error=RING, answer_code=RING,
+)
+
+OBSERVER = _fields(
+    "finished ended deadlock stuck last_busy deadlocked starvation_time starved_now starved_before starved_long"
+    " total_cycles cycles committed_threads committed nops icache_misses taken_branches loads load_wait_cycles"
+    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues",
+    stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,
+    load_lines=7, store_lines=7, load_since=(WARPS, REGISTERS), last_pc=WARPS, jump_pc=WARPS,
+)
+
+#: One issue of the log: ``pc`` is NONE for a NOP.
+ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
+
+#: One cycle, for ``--verify``.
+EVENT = np.dtype([
+    *((name, np.int64) for name in (
+        "cycle eligible selected nop pc missed miss refill refill_line turn unresolved waiting active region stall halt"
+        " resolves resolved_warp redirects released activates access first warp line store hit merge forward wait"
+        " fill fill_line wb wb_warp wb_register wb_last taken retired request_tag answer_tag"
+    ).split()),
+    ("reason", np.int8, WARPS),
+])
+
+
+class Machine(NamedTuple):
+    """Everything: the records as arrays of one element, and the arrays whose sizes are free."""
+
+    config: np.ndarray
+    front: np.ndarray
+    issue: np.ndarray
+    control: np.ndarray
+    lsu: np.ndarray
+    port: np.ndarray
+    observer: np.ndarray
+    #: CODE: LINE_WORDS words a line that has been fetched; a line that has changed is another one.
+    code: np.ndarray
+    #: STEP: each warp's from ``first[warp]`` on, ``known[warp]`` of them.
+    steps: np.ndarray
+    first: np.ndarray
+    known: np.ndarray
+    #: Addresses of loads and stores (rows, threads), uint32.
+    addresses: np.ndarray
+    #: The I-cache: line, code and time of the last use of each way, by set.
+    icache_line: np.ndarray
+    icache_code: np.ndarray
+    icache_used: np.ndarray
+    #: The data cache likewise.
+    dcache_line: np.ndarray
+    dcache_used: np.ndarray
+    #: ISSUED and EVENT, as far as they were asked for.
+    issued: np.ndarray
+    events: np.ndarray

@@ -1,0 +1,149 @@
+"""The issue stage: what a head waits for, and the writeback port (design.md section 4).
+
+An instruction selected in t reads its registers in R = t+1, is executed from X = t+2 on and writes in W = t+2+latency,
+the slot that it has reserved in t. What depends on it can be selected in W.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .records import NONE, QUEUE, SLOTS, Reason
+
+__all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "reason", "reset", "tick", "write"]
+
+ISSUE_TO_EXECUTE = 2
+#: hdl.isa.ops.Unit.
+DIV, LSU, FDIV = 3, 4, 10
+
+
+@njit
+def reset(m):
+    """Nothing is in flight."""
+    issue = m.issue[0]
+    issue.warp_r = issue.warp_x = NONE
+    for slot in range(SLOTS):
+        issue.slot_warp[slot] = NONE
+
+
+@njit
+def reason(config, issue, lsu, code, w, cycle):
+    """Why the head of a warp is not ready: a Reason, or 0.
+
+    None of its sources and not its destination may be pending; what a fence or an access to fcsr waits for must be
+    over; its unit and, where it writes in a fixed cycle, its writeback slot must be free.
+    """
+    hazards = issue.pending[w] & code.uses
+    if hazards:
+        return Reason.LOAD if hazards & issue.by_load[w] else Reason.DATA
+    if code.drain and issue.under_way[w]:
+        return Reason.DRAIN
+    if code.fence and stores_pending(config, lsu, w):
+        return Reason.DRAIN
+    if code.unit == LSU:
+        return Reason.UNIT if lsu.used >= QUEUE else 0
+    if (code.unit == DIV and issue.div_left) or (code.unit == FDIV and issue.fdiv_left):
+        return Reason.UNIT
+    if code.takes_slot:
+        slot = (cycle + ISSUE_TO_EXECUTE + config.latency[code.unit]) % SLOTS
+        if issue.slot_warp[slot] != NONE:
+            return Reason.WRITEBACK
+    return 0
+
+
+@njit
+def stores_pending(config, lsu, w):
+    """Whether a warp has stores that memory has not completed: taken, in the lookup, or in the write buffer."""
+    if lsu.waiting_stores[w] or (lsu.held and lsu.held_store and lsu.held_warp == w):
+        return True
+    for entry in range(config.store_buffer):
+        if lsu.entry_line[entry] != NONE and lsu.entry_warps[entry] >> w & 1:
+            return True
+    return False
+
+
+@njit
+def claim(m, cycle):
+    """The instruction selected claims its destination, its writeback slot and its unit."""
+    config, front, issue = m.config[0], m.front[0], m.issue[0]
+    w = front.selected
+    code = m.code[front.selected_code]
+    slot = NONE
+    if code.register != NONE:
+        bit = 1 << code.register
+        issue.pending[w] |= bit
+        issue.by_load[w] = issue.by_load[w] | bit if code.unit == LSU else issue.by_load[w] & ~bit
+    if code.register != NONE or code.takes_slot:
+        issue.under_way[w] += 1
+    if code.takes_slot:
+        slot = (cycle + ISSUE_TO_EXECUTE + config.latency[code.unit]) % SLOTS
+        issue.slot_warp[slot], issue.slot_register[slot], issue.slot_killed[slot] = w, code.register, 0
+    return slot
+
+
+@njit
+def load_may_write(issue, cycle):
+    """Whether the LSU may hand over a result: it is written in the next cycle if nothing else is."""
+    return issue.slot_warp[(cycle + 1) % SLOTS] == NONE
+
+
+@njit
+def write(m, cycle):
+    """The register write of this cycle: warp and register, NONE if there is none, and whether it is the last of it."""
+    issue = m.issue[0]
+    slot = cycle % SLOTS
+    w = issue.slot_warp[slot]
+    if w != NONE:
+        if issue.slot_killed[slot] or issue.slot_register[slot] == NONE:
+            return NONE, NONE, 0
+        return w, issue.slot_register[slot], 1
+    if issue.load_valid:
+        return issue.load_warp, issue.load_register, issue.load_last
+    return NONE, NONE, 0
+
+
+@njit
+def tick(m, cycle, slot_r):
+    """The end of the cycle: stages move on, and what is written in the next cycle is no longer pending then.
+
+    ``slot_r``: the writeback slot of the instruction selected now.
+    """
+    front, issue, lsu = m.front[0], m.issue[0], m.lsu[0]
+    issue.slot_warp[cycle % SLOTS] = NONE
+    following = (cycle + 1) % SLOTS
+    w = issue.slot_warp[following]
+    issue.load_valid = 0
+    if w != NONE:
+        _release(issue, w, issue.slot_register[following])
+    elif lsu.wb_valid:
+        issue.load_valid, issue.load_warp = 1, lsu.wb_warp
+        issue.load_register, issue.load_last = lsu.wb_register, lsu.wb_last
+        if lsu.wb_last:
+            _release(issue, lsu.wb_warp, lsu.wb_register)
+    _count_down(m)
+    issue.warp_x, issue.code_x, issue.pc_x = issue.warp_r, issue.code_r, issue.pc_r
+    issue.step_x, issue.slot_x = issue.step_r, issue.slot_r
+    issue.warp_r = NONE
+    if front.selected != NONE and not front.selected_nop:
+        w = front.selected
+        issue.warp_r, issue.code_r, issue.pc_r = w, front.selected_code, front.selected_pc
+        issue.step_r, issue.slot_r = issue.position[w], slot_r
+        issue.position[w] += 1
+
+
+@njit
+def _release(issue, w, register):
+    if register != NONE:
+        issue.pending[w] &= ~(1 << register)
+    issue.under_way[w] -= 1
+
+
+@njit
+def _count_down(m):
+    """A unit that is not pipelined takes the next operation as many cycles after the last as it works on it."""
+    config, front, issue = m.config[0], m.front[0], m.issue[0]
+    unit = NONE
+    if front.selected != NONE and not front.selected_nop:
+        unit = m.code[front.selected_code].unit
+    issue.div_left = config.latency[DIV] - 1 if unit == DIV else max(0, issue.div_left - 1)
+    issue.fdiv_left = config.latency[FDIV] - 1 if unit == FDIV else max(0, issue.fdiv_left - 1)

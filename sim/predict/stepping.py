@@ -1,0 +1,104 @@
+"""The golden model, one instruction at a time, in the order that the machine issues them.
+
+So the values are those of the machine even where warps race: loads and stores take effect in the order of issue
+(docs/memory.md, "Order").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
+from metronome.sim.iss import Iss
+from metronome.sim.memory.store import SparseMemory
+
+from .records import LANES, NONE, STEP, WARPS
+
+__all__ = ["ROWS", "Stepper"]
+
+#: Places for a warp's instructions, and for rows of addresses: above what can be under way.
+PLACES, ROWS = 16, 64
+MREGION = 0x7C0
+_LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
+
+
+class Stepper:
+    """Executes what the machine is about to issue, and describes it as STEP."""
+
+    def __init__(self, config: SmConfig, memory: SparseMemory, start_pc: int, argument: int) -> None:
+        self.config = config
+        self.iss = Iss(config, memory)
+        self.iss.launch(start_pc, argument)
+        self.first = np.arange(WARPS, dtype=np.int64) * PLACES
+        self.known = np.zeros(WARPS, np.int64)
+        self.steps = np.zeros(WARPS * PLACES, STEP)
+        self.addresses = np.zeros((ROWS, LANES), np.uint32)
+        #: What each row of addresses stores: (addresses, data, bytes of each).
+        self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * ROWS
+        self._rows = 0
+        # An instruction that faults in stage X stops the machine before anything younger happens.
+        self._over = False
+
+    def step(self, warp: int, code: np.void, pc: int) -> None:
+        """Execute the next instruction of ``warp``, which is ``code`` at ``pc``."""
+        place = self.first[warp] + self.known[warp] % PLACES
+        self.known[warp] += 1
+        values = dict.fromkeys(STEP.names or (), 0) | {"pc": pc, "fault": NONE, "next": pc + 4 & 0xFFFF_FFFF}
+        if not self._over:
+            values |= self._execute(warp, code, pc)
+        self.steps[place] = tuple(values.values())
+
+    def _execute(self, warp: int, code: np.void, pc: int) -> dict[str, int]:
+        iss, unit, op = self.iss, Unit(int(code["unit"])), int(code["op"])
+        if iss.pc[warp] != pc:
+            raise RuntimeError(f"the golden model is at {iss.pc[warp]:#010x}, the prediction of warp {warp} at {pc:#010x}")
+        word = int(code["word"])
+        mask = iss.mask_bits[warp]
+        values = {"lanes": mask.bit_count(), "mask": mask}
+        registers = iss.regs[warp]
+        rs1, rs2 = registers[word >> 15 & 31], registers[word >> 20 & 31]
+        if unit is Unit.SIMT and op in (SimtOp.BAR.value, SimtOp.WSPAWN.value):
+            leader = int(iss.leaders[warp])
+            values |= {"a": int(rs1[leader]), "b": int(rs2[leader])}
+        if unit is Unit.LSU:
+            values["row"] = self._row(rs1, word, code)
+        taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
+        commit = iss.step(warp)
+        if commit.fault is not None:
+            values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
+            if commit.fault.cause in _LATE:
+                iss.skip(warp)
+            else:
+                self._over = True
+            return values
+        if commit.store is not None:
+            self.stored[values["row"]] = (commit.store[0], commit.store[1], commit.store[2])
+        values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
+        if unit is Unit.SIMT:
+            taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
+        elif unit is Unit.CSR and word >> 20 == MREGION and (op == CsrOp.RW.value or word >> 15 & 31):
+            values |= {"a": iss.mregion, "b": 1}
+        return values | {"taken": int(taken)}
+
+    def _row(self, base: np.ndarray, word: int, code: np.void) -> int:
+        """The addresses of a load or store."""
+        row = self._rows = (self._rows + 1) % ROWS
+        high = (word >> 25) - (word >> 31 << 7)
+        offset = high << 5 | (word >> 7 & 31 if code["store"] else word >> 20 & 31)
+        self.addresses[row, : self.config.threads] = base + np.uint32(offset & 0xFFFF_FFFF)
+        return row
+
+    @staticmethod
+    def _taken(op: int, rs1: np.ndarray, rs2: np.ndarray, mask: int) -> bool:
+        """Whether a branch is taken; its lanes agree, or it faults."""
+        lane = mask.bit_length() - 1
+        a, b = int(rs1[lane]), int(rs2[lane])
+        if op in (BranchOp.LT.value, BranchOp.GE.value):
+            a, b = a ^ 1 << 31, b ^ 1 << 31
+        kind = BranchOp(op)
+        if kind in (BranchOp.EQ, BranchOp.NE):
+            return (a == b) == (kind is BranchOp.EQ)
+        if kind in (BranchOp.JAL, BranchOp.JALR):
+            return True
+        return (a < b) == (kind in (BranchOp.LT, BranchOp.LTU))
