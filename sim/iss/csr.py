@@ -118,14 +118,19 @@ def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, 
 
         return execute_unknown
     reader, writer = _READERS[number], _WRITERS.get(number)
+    volatile = is_volatile(number)
 
     def execute(state: State, view: View, pc: int) -> None:
         old = reader(state, view)
+        if volatile and state.recorder is not None:
+            state.recorder.volatile(pc)
         if writes and writer is not None:
             source = zimm if rs1 is None else int(view.r[rs1][0, 0])
             before = int(np.broadcast_to(old, view.mask.shape)[0, 0])
             after = {"rw": source, "rs": before | source, "rc": before & ~source}[operation]
             writer(state, view.warps[0], after)
+            if state.recorder is not None and number == MREGION:
+                state.recorder.arguments(view.warps[0], state.mregion, 1)
         if rd != DISCARD:
             view.put(rd, old)
 

@@ -76,6 +76,8 @@ def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[S
     def execute(state: State, view: View, pc: int) -> None:
         addrs = view.active(view.r[rs1] + offset)
         _check_aligned(view, addrs, size, FaultCause.LOAD_MISALIGNED)
+        if state.recorder is not None:
+            state.recorder.access(addrs, None)
         values = _gather(state, view, addrs, size)
         if state.watch is not None:
             state.watch.access(view.warps[0], pc, view.index, addrs, size, store=False)
@@ -96,7 +98,10 @@ def store(rs1: int, rs2: int, imm: int, size: int) -> Callable[[State, View, int
     def execute(state: State, view: View, pc: int) -> None:
         addrs = view.active(view.r[rs1] + offset)
         _check_aligned(view, addrs, size, FaultCause.STORE_MISALIGNED)
-        _scatter(state, view, addrs, view.active(view.r[rs2]), size)
+        data = view.active(view.r[rs2])
+        if state.recorder is not None:
+            state.recorder.access(addrs, data)
+        _scatter(state, view, addrs, data, size)
         if state.watch is not None:
             state.watch.access(view.warps[0], pc, view.index, addrs, size, store=True)
 

@@ -82,6 +82,7 @@ class Schedule:
         bits = ready.pop(pc)
         meet = min((other for other in ready if other > pc), default=_NEVER)
         view = state.group_view(bits)
+        recorder = state.recorder
         warps = len(view.warps)
         lanes = view.lanes
         try:
@@ -97,6 +98,8 @@ class Schedule:
                     lanes = view.lanes
                     continue
                 instruction.execute(state, view, pc)
+                if recorder is not None:
+                    recorder.executed(pc, bits, state)
                 pc = pc + 4 & 0xFFFF_FFFF
                 self._executed += warps
                 state.mcycle += warps
@@ -117,6 +120,8 @@ class Schedule:
                 following = pc + 4 & 0xFFFF_FFFF
         else:
             following = self._one_by_one(instruction, view, pc)
+        if state.recorder is not None:
+            state.recorder.executed(pc, view.bits, state)
         self._executed += len(view.warps)
         state.mcycle += len(view.warps)
         state.minstret += lanes

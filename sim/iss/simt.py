@@ -126,6 +126,8 @@ def bar(rs1: int, rs2: int) -> Callable[[State, View, int], Next]:
         warp, after = view.warps[0], pc + 4 & 0xFFFF_FFFF
         asked, count = _leader_value(state, view, rs1), _leader_value(state, view, rs2)
         barrier = asked % state.config.barriers
+        if state.recorder is not None:
+            state.recorder.arguments(warp, asked, count)
         if count == 1:
             return after
         arrived = state.arrived[barrier]
@@ -149,6 +151,8 @@ def wspawn(rs1: int, rs2: int) -> Callable[[State, View, int], Next]:
     def execute(state: State, view: View, pc: int) -> Next:
         warp, after = view.warps[0], pc + 4 & 0xFFFF_FFFF
         spawn = _leader_value(state, view, rs1), _leader_value(state, view, rs2)
+        if state.recorder is not None:
+            state.recorder.arguments(warp, *spawn)
         if state.active_mask != 1 << warp:
             state.wait(warp, after, Wait(spawn=spawn))
             return {}

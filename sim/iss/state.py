@@ -10,7 +10,7 @@ from metronome.sim.memory.store import SparseMemory
 from .local import LocalMemory
 from .records import Wait
 from .view import DISCARD, View
-from .watch import Watch
+from .watch import Recorder, Watch
 
 __all__ = ["DivergenceStack", "State", "warps_of"]
 
@@ -38,6 +38,7 @@ class State:
     - ``local.data``: local memory, uint8; ``memory``: everything else, shared with the caller.
     - ``no_code``: the addresses that no instruction can be fetched from although they are memory.
     - ``watch``: who is told of accesses and of what orders them, while the machine is stepped.
+    - ``recorder``: who is told of every operation of a run.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
     """
 
@@ -47,6 +48,7 @@ class State:
         self.memory = memory
         self.no_code = config.interleaved_stacks
         self.watch: Watch | None = None
+        self.recorder: Recorder | None = None
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
         # By register first, so that one register of all warps is contiguous; DISCARD takes the writes to x0.
         self._registers = np.zeros((DISCARD + 1, warps, threads), np.uint32)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-__all__ = ["Watch"]
+if TYPE_CHECKING:
+    from .state import State
+
+__all__ = ["Recorder", "Watch"]
 
 
 class Watch(Protocol):
@@ -20,3 +23,22 @@ class Watch(Protocol):
 
     def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
         """A wspawn takes effect: the lanes in ``mask`` of ``issuer``, alone until now, have started ``warps``."""
+
+
+class Recorder(Protocol):
+    """Set as :attr:`sim.iss.state.State.recorder`: it is told of every operation of a run, and changes nothing."""
+
+    def executed(self, pc: int, warps: int, state: State) -> None:
+        """The ``warps`` (a bit mask) have executed the instruction at ``pc``, one after the other, lowest first."""
+
+    def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
+        """The load or store that is being executed: the addresses of the active lanes, by warp, then by lane.
+
+        ``data``: what a store has for them; it may change later. None: a load.
+        """
+
+    def arguments(self, warp: int, first: int, second: int) -> None:
+        """Of the bar, wspawn or write of mregion that ``warp`` is executing: what it says."""
+
+    def volatile(self, pc: int) -> None:
+        """The instruction at ``pc`` reads what depends on time."""

@@ -63,21 +63,29 @@ class CodeTable:
         self._follows = config.prediction is Prediction.BTFN
         self._stacks = config.interleaved_stacks
         self._words: dict[int, tuple[int, ...]] = {}
-        self._lines: dict[bytes | None, int] = {}
+        self._lines: dict[tuple[bytes, int] | None, int] = {}
         self.table = np.zeros(64 * LINE_WORDS, CODE)
 
-    def line(self, number: int, data: bytes, error: bool) -> int:
-        """The place in ``table`` of the first word of a line; ``error``: memory has refused it."""
+    def line(self, number: int, data: bytes, error: bool, written: int = 0) -> int:
+        """The place in ``table`` of the first word of a line; ``error``: memory has refused it.
+
+        ``written``: a bit for each word that the program stores to.
+        """
         # A program's instructions are scattered in interleaved stacks: a fetch from there is refused (memory.md).
-        key = None if error or number * LINE_BYTES in self._stacks else data
+        key = None if error or number * LINE_BYTES in self._stacks else (data, written)
         place = self._lines.get(key)
         if place is None:
             place = self._lines[key] = len(self._lines) * LINE_WORDS
             if place >= len(self.table):
                 self.table = np.concatenate([self.table, np.zeros_like(self.table)])
-            words = [None] * LINE_WORDS if key is None else struct.unpack(f"<{LINE_WORDS}I", key)
+            words = [None] * LINE_WORDS if key is None else struct.unpack(f"<{LINE_WORDS}I", data)
             self.table[place : place + LINE_WORDS] = [self.decode(word) for word in words]
+            self.table["written"][place : place + LINE_WORDS] = [written >> word & 1 for word in range(LINE_WORDS)]
         return place
+
+    def jumps(self, word: int) -> bool:
+        """Whether the front end follows it at decode."""
+        return bool(self.decode(word)[CODE.names.index("predicted")])  # type: ignore[union-attr]
 
     def decode(self, word: int | None) -> tuple[int, ...]:
         """A row of CODE; None: the fetch has failed."""

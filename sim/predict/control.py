@@ -6,7 +6,7 @@ t + R, R = 3: stage X in t+2, and the outcome is a register.
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from .records import NONE
 
@@ -124,10 +124,11 @@ def tick(m):
                 control.spawn_targets, control.spawn_pc = _below(config, step.a) & ~(1 << w), step.b
         elif code.unit == CSR and step.b:
             control.region = step.a
-    for v in range(config.warps):
-        if control.activates >> v & 1:
-            control.lanes[v] = 1
-            control.active |= 1 << v
+    if control.activates:
+        control.active |= control.activates
+        for v in range(config.warps):
+            if control.activates >> v & 1:
+                control.lanes[v] = 1
     control.waiting = control.spawners
     for number in range(config.barriers):
         control.waiting |= control.arrived[number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from . import icache, scoreboard
 from .policies import pick, remember
@@ -16,7 +16,7 @@ def reset(m):
     """Every buffer holds d NOPs; nothing is fetched (design.md section 3, "Reset")."""
     front = m.front[0]
     front.answered = front.missing_warp = front.chosen_warp = front.locked = front.used_place = NONE
-    front.selected = NONE
+    front.selected = front.sent_last = NONE
     front.last = m.config[0].warps - 1
     for w in range(m.config[0].warps):
         front.activated[w] = front.held_line[w] = NONE
@@ -43,9 +43,9 @@ def select(m, cycle):
         if control.active >> w & 1:
             if control.waiting >> w & 1:
                 reason = Reason.BARRIER
-            elif front.unresolved[w]:
+            elif front.unresolved >> w & 1:
                 reason = Reason.CONTROL
-            elif front.suspended[w] or w == missing:
+            elif front.suspended >> w & 1 or w == missing:
                 reason = Reason.ICACHE
             elif front.nop[w, front.head[w]] == 0:
                 reason = scoreboard.reason(config, issue, lsu, m.code[front.code[w, front.head[w]]], w, cycle)
@@ -114,13 +114,10 @@ def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
     # Control flow that issues now is unresolved from the next cycle on.
     w = front.selected
     if w != NONE and not front.selected_nop and m.code[front.selected_code].control:
-        front.unresolved[w] = 1
+        front.unresolved |= 1 << w
     if control.resolves:
-        front.unresolved[control.resolved_warp] = 0
-    if control.released:
-        for w in range(config.warps):
-            if control.released >> w & 1:
-                front.unresolved[w] = 0
+        front.unresolved &= ~(1 << control.resolved_warp)
+    front.unresolved &= ~control.released
 
 
 @njit

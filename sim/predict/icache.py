@@ -7,7 +7,7 @@ selectable in c+1.
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from .records import NONE
 
@@ -25,14 +25,16 @@ def look_up(m):
     line = front.pc1 >> 6
     found = NONE
     if config.icache:
-        index = line % config.icache_sets
-        for way in range(config.icache_ways):
-            if m.icache_line[index, way] == line:
-                found, front.hit_place = m.icache_code[index, way], index * config.icache_ways + way
+        first = (line & config.icache_sets - 1) * config.icache_ways
+        for place in range(first, first + config.icache_ways):
+            if m.icache_line[place] == line:
+                found, front.hit_place = m.icache_code[place], place
     elif front.held_line[front.warp1] == line:
         found = front.held_code[front.warp1]
     if found != NONE:
         front.looked_up = found + (front.pc1 >> 2 & 15)
+        if m.code[front.looked_up].written and not front.squashed1:
+            front.stale = 1
     elif not front.squashed1:
         front.missed = 1
 
@@ -47,9 +49,9 @@ def offer(m):
     if front.locked != NONE:
         return front.locked
     count = config.fetch_requests
-    first = 0 if config.icache else front.sent_last + 1
-    for number in range(count):
-        i = (first + number) % count
+    i = -1 if config.icache else front.sent_last
+    for _ in range(count):
+        i = i + 1 if i + 1 < count else 0
         if front.mshr_line[i] != NONE and not front.mshr_sent[i]:
             return i
     return NONE
@@ -71,7 +73,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     # has been woken or served since.
     asks = front.missing_warp if front.missed_before else front.chosen_warp
     line = front.missing_line if front.missed_before else front.chosen_line
-    if asks != NONE and not front.unasked[asks]:
+    if asks != NONE and not front.unasked >> asks & 1:
         asks = NONE
     front.missed_before, front.missing_warp, front.missing_line = missing != NONE, lookup, line_of_lookup
     _choose(m)
@@ -84,17 +86,24 @@ def tick(m, lookup, redirected, turned, offered, accepted):
                 front.mshr_stale[i] = 1
     if fresh:
         front.mshr_line[granted], front.mshr_sent[granted], front.mshr_stale[granted] = line, 0, 0
-    for w in range(config.warps):
-        if w == redirected or w == turned:
-            front.suspended[w] = front.unasked[w] = 0
-        elif w == missing:
-            woken = answered != NONE and (config.icache or answered == w) and line_of_lookup == comes
-            front.suspended[w] = front.unasked[w] = not woken
-        elif front.suspended[w]:
-            if answered != NONE and (config.icache or answered == w) and front.pc[w] >> 6 == comes:
-                front.suspended[w] = front.unasked[w] = 0
-            elif w == asks and granted != NONE:
-                front.unasked[w] = 0
+    if asks != NONE and granted != NONE:
+        front.unasked &= ~(1 << asks)
+    woken = 0
+    if answered != NONE and front.suspended:
+        for w in range(config.warps):
+            if (config.icache or answered == w) and front.pc[w] >> 6 == comes:
+                woken |= 1 << w
+    if redirected != NONE:
+        woken |= 1 << redirected
+    if turned != NONE:
+        woken |= 1 << turned
+    if missing != NONE and not woken >> missing & 1:
+        come = answered != NONE and (config.icache or answered == missing) and line_of_lookup == comes
+        if not come:
+            front.suspended |= 1 << missing
+            front.unasked |= 1 << missing
+    front.suspended &= ~woken
+    front.unasked &= ~woken
     _sent(m, offered, accepted)
     if answered != NONE:
         front.mshr_line[answered] = NONE
@@ -106,8 +115,10 @@ def _choose(m):
     """The warp that may ask in the next cycle: the lowest that waits for an MSHR."""
     config, front = m.config[0], m.front[0]
     front.chosen_warp = NONE
+    if front.unasked == 0:
+        return
     for w in range(config.warps):
-        if front.unasked[w] and (config.icache or front.mshr_line[w] == NONE):
+        if front.unasked >> w & 1 and (config.icache or front.mshr_line[w] == NONE):
             front.chosen_warp, front.chosen_line = w, front.pc[w] >> 6
             return
 
@@ -152,24 +163,26 @@ def _store(m, answered):
     config, front = m.config[0], m.front[0]
     victim = NONE
     if front.refilled and config.icache:
-        index = front.refill_line % config.icache_sets
-        for way in range(config.icache_ways):
-            if m.icache_line[index, way] == NONE:
-                victim = way
+        first = (front.refill_line & config.icache_sets - 1) * config.icache_ways
+        for place in range(first, first + config.icache_ways):
+            if m.icache_line[place] == NONE:
+                victim = place
                 break
-            if victim == NONE or m.icache_used[index, way] < m.icache_used[index, victim]:
-                victim = way
+            if victim == NONE or m.icache_used[place] < m.icache_used[victim]:
+                victim = place
     if front.used_place != NONE:
         front.stamp += 1
-        m.icache_used[front.used_place // config.icache_ways, front.used_place % config.icache_ways] = front.stamp
+        m.icache_used[front.used_place] = front.stamp
     front.used_place = front.hit_place
     if front.refilled:
         if config.icache:
             front.stamp += 1
-            m.icache_line[index, victim] = front.refill_line
-            m.icache_code[index, victim], m.icache_used[index, victim] = front.answered_code, front.stamp
+            m.icache_line[victim] = front.refill_line
+            m.icache_code[victim], m.icache_used[victim] = front.answered_code, front.stamp
         else:
             front.held_line[answered], front.held_code[answered] = front.refill_line, front.answered_code
     if front.invalidate:
-        m.icache_line[:, :] = NONE
-        front.held_line[:] = NONE
+        for place in range(len(m.icache_line)):
+            m.icache_line[place] = NONE
+        for w in range(config.warps):
+            front.held_line[w] = NONE

@@ -5,7 +5,7 @@ An access at the head of the queue in c is in the lookup in c+1. What waits ther
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from .policies import lowest
 from .records import NONE
@@ -28,14 +28,14 @@ def set_of(config, line):
 
 @njit
 def hit_place(m, line):
-    """Where the data cache holds a line, or NONE."""
+    """Where the data cache holds the line in the lookup, or NONE."""
     config = m.config[0]
     if not config.dcache:
         return NONE
-    index = set_of(config, line)
-    for way in range(config.dcache_ways):
-        if m.dcache_line[index, way] == line:
-            return index * config.dcache_ways + way
+    first = m.lsu[0].held_set * config.dcache_ways
+    for place in range(first, first + config.dcache_ways):
+        if m.dcache_line[place] == line:
+            return place
     return NONE
 
 
@@ -50,6 +50,8 @@ def installs(config, lsu):
 def requested_set(config, lsu, line, uncached):
     """The MSHRs that have this line (all uncached lines are one), a bit each."""
     found = 0
+    if lsu.misses == 0:
+        return 0
     for number in range(config.line_requests):
         if lsu.miss_line[number] == line or (uncached and lsu.miss_line[number] != NONE and lsu.miss_uncached[number]):
             found |= 1 << number
@@ -90,6 +92,8 @@ def waiting_part(config, lsu, miss):
 def entries_of(config, lsu, line, uncached):
     """The entries of a line (all uncached lines are one), a bit each."""
     found = 0
+    if lsu.entries == 0:
+        return 0
     for number in range(config.store_buffer):
         if lsu.entry_line[number] == line or (
             uncached and lsu.entry_line[number] != NONE and lsu.entry_uncached[number]
@@ -104,10 +108,11 @@ def chosen_entry(config, lsu, sent):
 
     In turn, of those that wait for no older access to their line.
     """
-    if lsu.request != NONE and not sent:
+    if lsu.unsent_entries == 0 or (lsu.request != NONE and not sent):
         return NONE
-    for turn in range(config.store_buffer):
-        number = (lsu.buffered_last + 1 + turn) % config.store_buffer
+    number = lsu.buffered_last
+    for _ in range(config.store_buffer):
+        number = number + 1 if number + 1 < config.store_buffer else 0
         if (
             lsu.entry_line[number] != NONE and not lsu.entry_sent[number]
             and lsu.entry_after[number] == 0 and lsu.entry_loads[number] == 0

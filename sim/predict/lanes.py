@@ -6,7 +6,7 @@ the lowest lane left, global first.
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from .records import LOADS, NONE, QUEUE
 
@@ -86,8 +86,8 @@ def serve_local(m, slot_free):
     for lane in range(config.threads):
         if local >> lane & 1 == 0:
             continue
-        word = int(m.addresses[row, lane]) % config.local_bytes >> 2
-        bank = word % config.threads
+        word = (int(m.addresses[row, lane]) & config.local_bytes - 1) >> 2
+        bank = word & config.threads - 1
         if banks >> bank & 1:
             continue
         banks |= 1 << bank
@@ -95,7 +95,7 @@ def serve_local(m, slot_free):
         if store:
             continue
         for other in range(lane + 1, config.threads):
-            if local >> other & 1 and int(m.addresses[row, other]) % config.local_bytes >> 2 == word:
+            if local >> other & 1 and (int(m.addresses[row, other]) & config.local_bytes - 1) >> 2 == word:
                 served |= 1 << other
     return served
 

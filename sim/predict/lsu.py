@@ -5,7 +5,7 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from . import l1
 from .lanes import (
@@ -45,19 +45,13 @@ def reset(m):
 
 
 @njit
-def idle(config, lsu):
+def idle(lsu):
     """Whether nothing is in the unit."""
     if lsu.used or lsu.held or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
     if lsu.slot[0] or lsu.slot[1] or lsu.slot[2]:
         return False
-    for number in range(config.line_requests):
-        if lsu.miss_line[number] != NONE:
-            return False
-    for number in range(config.store_buffer):
-        if lsu.entry_line[number] != NONE:
-            return False
-    return True
+    return lsu.misses == 0 and lsu.entries == 0
 
 
 @njit
@@ -140,9 +134,9 @@ def _find(m, install, sent):
 
 
 @njit
-def _fills_its_set(config, lsu, install):
+def _fills_its_set(lsu, install):
     """A line of the held access's set goes into the cache in this cycle."""
-    return install != NONE and l1.set_of(config, install) == l1.set_of(config, lsu.held_line)
+    return install != NONE and lsu.filled_set == lsu.held_set
 
 
 @njit
@@ -150,7 +144,7 @@ def _adds(m, found, install):
     """Whether the access becomes a part that waits for an MSHR, and for which."""
     config, lsu = m.config[0], m.lsu[0]
     hit, same, requested, _ = found
-    if not lsu.held or lsu.held_store or hit != NONE or _fills_its_set(config, lsu, install) or same:
+    if not lsu.held or lsu.held_store or hit != NONE or _fills_its_set(lsu, install) or same:
         return False, NONE
     if l1.free_part(config, lsu) == NONE:
         return False, NONE
@@ -178,7 +172,7 @@ def _look_up(m, found, install, accepts, hit_free):
         joined = l1.joined_entry(config, lsu, same, uncached, chosen)
         lsu.joins = joined != NONE
         lsu.entry = joined if joined != NONE else l1.free_entry(config, lsu)
-        if _fills_its_set(config, lsu, install):
+        if _fills_its_set(lsu, install):
             lsu.wait = Wait.FILL
         elif lsu.entry == NONE:
             lsu.wait = Wait.BUFFER
@@ -201,7 +195,7 @@ def _load_waits(m, found, install, hit_free, uncached):
     config, lsu = m.config[0], m.lsu[0]
     _, same, requested, _ = found
     answered = lsu.held_register == NONE or hit_free
-    if _fills_its_set(config, lsu, install):
+    if _fills_its_set(lsu, install):
         return Wait.FILL
     if lsu.hit:
         return 0 if answered else Wait.WRITEBACK
@@ -264,8 +258,8 @@ def _move(m, found, install, adds, joined, release, accepts, completed, answer, 
     if adds:
         lsu.part_miss[free], lsu.part_warp[free], lsu.part_register[free] = joined, lsu.held_warp, lsu.held_register
         lsu.part_load[free], lsu.part_pc[free], lsu.part_address[free] = lsu.held_load, lsu.held_pc, lsu.held_address
-    _misses(m, adds, joined, load_sent, filled, accepts, answer, error)
     _cache(m, found[0] if lsu.goes else NONE, install)
+    _misses(m, adds, joined, load_sent, filled, accepts, answer, error)
 
 
 @njit
@@ -278,6 +272,8 @@ def _store(m, found, sent, filled, completed):
         if not lsu.joins:
             lsu.entry_line[entry], lsu.entry_uncached[entry] = lsu.held_line, lsu.held_line < config.user_line
             lsu.entry_bytes[entry] = lsu.entry_warps[entry] = lsu.entry_sent[entry] = 0
+            lsu.entries += 1
+            lsu.unsent_entries += 1
             lsu.entry_after[entry], lsu.entry_loads[entry] = same, requested
             lsu.entry_warp[entry], lsu.entry_pc[entry] = lsu.held_warp, lsu.held_pc
             lsu.entry_address[entry] = lsu.held_address
@@ -285,11 +281,13 @@ def _store(m, found, sent, filled, completed):
         lsu.entry_warps[entry] |= 1 << lsu.held_warp
     if chosen != NONE:
         lsu.entry_sent[chosen] = 1
+        lsu.unsent_entries -= 1
         lsu.request = lsu.buffered_last = chosen
     elif sent:
         lsu.request = NONE
     if completed != NONE:
         lsu.entry_line[completed] = NONE
+        lsu.entries -= 1
         for entry in range(config.store_buffer):
             lsu.entry_after[entry] &= ~(1 << completed)
     if filled != NONE:
@@ -306,14 +304,17 @@ def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
         lsu.unsent_count -= 1
     come = lsu.miss_line[answer] if accepts else NONE
     if adds and lsu.miss_line[joined] == NONE:
+        lsu.misses += 1
         lsu.miss_line[joined], lsu.miss_uncached[joined] = lsu.held_line, lsu.held_line < config.user_line
         lsu.unsent[(lsu.unsent_first + lsu.unsent_count) % MSHRS] = joined
         lsu.unsent_count += 1
     if filled != NONE:
+        lsu.misses -= 1
         lsu.miss_line[filled] = NONE
     if accepts:
         lsu.filled_valid = lsu.filled_fresh = 1
         lsu.filled_miss, lsu.filled_line, lsu.filled_error = answer, come, error
+        lsu.filled_set = l1.set_of(config, come)
     else:
         lsu.filled_fresh = 0
         if filled != NONE:
@@ -329,22 +330,22 @@ def _cache(m, used, install):
     config, lsu = m.config[0], m.lsu[0]
     if not config.dcache:
         return
-    index = victim = 0
+    victim = NONE
     if install != NONE:
-        index, victim = l1.set_of(config, install), NONE
-        for way in range(config.dcache_ways):
-            if m.dcache_line[index, way] == NONE:
-                victim = way
+        first = lsu.filled_set * config.dcache_ways
+        for place in range(first, first + config.dcache_ways):
+            if m.dcache_line[place] == NONE:
+                victim = place
                 break
-            if victim == NONE or m.dcache_used[index, way] < m.dcache_used[index, victim]:
-                victim = way
+            if victim == NONE or m.dcache_used[place] < m.dcache_used[victim]:
+                victim = place
     if lsu.used_place != NONE:
         lsu.stamp += 1
-        m.dcache_used[lsu.used_place // config.dcache_ways, lsu.used_place % config.dcache_ways] = lsu.stamp
+        m.dcache_used[lsu.used_place] = lsu.stamp
     lsu.used_place = used
     if install != NONE:
         lsu.stamp += 1
-        m.dcache_line[index, victim], m.dcache_used[index, victim] = install, lsu.stamp
+        m.dcache_line[victim], m.dcache_used[victim] = install, lsu.stamp
 
 
 @njit
@@ -361,6 +362,7 @@ def _advance(m, served, warp_x, code_x, step_x):
             line, code = lsu.line_next, m.code[lsu.waiting_code[head]]
             lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
             lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
+            lsu.held_set = l1.set_of(m.config[0], lsu.held_line)
             lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
             lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
     lsu.stored = there and m.code[lsu.waiting_code[head]].store and (

@@ -5,17 +5,18 @@ A cycle is worked out from what the units hold when it begins; at its end all of
 
 from __future__ import annotations
 
-from numba import njit
+import numpy as np
+from .compiled import njit
 
-from . import control, frontend, icache, lsu, observer, port, scoreboard
+from . import control, frontend, icache, lsu, observer, port, races, scoreboard
 from .records import NONE, SLOTS
 
-__all__ = ["FINISHED", "FULL", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
+__all__ = ["FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 
 #: Why :func:`advance` comes back: the memory model is to be looked at; the program has stopped; an instruction of
 #: warp ``front.selected`` is to be executed; the instruction in stage X reads what counts time; a store goes into the
 #: write buffer; the log is full.
-SERVE, FINISHED, STEP, VOLATILE, STORED, FULL = range(1, 7)
+SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE = range(1, 8)
 LSU = 4
 
 
@@ -27,8 +28,10 @@ def reset(m):
     control.reset(m)
     lsu.reset(m)
     observer.reset(m)
-    m.icache_line[:, :] = NONE
-    m.dcache_line[:, :] = NONE
+    for place in range(len(m.icache_line)):
+        m.icache_line[place] = NONE
+    for place in range(len(m.dcache_line)):
+        m.dcache_line[place] = NONE
     m.observer[0].volatile_at = NONE
 
 
@@ -41,7 +44,7 @@ def advance(m, start_pc):
         box.cycle = 0
     while True:
         result = _cycle(m, box.cycle, start_pc)
-        if result == STEP or result == VOLATILE or result == FINISHED:
+        if result == STEP or result == VOLATILE or result == RACE or result == FINISHED:
             return result
         sums.begun = 0
         box.cycle += 1
@@ -54,13 +57,13 @@ def advance(m, start_pc):
 @njit
 def _busy(m):
     """Whether anything runs or is under way."""
-    config, issue, flow = m.config[0], m.issue[0], m.control[0]
+    issue, flow = m.issue[0], m.control[0]
     if (flow.active and not flow.halted) or issue.warp_r != NONE or issue.warp_x != NONE or issue.load_valid:
         return True
     for slot in range(SLOTS):
         if issue.slot_warp[slot] != NONE:
             return True
-    return not lsu.idle(config, m.lsu[0])
+    return not lsu.idle(m.lsu[0])
 
 
 @njit
@@ -78,10 +81,14 @@ def _cycle(m, cycle, start_pc):
         control.execute(m)
         sums.begun = 1
     frontend.select(m, cycle)
+    if front.stale:
+        return RACE
     chosen = front.selected
     issues = chosen != NONE and not front.selected_nop
     if issues and issue.position[chosen] >= m.known[chosen]:
         return STEP
+    if issues and not config.ring and m.code[front.selected_code].unit == LSU and not _sees_the_same(m, chosen):
+        return RACE
     store = lsu.offers_store(unit)
     offered = icache.offer(m)
     fetched, sent = port.accept(m, cycle, offered, unit.unsent_count > 0 or unit.request != NONE, store)
@@ -120,6 +127,19 @@ def _cycle(m, cycle, start_pc):
     if config.ring and unit.goes and unit.event_store:
         return STORED
     return FULL if full else 0
+
+
+@njit
+def _sees_the_same(m, w):
+    """The load or store that ``w`` issues, in its turn: whether it finds what it found in the golden model's order."""
+    front, issue = m.front[0], m.issue[0]
+    number = control.place(m, w, issue.position[w])
+    step = m.steps[number]
+    if not step.shared:
+        return True
+    code = m.code[front.selected_code]
+    seen = races.see(m.shared, m.writers, m.addresses, step.row, np.int64(step.mask), code.size, code.store, number + 1)
+    return code.store or seen == step.sees
 
 
 @njit

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
-from .records import NONE, Reason
+from .records import NONE, REGISTERS, WARPS, Reason
 
 __all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
 
@@ -21,7 +21,9 @@ STARVATION_CYCLES = DEADLOCK_CYCLES = 1024
 def reset(m):
     """Nothing counted."""
     observer = m.observer[0]
-    observer.load_since[:, :] = NONE
+    for w in range(WARPS):
+        for register in range(REGISTERS):
+            observer.load_since[w, register] = NONE
 
 
 @njit

@@ -6,7 +6,7 @@ rings for the model, which is plain Python and is looked at only when it has to 
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from .records import NONE, RING
 

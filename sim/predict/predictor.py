@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +39,13 @@ from .records import (
     Machine,
 )
 from .stepping import PLACES, Stepper
+from .streams import Streams, record
 
 __all__ = ["Prediction", "predict"]
+
+
+class _RaceError(Exception):
+    """The program's values depend on the order of issue."""
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
@@ -98,10 +104,12 @@ class _Run:
     """One prediction under way."""
 
     def __init__(self, config: SmConfig, request: RunRequest, memory: SparseMemory, console: Console,
-                 start_pc: int, argument: int) -> None:
+                 start_pc: int, argument: int, streams: Streams | None) -> None:
         self.config, self.request = config, request
         self.start_pc = start_pc
-        self.stepper = Stepper(config, memory.copy(), start_pc, argument)
+        self.streams = streams
+        self.stepper = None if streams else Stepper(config, memory.copy(), start_pc, argument)
+        told = streams or self.stepper
         self.memory = memory
         interleave(config, memory)
         self.model = create_model(
@@ -109,7 +117,7 @@ class _Run:
             options=request.memory_options, tags=1 << config.mem_tag_bits,
         )
         self.codes = CodeTable(config)
-        record = _configured(config, request, ring=PLACES - 1)
+        record = _configured(config, request, ring=0 if streams else PLACES - 1)
         self.box = np.zeros(1, PORT)
         self.box["cycle"] = -1
         self.sums = np.zeros(1, OBSERVER)
@@ -118,11 +126,12 @@ class _Run:
         self.machine = Machine(
             config=record, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
             lsu=np.zeros(1, LSU), port=self.box, observer=self.sums, code=self.codes.table,
-            steps=self.stepper.steps, first=self.stepper.first, known=self.stepper.known,
-            addresses=self.stepper.addresses,
-            icache_line=np.zeros((sets, ways), np.int64), icache_code=np.zeros((sets, ways), np.int64),
-            icache_used=np.zeros((sets, ways), np.int64), dcache_line=np.zeros((dsets, config.dcache_ways), np.int64),
-            dcache_used=np.zeros((dsets, config.dcache_ways), np.int64), issued=np.zeros(1 << 16, ISSUED),
+            steps=told.steps, first=told.first, known=told.known, addresses=told.addresses,
+            shared=streams.shared if streams else np.zeros(1, np.int64),
+            writers=np.zeros(4 * len(streams.shared) if streams else 1, np.int64),
+            icache_line=np.zeros(sets * ways, np.int64), icache_code=np.zeros(sets * ways, np.int64),
+            icache_used=np.zeros(sets * ways, np.int64), dcache_line=np.zeros(dsets * config.dcache_ways, np.int64),
+            dcache_used=np.zeros(dsets * config.dcache_ways, np.int64), issued=np.zeros(1 << 16, ISSUED),
             events=np.zeros(0, EVENT),
         )
         self.issued: list[np.ndarray] = []
@@ -143,6 +152,9 @@ class _Run:
             if reason == machine.VOLATILE:
                 self._poke()
                 continue
+            if reason == machine.RACE:
+                if os.environ.get("PT"): print("race at", hex(front["selected_pc"]), front["selected"], self.box["cycle"])
+                raise _RaceError
             if self.machine.config["ring"][0] and unit["goes"] and unit["event_store"] and reason != machine.FINISHED:
                 self._keep(unit)
             if self.sums["issues"][0] == len(self.machine.issued) or reason == machine.FINISHED:
@@ -183,7 +195,7 @@ class _Run:
             data = bytes(self.entries[tag & kind - 1]) if write else _NO_LINE
             if not tag & source:
                 self.fetched[tag] = line
-            mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1
+            mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1 if self.stepper else 0
             model.request(int(box["request_cycle"][at]), tag, line, write, mask, data)
         box["taken"] = box["given"]
         index = int(box["answers"])
@@ -191,7 +203,10 @@ class _Run:
             at = index % RING
             box["answer_due"][at], box["answer_tag"][at], box["answer_error"][at] = due, tag, error
             if not tag & source:
-                box["answer_code"][at] = self.codes.line(self.fetched[tag], data, error)
+                line = self.fetched[tag]
+                box["answer_code"][at] = self.codes.line(
+                    line, data, error, self.streams.unsure.get(line, 0) if self.streams else 0
+                )
                 if self.codes.table is not self.machine.code:
                     self.machine = self.machine._replace(code=self.codes.table)
             index += 1
@@ -206,7 +221,7 @@ class _Run:
         box["ready_from"] = model.ready_from
 
 
-def predict(config: SmConfig, request: RunRequest) -> Prediction:
+def predict(config: SmConfig, request: RunRequest, ways: str = "") -> Prediction:
     """The run of ``request`` on ``config``, computed."""
     from metronome.sim.runner import _job
     from metronome.sim.runner_types import unpack_memory
@@ -218,12 +233,33 @@ def predict(config: SmConfig, request: RunRequest) -> Prediction:
     lines: list[str] = []
     console = Console(config.memory_map, lines.append)
     started = time.perf_counter()
-    run = _Run(config, request, memory, console, job.start_pc, job.arg)
-    if job.without_argument:
-        run.model.unwritten = job.arg // LINE_BYTES
-    run.run()
+    streams = None
+    if ways != "step":
+        streams = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
+        if os.environ.get("PT"): print(streams if isinstance(streams,str) else "streams", time.perf_counter()-started)
+        if isinstance(streams, str) or config.memory_map.console // LINE_BYTES in streams.stored:
+            streams = None
+    initial = memory.copy()
+    for known in (streams, None) if streams else (None,):
+        memory = initial.copy()
+        run = _Run(config, request, memory, console, job.start_pc, job.arg, known)
+        if job.without_argument:
+            run.model.unwritten = job.arg // LINE_BYTES
+        try:
+            run.run()
+            if known and not np.array_equal(run.machine.writers, known.writers):
+                d=np.flatnonzero(run.machine.writers!= known.writers)
+                if os.environ.get("PT"): print("final", len(d), [hex(known.shared[i//4]*4) for i in d[:20]], run.machine.writers[d[:9]], known.writers[d[:9]])
+                raise _RaceError
+        except _RaceError:
+            if os.environ.get("PT"): print("race")
+            continue
+        break
     console.flush()
-    restore(config, memory)
+    if known:
+        memory = known.memory
+    else:
+        restore(config, memory)
     seconds = time.perf_counter() - started
     cycle = int(run.box["cycle"][0])
     sums, control = run.sums[0], run.machine.control[0]

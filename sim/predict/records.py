@@ -81,29 +81,36 @@ CONFIG = _fields(
 )
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
-#: ``register``: the destination or NONE.
+#: ``register``: the destination or NONE. ``written``: the program stores there.
 CODE = _fields(
-    "unit op word uses register control fence drain store takes_slot predicted offset size volatile"
+    "unit op word uses register control fence drain store takes_slot predicted offset size volatile written"
 )
 
-#: An executed instruction of a warp. ``next``: the pc behind it; NONE: the warp has ended. ``lanes``: that execute it;
-#: ``after``: that are active behind it. ``fault``: a FaultCause or NONE, with its ``address``. ``row``: of its lanes'
-#: addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a wspawn; the new mregion of a CSR instruction
-#: that writes it (``b`` is 1).
-STEP = _fields("pc next lanes after taken fault address row mask a b")
+#: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
+#: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
+#: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
+#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1). ``shared``: it touches what another warp
+#: writes, or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races).
+STEP = np.dtype([
+    ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
+    ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),
+    ("shared", np.int8), ("pad", np.int8, 7), ("sees", np.uint64),
+])
 
 FRONT = _fields(
     # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
     "valid1 squashed1 warp1 slot1 pc1 valid2 squashed2 warp2 slot2 pc2 code2 valid3 squashed3 warp3 slot3 pc3 code3"
     # Misses: what memory answered in the last cycle, who asks for an MSHR, what is offered to memory.
     " answered answered_code refill_line missed_before missing_warp missing_line chosen_warp chosen_line locked"
-    " sent_last used_place hit_place looked_up stamp"
+    " sent_last used_place hit_place looked_up stamp stale"
     # The policy's state (docs/policies.md).
     " last pointer"
+    # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
+    " unresolved suspended unasked"
     # This cycle, for the units behind and for observers.
     " eligible selected selected_nop selected_code selected_pc missed miss turned refilled requests request_line"
     " request_tag invalidate",
-    pc=WARPS, unresolved=WARPS, suspended=WARPS, unasked=WARPS,
+    pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
     mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
     age=WARPS, activated=WARPS, held_line=WARPS, held_code=WARPS,
@@ -140,7 +147,7 @@ LSU = _fields(
     " wb_valid wb_warp wb_register wb_last fill_error next_load begun unfinished"
     # Faults, and the pulse behind a store's arrival.
     " store_fault store_fault_warp store_fault_pc store_fault_address fault fault_cause fault_warp fault_pc"
-    " fault_address stored dropped used_place stamp"
+    " fault_address stored dropped used_place stamp misses entries unsent_entries held_set filled_set"
     # This cycle, for observers.
     " wait goes hit joins forward event_line event_store event_warp event_first event_uncached event_row event_lanes installed entry",
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
@@ -202,7 +209,10 @@ class Machine(NamedTuple):
     known: np.ndarray
     #: Addresses of loads and stores (rows, threads), uint32.
     addresses: np.ndarray
-    #: The I-cache: line, code and time of the last use of each way, by set.
+    #: Words that several warps touch and some write, as a hash table, and who has written each byte last.
+    shared: np.ndarray
+    writers: np.ndarray
+    #: The I-cache: line, code and time of the last use of each way, set by set.
     icache_line: np.ndarray
     icache_code: np.ndarray
     icache_used: np.ndarray

@@ -6,7 +6,7 @@ the slot that it has reserved in t. What depends on it can be selected in W.
 
 from __future__ import annotations
 
-from numba import njit
+from .compiled import njit
 
 from .records import NONE, QUEUE, SLOTS, Reason
 
@@ -56,6 +56,8 @@ def stores_pending(config, lsu, w):
     """Whether a warp has stores that memory has not completed: taken, in the lookup, or in the write buffer."""
     if lsu.waiting_stores[w] or (lsu.held and lsu.held_store and lsu.held_warp == w):
         return True
+    if lsu.entries == 0:
+        return False
     for entry in range(config.store_buffer):
         if lsu.entry_line[entry] != NONE and lsu.entry_warps[entry] >> w & 1:
             return True
