@@ -9,4 +9,4 @@ import numba
 __all__ = ["njit"]
 
 #: Nothing here allocates, so nobody counts references: that alone is a factor of several.
-njit = partial(numba.njit, _nrt=False, error_model="numpy")
+njit = partial(numba.njit, _nrt=False, error_model="numpy", forceinline=True)
