@@ -1,4 +1,4 @@
-"""How the model is compiled: numba, to machine code that is kept."""
+"""How the model is compiled: by numba, to machine code that is kept (docs/predict.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from functools import partial
 
 import numba
 
-__all__ = ["njit"]
+__all__ = ["inlined", "outer"]
 
-#: Nothing here allocates, so nobody counts references: that alone is a factor of several.
-njit = partial(numba.njit, _nrt=False, error_model="numpy", forceinline=True)
+#: A rule of the model: part of whoever uses it, not called from Python. Nothing allocates, so nobody counts references.
+inlined = partial(
+    numba.njit, _nrt=False, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+#: What Python calls.
+outer = partial(numba.njit, _nrt=False, error_model="numpy", cache=True)

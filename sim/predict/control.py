@@ -6,7 +6,7 @@ t + R, R = 3: stage X in t+2, and the outcome is a register.
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import NONE
 
@@ -17,13 +17,13 @@ BRANCH, LSU, CSR, SIMT, SYSTEM = 1, 4, 5, 6, 7
 WSPAWN, BAR, FENCE_I = 1, 4, 6
 
 
-@njit
+@inlined
 def reset(m):
     """No warp is active."""
     m.control[0].fault_cause = NONE
 
 
-@njit
+@inlined
 def spawn(m, cycle, start_pc):
     """The warps that start in this cycle: the launch, or a wspawn whose warp is the only active one."""
     config, control = m.config[0], m.control[0]
@@ -35,7 +35,7 @@ def spawn(m, cycle, start_pc):
         control.next_released = control.spawned = control.spawners & control.active
 
 
-@njit
+@inlined
 def execute(m):
     """The instruction in stage X, and what it does at the end of the cycle."""
     config, front, issue, control = m.config[0], m.front[0], m.issue[0], m.control[0]
@@ -72,20 +72,20 @@ def execute(m):
         control.next_resolved_warp, control.next_redirects, control.next_target = w, redirects, step.next
 
 
-@njit
+@inlined
 def place(m, w, number):
     """Where a warp's instruction is in ``steps``."""
     ring = m.config[0].ring
     return m.first[w] + (number & ring if ring else number)
 
 
-@njit
+@inlined
 def _kill(issue):
     if issue.slot_x != NONE:
         issue.slot_killed[issue.slot_x] = 1
 
 
-@njit
+@inlined
 def _arrive(config, control, w, number, count):
     """A warp arrives at a barrier; whether it waits. The last to arrive releases all, in this cycle."""
     if count == 1:
@@ -103,7 +103,7 @@ def _arrive(config, control, w, number, count):
     return 1
 
 
-@njit
+@inlined
 def tick(m):
     """The end of the cycle: masks and active warps, the outcome's registers, the first fault."""
     config, issue, control, lsu = m.config[0], m.issue[0], m.control[0], m.lsu[0]
@@ -144,7 +144,7 @@ def tick(m):
         control.fault_pc, control.fault_address = step.pc, step.address
 
 
-@njit
+@inlined
 def _below(config, count):
     """The warps below ``count``."""
     warps = 0

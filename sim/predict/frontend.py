@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from . import icache, scoreboard
 from .policies import pick, remember
@@ -11,7 +11,7 @@ from .records import DEPTH, NONE, Reason
 __all__ = ["reset", "select", "tick"]
 
 
-@njit
+@inlined
 def reset(m):
     """Every buffer holds d NOPs; nothing is fetched (design.md section 3, "Reset")."""
     front = m.front[0]
@@ -26,7 +26,7 @@ def reset(m):
         front.mshr_line[i] = NONE
 
 
-@njit
+@inlined
 def select(m, cycle):
     """The warps' reasons, the eligible set, and the policy's choice: all from what is known when the cycle begins.
 
@@ -63,7 +63,7 @@ def select(m, cycle):
         front.selected_pc = front.at[chosen, slot]
 
 
-@njit
+@inlined
 def tick(m, cycle, offered, accepted):
     """The end of the cycle: the fetch of the warp selected, decode, squashes, misses, pcs.
 
@@ -89,7 +89,7 @@ def tick(m, cycle, offered, accepted):
     _shift(m, redirected, turned, w, fetch_pc)
 
 
-@njit
+@inlined
 def decode(m, redirected):
     """Whose jump is followed in decode, and where it goes on (btfn): only if it is not squashed in this very cycle."""
     front = m.front[0]
@@ -98,7 +98,7 @@ def decode(m, redirected):
     return NONE, 0
 
 
-@njit
+@inlined
 def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
     config, front, control = m.config[0], m.front[0], m.control[0]
     if lookup != NONE and not front.missed:
@@ -120,7 +120,7 @@ def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
     front.unresolved &= ~control.released
 
 
-@njit
+@inlined
 def _buffers(m, redirected):
     """Pop and fill: the slot popped in t is the one that the fetch made in t fills. A redirect leaves d NOPs."""
     front = m.front[0]
@@ -139,7 +139,7 @@ def _buffers(m, redirected):
             front.nop[redirected, slot] = 1
 
 
-@njit
+@inlined
 def _shift(m, redirected, turned, fetches, pc):
     """The fetch pipeline: what is squashed comes out as a NOP."""
     front = m.front[0]

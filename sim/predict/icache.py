@@ -7,14 +7,14 @@ selectable in c+1.
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import NONE
 
 __all__ = ["look_up", "offer", "sent", "tick"]
 
 
-@njit
+@inlined
 def look_up(m):
     """The lookup of the fetch made in the last cycle: whether it misses, and where its word is."""
     config, front = m.config[0], m.front[0]
@@ -39,7 +39,7 @@ def look_up(m):
         front.missed = 1
 
 
-@njit
+@inlined
 def offer(m):
     """The MSHR whose line is offered to memory, or NONE. What was offered stays until it is taken.
 
@@ -57,7 +57,7 @@ def offer(m):
     return NONE
 
 
-@njit
+@inlined
 def tick(m, lookup, redirected, turned, offered, accepted):
     """The end of the cycle. ``lookup``: whose fetch is looked up and not squashed in this cycle, or NONE.
 
@@ -110,7 +110,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     _store(m, answered)
 
 
-@njit
+@inlined
 def _choose(m):
     """The warp that may ask in the next cycle: the lowest that waits for an MSHR."""
     config, front = m.config[0], m.front[0]
@@ -123,7 +123,7 @@ def _choose(m):
             return
 
 
-@njit
+@inlined
 def _grant(m, asks, line):
     """The MSHR that takes the miss of ``asks`` (NONE: none is free), and whether it is a new request.
 
@@ -142,7 +142,7 @@ def _grant(m, asks, line):
     return free, free != NONE
 
 
-@njit
+@inlined
 def _sent(m, offered, accepted):
     front = m.front[0]
     front.locked = NONE
@@ -154,7 +154,7 @@ def _sent(m, offered, accepted):
             front.locked = offered
 
 
-@njit
+@inlined
 def _store(m, answered):
     """The line that has come goes to the least recently used way of its set; a fence.i empties the cache.
 

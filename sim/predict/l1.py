@@ -5,7 +5,7 @@ An access at the head of the queue in c is in the lookup in c+1. What waits ther
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .policies import lowest
 from .records import NONE
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-@njit
+@inlined
 def set_of(config, line):
     """The set of a line: the exclusive or of all groups of set bits of its number."""
     index = 0
@@ -26,7 +26,7 @@ def set_of(config, line):
     return index
 
 
-@njit
+@inlined
 def hit_place(m, line):
     """Where the data cache holds the line in the lookup, or NONE."""
     config = m.config[0]
@@ -39,14 +39,14 @@ def hit_place(m, line):
     return NONE
 
 
-@njit
+@inlined
 def installs(config, lsu):
     """The line that goes into the cache in this cycle, the one after its answer, or NONE."""
     goes = config.dcache and lsu.filled_valid and lsu.filled_fresh and not lsu.filled_error
     return lsu.filled_line if goes and lsu.filled_line >= config.user_line else NONE
 
 
-@njit
+@inlined
 def requested_set(config, lsu, line, uncached):
     """The MSHRs that have this line (all uncached lines are one), a bit each."""
     found = 0
@@ -58,7 +58,7 @@ def requested_set(config, lsu, line, uncached):
     return found
 
 
-@njit
+@inlined
 def free_miss(config, lsu):
     """The lowest MSHR that is free, or NONE."""
     for number in range(config.line_requests):
@@ -67,7 +67,7 @@ def free_miss(config, lsu):
     return NONE
 
 
-@njit
+@inlined
 def free_part(config, lsu):
     """The lowest place for a part that is free, or NONE."""
     for number in range(config.load_parts):
@@ -76,7 +76,7 @@ def free_part(config, lsu):
     return NONE
 
 
-@njit
+@inlined
 def waiting_part(config, lsu, miss):
     """The lowest part that waits for an MSHR, or NONE."""
     for number in range(config.load_parts):
@@ -88,7 +88,7 @@ def waiting_part(config, lsu, miss):
 # The write buffer.
 
 
-@njit
+@inlined
 def entries_of(config, lsu, line, uncached):
     """The entries of a line (all uncached lines are one), a bit each."""
     found = 0
@@ -102,7 +102,7 @@ def entries_of(config, lsu, line, uncached):
     return found
 
 
-@njit
+@inlined
 def chosen_entry(config, lsu, sent):
     """The entry that is offered to memory from the next cycle on, or NONE; ``sent``: what is offered now is taken.
 
@@ -121,7 +121,7 @@ def chosen_entry(config, lsu, sent):
     return NONE
 
 
-@njit
+@inlined
 def joined_entry(config, lsu, same, uncached, chosen):
     """The entry that a store joins, or NONE: one of its line that has not been sent, and is not about to be."""
     if not uncached:
@@ -131,7 +131,7 @@ def joined_entry(config, lsu, same, uncached, chosen):
     return NONE
 
 
-@njit
+@inlined
 def youngest_entry(config, lsu, same):
     """The entry that a load reads, or NONE: of a line's two the one that has not been sent."""
     first = NONE
@@ -144,7 +144,7 @@ def youngest_entry(config, lsu, same):
     return first
 
 
-@njit
+@inlined
 def free_entry(config, lsu):
     """The lowest entry that is free, or NONE."""
     for number in range(config.store_buffer):

@@ -6,7 +6,7 @@ the lowest lane left, global first.
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import LOADS, NONE, QUEUE
 
@@ -16,7 +16,7 @@ __all__ = ["answer", "arrive", "free_slots", "leaving", "offer", "push", "serve_
 FILL, HIT, LOCAL = 0, 1, 2
 
 
-@njit
+@inlined
 def to_bus(config, address):
     """The address in memory of a program's address: interleaved stacks (memory.md, "Stacks").
 
@@ -30,7 +30,7 @@ def to_bus(config, address):
     return address - offset + 4 * (column * config.threads + row) + (offset & 3)
 
 
-@njit
+@inlined
 def arrive(m):
     """The head is new: the lines that its lanes touch, lowest lane first, and the lanes that go to local memory."""
     config, lsu = m.config[0], m.lsu[0]
@@ -61,14 +61,14 @@ def arrive(m):
         lsu.line_bytes[number] |= bytes_
 
 
-@njit
+@inlined
 def writes(m, head):
     """Whether the instruction at a place of the queue is a load that writes a register."""
     code = m.code[m.lsu[0].waiting_code[head]]
     return not code.store and code.register != NONE
 
 
-@njit
+@inlined
 def serve_local(m, slot_free):
     """The lanes that local memory serves in this cycle: in each bank the lowest, and of a load all with its word.
 
@@ -100,13 +100,13 @@ def serve_local(m, slot_free):
     return served
 
 
-@njit
+@inlined
 def number_of_load(lsu):
     """The number of the load at the head: a new one with its first part."""
     return lsu.begun if lsu.unfinished else lsu.next_load
 
 
-@njit
+@inlined
 def count_made(lsu, pops):
     """A part of the load at the head is made; ``pops``: it is the last to be made."""
     if not lsu.unfinished:
@@ -119,7 +119,7 @@ def count_made(lsu, pops):
 # Answers: three slots; the oldest goes to the writeback, one a cycle.
 
 
-@njit
+@inlined
 def leaving(lsu, wb_ready):
     """Which slots are left in this cycle (a bit each): the oldest that writes, and those of loads that do not write."""
     leaves = 0
@@ -135,7 +135,7 @@ def leaving(lsu, wb_ready):
     return leaves
 
 
-@njit
+@inlined
 def push(lsu, slot, warp, register, load, pc, address):
     """A part takes a slot at the end of the cycle; it is the youngest then."""
     lsu.slot[slot], lsu.slot_warp[slot], lsu.slot_register[slot] = 1, warp, register
@@ -148,7 +148,7 @@ def push(lsu, slot, warp, register, load, pc, address):
     lsu.slot_order[2] = slot
 
 
-@njit
+@inlined
 def tick_answers(lsu, leaves, wb_ready):
     """The slots that are left, before new parts take them: one becomes the writeback.
 
@@ -169,7 +169,7 @@ def tick_answers(lsu, leaves, wb_ready):
 # The queue.
 
 
-@njit
+@inlined
 def tick_queue(m, line_taken, served, dropped):
     """The head's line or lanes that are served leave; then, if nothing of it is left, the head itself.
 

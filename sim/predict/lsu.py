@@ -5,7 +5,7 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from . import l1
 from .lanes import (
@@ -29,7 +29,7 @@ __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
 LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = 4, 5, 6, 7
 
 
-@njit
+@inlined
 def reset(m):
     """Empty; the cache too."""
     lsu = m.lsu[0]
@@ -44,7 +44,7 @@ def reset(m):
     lsu.request = lsu.buffered_last = lsu.used_place = NONE
 
 
-@njit
+@inlined
 def idle(lsu):
     """Whether nothing is in the unit."""
     if lsu.used or lsu.held or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
@@ -54,7 +54,7 @@ def idle(lsu):
     return lsu.misses == 0 and lsu.entries == 0
 
 
-@njit
+@inlined
 def offers_store(lsu):
     """Whether a line of stores is offered to memory, not one of loads: in turn where both ask."""
     if lsu.held_turn:
@@ -62,21 +62,21 @@ def offers_store(lsu):
     return lsu.request != NONE and not (lsu.unsent_count > 0 and lsu.stored_turn)
 
 
-@njit
+@inlined
 def take(lsu, w, store):
     """A load or store is selected: a place of the queue is its own from the next cycle on."""
     lsu.used += 1
     lsu.waiting_stores[w] += store
 
 
-@njit
+@inlined
 def cancel(lsu, w, store):
     """What was taken two cycles ago does not come: the machine has stopped."""
     lsu.used -= 1
     lsu.waiting_stores[w] -= store
 
 
-@njit
+@inlined
 def request(m, w, code, step):
     """The load or store in stage X joins the queue (at the end of the cycle)."""
     lsu = m.lsu[0]
@@ -89,7 +89,7 @@ def request(m, w, code, step):
     lsu.waiting_address[at] = step.address
 
 
-@njit
+@inlined
 def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x, step_x):
     """One cycle. ``answer``: the number of memory's answer, NONE without one; ``step_x``: the request in stage X or NONE.
 
@@ -119,7 +119,7 @@ def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x
     return accepts or completed
 
 
-@njit
+@inlined
 def _find(m, install, sent):
     """What the caches have of the line in the lookup: (place in the cache, entries, MSHRs, entry to be offered)."""
     config, lsu = m.config[0], m.lsu[0]
@@ -133,13 +133,13 @@ def _find(m, install, sent):
     )
 
 
-@njit
+@inlined
 def _fills_its_set(lsu, install):
     """A line of the held access's set goes into the cache in this cycle."""
     return install != NONE and lsu.filled_set == lsu.held_set
 
 
-@njit
+@inlined
 def _adds(m, found, install):
     """Whether the access becomes a part that waits for an MSHR, and for which."""
     config, lsu = m.config[0], m.lsu[0]
@@ -157,7 +157,7 @@ def _adds(m, found, install):
     return True, free
 
 
-@njit
+@inlined
 def _look_up(m, found, install, accepts, hit_free):
     """What becomes of the access in the lookup: it goes, or it waits (memory.md, "What waits")."""
     config, lsu = m.config[0], m.lsu[0]
@@ -190,7 +190,7 @@ def _look_up(m, found, install, accepts, hit_free):
     lsu.event_row, lsu.event_lanes = lsu.held_row, lsu.held_lanes
 
 
-@njit
+@inlined
 def _load_waits(m, found, install, hit_free, uncached):
     config, lsu = m.config[0], m.lsu[0]
     _, same, requested, _ = found
@@ -209,7 +209,7 @@ def _load_waits(m, found, install, hit_free, uncached):
     return Wait.MSHR if l1.free_miss(config, lsu) == NONE and not joins else 0
 
 
-@njit
+@inlined
 def _faults(m, load_fault, completed, answer, error):
     """The pulse that tells of a fault: a load's line goes first, a misaligned address last."""
     lsu = m.lsu[0]
@@ -232,7 +232,7 @@ def _faults(m, load_fault, completed, answer, error):
         lsu.store_fault = 0
 
 
-@njit
+@inlined
 def _move(m, found, install, adds, joined, release, accepts, completed, answer, error, sent, memory_ready, use_store,
           leaves, wb_ready, takes_filled, served):
     """The end of the cycle for everything behind the lookup."""
@@ -262,7 +262,7 @@ def _move(m, found, install, adds, joined, release, accepts, completed, answer, 
     _misses(m, adds, joined, load_sent, filled, accepts, answer, error)
 
 
-@njit
+@inlined
 def _store(m, found, sent, filled, completed):
     """The write buffer: a store joins an entry or takes one, an entry is chosen for memory, one is completed."""
     config, lsu = m.config[0], m.lsu[0]
@@ -295,7 +295,7 @@ def _store(m, found, sent, filled, completed):
             lsu.entry_loads[entry] &= ~(1 << filled)
 
 
-@njit
+@inlined
 def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
     """MSHRs, the order in which they are offered to memory, and the line that has come."""
     config, lsu = m.config[0], m.lsu[0]
@@ -321,7 +321,7 @@ def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
             lsu.filled_valid = 0
 
 
-@njit
+@inlined
 def _cache(m, used, install):
     """The line that has come takes the least recently used way of its set.
 
@@ -348,7 +348,7 @@ def _cache(m, used, install):
         m.dcache_line[victim], m.dcache_used[victim] = install, lsu.stamp
 
 
-@njit
+@inlined
 def _advance(m, served, warp_x, code_x, step_x):
     """The lookup takes the next line of the head, the banks its lanes; the request in stage X joins the queue."""
     lsu = m.lsu[0]

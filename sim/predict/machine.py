@@ -6,7 +6,7 @@ A cycle is worked out from what the units hold when it begins; at its end all of
 from __future__ import annotations
 
 import numpy as np
-from .compiled import njit
+from .compiled import inlined, outer
 
 from . import control, frontend, icache, lsu, observer, port, races, scoreboard
 from .records import NONE, SLOTS
@@ -20,7 +20,7 @@ SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE = range(1, 8)
 LSU = 4
 
 
-@njit
+@inlined
 def reset(m):
     """The machine before its first cycle."""
     frontend.reset(m)
@@ -35,7 +35,7 @@ def reset(m):
     m.observer[0].volatile_at = NONE
 
 
-@njit(cache=True)
+@outer
 def advance(m, start_pc):
     """Run from ``port.cycle`` on until there is something to do outside (the reasons above)."""
     box, sums = m.port[0], m.observer[0]
@@ -54,7 +54,7 @@ def advance(m, start_pc):
             return result
 
 
-@njit
+@inlined
 def _busy(m):
     """Whether anything runs or is under way."""
     issue, flow = m.issue[0], m.control[0]
@@ -66,7 +66,7 @@ def _busy(m):
     return not lsu.idle(m.lsu[0])
 
 
-@njit
+@inlined
 def _cycle(m, cycle, start_pc):
     config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
     unit, box, sums = m.lsu[0], m.port[0], m.observer[0]
@@ -129,7 +129,7 @@ def _cycle(m, cycle, start_pc):
     return FULL if full else 0
 
 
-@njit
+@inlined
 def _sees_the_same(m, w):
     """The load or store that ``w`` issues, in its turn: whether it finds what it found in the golden model's order."""
     front, issue = m.front[0], m.issue[0]
@@ -142,7 +142,7 @@ def _sees_the_same(m, w):
     return code.store or seen == step.sees
 
 
-@njit
+@inlined
 def _answer(m, wb_ready, sent, w_x, code_x, step_x):
     """Memory's answer goes to whose it is; the LSU's cycle."""
     config, front, unit, box = m.config[0], m.front[0], m.lsu[0], m.port[0]
@@ -160,7 +160,7 @@ def _answer(m, wb_ready, sent, w_x, code_x, step_x):
         box.answer_taken = 1
 
 
-@njit
+@inlined
 def _log(m, cycle, chosen, issues):
     """Note who issues; whether the log is full."""
     front, sums = m.front[0], m.observer[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import NONE, REGISTERS, WARPS, Reason
 
@@ -17,7 +17,7 @@ INSTRUCTIONS, ACCESSES, UNCACHED, HITS, MERGES, FORWARDS, MISSES = range(7)
 STARVATION_CYCLES = DEADLOCK_CYCLES = 1024
 
 
-@njit
+@inlined
 def reset(m):
     """Nothing counted."""
     observer = m.observer[0]
@@ -26,7 +26,7 @@ def reset(m):
             observer.load_since[w, register] = NONE
 
 
-@njit
+@inlined
 def stall(m):
     """Why nobody is selected: 0 if somebody is."""
     config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
@@ -43,7 +43,7 @@ def stall(m):
     return least
 
 
-@njit
+@inlined
 def count(m, cycle, busy):
     """What this cycle adds to the counters and statistics; they count while the region is open."""
     front, control, observer = m.front[0], m.control[0], m.observer[0]
@@ -68,7 +68,7 @@ def count(m, cycle, busy):
             observer.load_wait_cycles += observer.reason[w] == Reason.LOAD
 
 
-@njit
+@inlined
 def watch(m, cycle, written):
     """The statistics that the simulation keeps beside the SM (tb/statistics.cpp), but for those of the lookup.
 
@@ -96,7 +96,7 @@ def watch(m, cycle, written):
         observer.load_since[w, register] = NONE
 
 
-@njit
+@inlined
 def watch_lookup(lsu, observer):
     """What became of the access in the lookup, in a cycle of the region."""
     if lsu.goes:
@@ -105,7 +105,7 @@ def watch_lookup(lsu, observer):
         observer.waits[lsu.wait] += 1
 
 
-@njit
+@inlined
 def _warps(m):
     config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
     active = 0 if control.halted else control.active
@@ -118,7 +118,7 @@ def _warps(m):
             observer.states[w, INACTIVE] += 1
 
 
-@njit
+@inlined
 def _access(lsu, lines):
     lines[ACCESSES] += 1
     lines[INSTRUCTIONS] += lsu.event_first
@@ -129,7 +129,7 @@ def _access(lsu, lines):
     lines[MISSES] += not (lsu.event_store or lsu.event_uncached or lsu.hit or lsu.joins or lsu.forward)
 
 
-@njit
+@inlined
 def follow(m):
     """What a hang's report says: the last pc of each warp, who is starved, whether nobody can go on."""
     config, front, issue = m.config[0], m.front[0], m.issue[0]
@@ -157,7 +157,7 @@ def follow(m):
                 observer.last_pc[v] = control.activation_pc
 
 
-@njit
+@inlined
 def follow_port(m, cycle):
     """Whether memory owes the LSU something: while it does, a load or store may still become a fault."""
     config, observer, port = m.config[0], m.observer[0], m.port[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import DEPTH, NONE
 
@@ -15,7 +15,7 @@ FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT = range(le
 OLDEST = 4095
 
 
-@njit
+@inlined
 def lowest(warps):
     """The lowest number in a set that is not empty."""
     w = 0
@@ -24,7 +24,7 @@ def lowest(warps):
     return w
 
 
-@njit
+@inlined
 def after(last, warps, count):
     """The first of last+1, last+2, ... (modulo ``count``) in a set that is not empty."""
     w = last
@@ -36,7 +36,7 @@ def after(last, warps, count):
             return w
 
 
-@njit
+@inlined
 def fetched(front, w):
     """Instructions of a warp that are fetched and not issued, NOPs left out: in its buffer, and on their way."""
     count = 0
@@ -48,7 +48,7 @@ def fetched(front, w):
     return count
 
 
-@njit
+@inlined
 def pick(config, front, control, eligible):
     """Whom the policy selects of ``eligible``: a warp, or NONE."""
     policy = config.policy
@@ -85,7 +85,7 @@ def pick(config, front, control, eligible):
     return best
 
 
-@njit
+@inlined
 def remember(config, front, cycle, eligible, selected, active, waiting, activates):
     """What the policy keeps of this cycle; ``activates``: the warps that start now."""
     policy = config.policy

@@ -6,20 +6,20 @@ rings for the model, which is plain Python and is looked at only when it has to 
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import NONE, RING
 
 __all__ = ["accept", "present", "ready", "wants_service"]
 
 
-@njit
+@inlined
 def ready(port, cycle):
     """Whether memory accepts a request in this cycle."""
     return cycle >= port.ready_from
 
 
-@njit
+@inlined
 def present(port, cycle):
     """An answer that is due is offered until it is taken."""
     if not port.response_valid and port.answers != port.answers_taken:
@@ -30,7 +30,7 @@ def present(port, cycle):
             port.response_error, port.response_code = port.answer_error[at], port.answer_code[at]
 
 
-@njit
+@inlined
 def accept(m, cycle, fetch, lsu_asks, store):
     """Which side's request memory takes in this cycle: (the I-cache's, the LSU's).
 
@@ -54,7 +54,7 @@ def accept(m, cycle, fetch, lsu_asks, store):
     return not use_lsu, use_lsu
 
 
-@njit
+@inlined
 def _request(port, cycle, tag, line, write, bytes_):
     at = port.given % RING
     port.given += 1
@@ -63,7 +63,7 @@ def _request(port, cycle, tag, line, write, bytes_):
     port.accepted = tag
 
 
-@njit
+@inlined
 def wants_service(port, cycle):
     """Whether the model has to be looked at before the next cycle (tb/mailbox.cpp does the same)."""
     if cycle >= port.wake_cycle:

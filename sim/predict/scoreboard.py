@@ -6,7 +6,7 @@ the slot that it has reserved in t. What depends on it can be selected in W.
 
 from __future__ import annotations
 
-from .compiled import njit
+from .compiled import inlined
 
 from .records import NONE, QUEUE, SLOTS, Reason
 
@@ -17,7 +17,7 @@ ISSUE_TO_EXECUTE = 2
 DIV, LSU, FDIV = 3, 4, 10
 
 
-@njit
+@inlined
 def reset(m):
     """Nothing is in flight."""
     issue = m.issue[0]
@@ -26,7 +26,7 @@ def reset(m):
         issue.slot_warp[slot] = NONE
 
 
-@njit
+@inlined
 def reason(config, issue, lsu, code, w, cycle):
     """Why the head of a warp is not ready: a Reason, or 0.
 
@@ -51,7 +51,7 @@ def reason(config, issue, lsu, code, w, cycle):
     return 0
 
 
-@njit
+@inlined
 def stores_pending(config, lsu, w):
     """Whether a warp has stores that memory has not completed: taken, in the lookup, or in the write buffer."""
     if lsu.waiting_stores[w] or (lsu.held and lsu.held_store and lsu.held_warp == w):
@@ -64,7 +64,7 @@ def stores_pending(config, lsu, w):
     return False
 
 
-@njit
+@inlined
 def claim(m, cycle):
     """The instruction selected claims its destination, its writeback slot and its unit."""
     config, front, issue = m.config[0], m.front[0], m.issue[0]
@@ -83,13 +83,13 @@ def claim(m, cycle):
     return slot
 
 
-@njit
+@inlined
 def load_may_write(issue, cycle):
     """Whether the LSU may hand over a result: it is written in the next cycle if nothing else is."""
     return issue.slot_warp[(cycle + 1) % SLOTS] == NONE
 
 
-@njit
+@inlined
 def write(m, cycle):
     """The register write of this cycle: warp and register, NONE if there is none, and whether it is the last of it."""
     issue = m.issue[0]
@@ -104,7 +104,7 @@ def write(m, cycle):
     return NONE, NONE, 0
 
 
-@njit
+@inlined
 def tick(m, cycle, slot_r):
     """The end of the cycle: stages move on, and what is written in the next cycle is no longer pending then.
 
@@ -133,14 +133,14 @@ def tick(m, cycle, slot_r):
         issue.position[w] += 1
 
 
-@njit
+@inlined
 def _release(issue, w, register):
     if register != NONE:
         issue.pending[w] &= ~(1 << register)
     issue.under_way[w] -= 1
 
 
-@njit
+@inlined
 def _count_down(m):
     """A unit that is not pipelined takes the next operation as many cycles after the last as it works on it."""
     config, front, issue = m.config[0], m.front[0], m.issue[0]
