@@ -27,7 +27,7 @@ from .runner_types import (
     unpack_memory,
 )
 
-__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
+__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "job_of", "run", "run_many"]
 
 #: Called with the position of a request and a line (with its newline) that its program has printed.
 ConsoleCallback = Callable[[int, str], None]
@@ -45,7 +45,7 @@ def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
         raise ValueError(f"fetch_policy must be one of {', '.join(config.fetch_policies)}, not {name!r}")
 
 
-def _job(config: SmConfig, request: RunRequest) -> Job:
+def job_of(config: SmConfig, request: RunRequest) -> Job:
     """The request as plain data; ValueError for what this configuration cannot run."""
     if request.policy not in config.policies:
         raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
@@ -155,7 +155,7 @@ def run_many(
     BuildError, SimulationError
         If the simulation cannot be built (or METRONOME_WAVES be written), or goes wrong itself.
     """
-    jobs = [_job(config, request) for request in requests]
+    jobs = [job_of(config, request) for request in requests]
     waves = _waves_file()
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     report = progress or _silent

@@ -22,6 +22,7 @@ from cocotb.triggers import ValueChange
 from metronome.hdl.config import LINE_BYTES, FaultCause
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
+from metronome.sim.hanging import hanging_warps
 from metronome.sim.iss import Fault
 from metronome.sim.lockstep import CHECKED_PARTS, LockStep, Mismatch
 from metronome.sim.memcheck import MemCheck
@@ -55,38 +56,16 @@ def _fault(status: np.void) -> Fault | None:
     return Fault(FaultCause(int(fault["cause"])), int(fault["warp"]), int(fault["pc"]), int(fault["address"]))
 
 
-#: The opcode of the SIMT instructions and, in its place, the number of wspawn among them (docs/isa.md).
-_SIMT, _FUNCTION, _WSPAWN = 0x0B, 0x7000, 0x1000
-
-
-def _wait(reason: StallReason, word: int, deadlock: bool, known: str | None) -> str:
-    """For what a warp waits whose last instruction was ``word``, where that says more than the reason.
-
-    ``known``: what the golden model says.
-    """
-    if reason is StallReason.BARRIER:
-        if known is not None:
-            return f"waits: {known}"
-        spawns = word & 0x7F == _SIMT and word & _FUNCTION == _WSPAWN
-        return "waits: in wspawn, to be the only active warp" if spawns else ""
-    return "jumps to itself" if deadlock else ""
-
-
 def _hang(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> list[WarpState]:
     config = job.config
     policies = {"issue": config.policies[job.policy]}
     if config.fetch_policies:
         policies["fetch"] = config.fetch_policies[job.fetch_policy]
-    states = []
-    for warp in range(config.warps):
-        reason, pc = StallReason(int(status["hang"][warp])), int(status["hang_pc"][warp])
-        word = memory.read_word(pc) if pc % 4 == 0 and memory.contains(pc, 4) else 0
-        states.append(WarpState(
-            warp, bool(status["active"] >> warp & 1), reason, pc,
-            {stage: policy for stage, policy in policies.items() if status["passed_over"][stage] >> warp & 1},
-            _wait(reason, word, bool(status["deadlock"]), waits.get(warp)),
-        ))
-    return states
+    return hanging_warps(
+        config, memory, active=int(status["active"]), reasons=status["hang"].tolist(), pcs=status["hang_pc"].tolist(),
+        starved={stage: (policy, int(status["passed_over"][stage])) for stage, policy in policies.items()},
+        deadlock=bool(status["deadlock"]), waits=waits,
+    )
 
 
 def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> dict[str, Any]:

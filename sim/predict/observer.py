@@ -48,6 +48,7 @@ def count(m, cycle, busy):
     """What this cycle adds to the counters and statistics; they count while the region is open."""
     front, control, observer = m.front[0], m.control[0], m.observer[0]
     observer.total_cycles += busy
+    observer.retired += control.retired
     if observer.in_region2:
         observer.committed_threads += control.retired
         observer.taken_branches += control.jumps

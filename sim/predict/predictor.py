@@ -2,314 +2,323 @@
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from metronome.hdl.config import LINE_BYTES, Coordination, FaultCause, SmConfig
+from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
 from metronome.hdl.isa.ops import Unit
-from metronome.hdl.layouts.counters import COUNTERS, StallReason
-from metronome.hdl.layouts.waits import LookupWait
-from metronome.sim.iss import Fault
-from metronome.sim.memory.model import Console, MemoryModel
+from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
-from metronome.sim.memory.stacks import interleave, restore
+from metronome.sim.memory.stacks import interleave, restore, to_bus
 from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner_types import RunRequest, RunResult, WarpState
-from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.sim.runner import job_of
+from metronome.sim.runner_types import Job, RunRequest, RunResult, unpack_memory
 
-from . import machine, policies
+from . import machine, policies, sums
 from .code import CodeTable
-from .observer import INACTIVE, INSTRUCTION, NOP
-from .records import (
-    CONFIG,
-    CONTROL,
-    EVENT,
-    FRONT,
-    ISSUE,
-    ISSUED,
-    LSU,
-    NONE,
-    OBSERVER,
-    PORT,
-    RING,
-    Machine,
-)
+from .records import CONFIG, CONTROL, EVENT, FRONT, ISSUE, ISSUED, LSU, NONE, OBSERVER, PORT, RING, Machine
 from .stepping import PLACES, Stepper
 from .streams import Streams, record
 
-__all__ = ["Prediction", "predict"]
-
-
-class _RaceError(Exception):
-    """The program's values depend on the order of issue."""
+__all__ = ["Prediction", "Recordings", "predict"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
+#: The memory model is looked at after so many cycles at the latest, as in a simulation.
 _MOST_CYCLES = 1 << 16
+#: Entries of the log that are kept before they are taken out.
+_LOG = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What was predicted: ``result`` as of a run, and ``issued`` (ISSUED), every issue in order."""
+    """What was predicted.
+
+    ``result``: as of a run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the golden model
+    had to go along instruction by instruction; None if each warp's instructions were known before.
+    """
 
     result: RunResult
     issued: np.ndarray
+    stepped: str | None
 
 
-def _log2(value: int) -> int:
-    return value.bit_length() - 1
+class _OrderMattersError(Exception):
+    """What the program does depends on the order of issue."""
 
 
-def _configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarray:
-    """CONFIG of a run."""
-    from metronome.hdl.config import LINE_NUMBER_BITS  # noqa: F401
+class Recordings:
+    """Each program's instructions, recorded once for all configurations that share them."""
 
-    record = np.zeros(1, CONFIG)
-    stacks = config.interleaved_stacks
-    dcache_sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
-    places = config.memory_map
-    values: dict[str, Any] = {
-        "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
-        "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
-        "icache_sets": max(1, config.icache_bytes // LINE_BYTES // config.icache_ways),
-        "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
-        "dcache": config.dcache_bytes > 0, "dcache_sets": dcache_sets, "dcache_bits": max(1, _log2(dcache_sets)),
-        "dcache_ways": config.dcache_ways, "line_requests": config.line_requests,
-        "store_buffer": config.store_buffer, "load_parts": config.load_parts, "user_line": places.user // LINE_BYTES,
-        "local": places.local, "local_bytes": config.local_bytes,
-        "stacks": stacks.start if stacks else 1 << 40, "stacks_end": stacks.stop if stacks else 1 << 40,
-        "stack_block": places.stack_bytes_per_hart * config.threads,
-        "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
-        "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring, "traces": 1,
-    }
-    for name, value in values.items():
-        record[name] = value
-    latencies = record["latency"][0]
-    latencies[:] = NONE
-    for unit, latency in {
+    def __init__(self) -> None:
+        self._kept: dict[tuple, Streams | str] = {}
+
+    def of(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory) -> Streams | str:
+        """As :func:`sim.predict.streams.record`; the last few programs are remembered."""
+        key = (
+            id(request.launch), request.max_cycles, config.warps, config.threads, config.prediction, config.core_id,
+            config.cores, config.memory_map, config.local_bytes, config.interleave_stacks,
+        )
+        if key not in self._kept:
+            if len(self._kept) >= 4:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
+        return self._kept[key]
+
+
+def _latencies(config: SmConfig) -> dict[Unit, int]:
+    """Of each unit that writes in a fixed cycle (design.md section 4)."""
+    return {
         Unit.ALU: config.latency_alu, Unit.BRANCH: config.latency_alu, Unit.MUL: config.latency_mul,
         Unit.DIV: config.latency_div, Unit.CSR: config.latency_csr, Unit.SIMT: config.latency_simt,
         Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt, Unit.FDIV: config.latency_fdiv,
         Unit.FMISC: config.latency_fmisc,
-    }.items():
-        latencies[unit.value] = latency
-    return record
+    }
+
+
+def _configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarray:
+    """CONFIG of a run."""
+    places, stacks = config.memory_map, config.interleaved_stacks
+    icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
+    dcache_sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+    values: dict[str, Any] = {
+        "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
+        "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
+        "icache_sets": icache_sets, "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
+        "dcache": config.dcache_bytes > 0, "dcache_sets": dcache_sets,
+        "dcache_bits": max(1, dcache_sets.bit_length() - 1), "dcache_ways": config.dcache_ways,
+        "line_requests": config.line_requests, "store_buffer": config.store_buffer, "load_parts": config.load_parts,
+        "user_line": places.user // LINE_BYTES, "local": places.local, "local_bytes": config.local_bytes,
+        "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
+        "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
+        "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring, "traces": 1,
+    }
+    configured = np.zeros(1, CONFIG)
+    for name, value in values.items():
+        configured[name] = value
+    configured["latency"] = NONE
+    for unit, latency in _latencies(config).items():
+        configured["latency"][0, unit.value] = latency
+    return configured
 
 
 class _Run:
-    """One prediction under way."""
+    """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one."""
 
-    def __init__(self, config: SmConfig, request: RunRequest, memory: SparseMemory, console: Console,
-                 start_pc: int, argument: int, streams: Streams | None) -> None:
-        self.config, self.request = config, request
-        self.start_pc = start_pc
-        self.streams = streams
-        self.stepper = None if streams else Stepper(config, memory.copy(), start_pc, argument)
-        told = streams or self.stepper
-        self.memory = memory
+    def __init__(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, console: Console,
+                 streams: Streams | None) -> None:
+        self.config, self.start_pc, self.streams = config, job.start_pc, streams
+        self.stepper = None if streams else Stepper(config, memory.copy(), job.start_pc, job.arg)
         interleave(config, memory)
         self.model = create_model(
             request.memory, memory, console, latency=request.latency, seed=request.seed,
             options=request.memory_options, tags=1 << config.mem_tag_bits,
         )
+        if job.without_argument:
+            self.model.unwritten = job.arg // LINE_BYTES
         self.codes = CodeTable(config)
-        record = _configured(config, request, ring=0 if streams else PLACES - 1)
-        self.box = np.zeros(1, PORT)
-        self.box["cycle"] = -1
-        self.sums = np.zeros(1, OBSERVER)
-        sets, ways = int(record["icache_sets"][0]), config.icache_ways
-        dsets = int(record["dcache_sets"][0])
+        told: Any = streams or self.stepper
+        configured = _configured(config, request, ring=0 if streams else PLACES - 1)
+        icache = int(configured["icache_sets"][0]) * config.icache_ways
+        dcache = int(configured["dcache_sets"][0]) * config.dcache_ways
+        shared = streams.shared if streams else np.zeros(1, np.int64)
         self.machine = Machine(
-            config=record, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
-            lsu=np.zeros(1, LSU), port=self.box, observer=self.sums, code=self.codes.table,
-            steps=told.steps, first=told.first, known=told.known, addresses=told.addresses,
-            shared=streams.shared if streams else np.zeros(1, np.int64),
-            writers=np.zeros(4 * len(streams.shared) if streams else 1, np.int64),
-            icache_line=np.zeros(sets * ways, np.int64), icache_code=np.zeros(sets * ways, np.int64),
-            icache_used=np.zeros(sets * ways, np.int64), dcache_line=np.zeros(dsets * config.dcache_ways, np.int64),
-            dcache_used=np.zeros(dsets * config.dcache_ways, np.int64), issued=np.zeros(1 << 16, ISSUED),
-            events=np.zeros(0, EVENT),
+            config=configured, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
+            lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=self.codes.table,
+            steps=told.steps, first=told.first, known=told.known, addresses=told.addresses, shared=shared,
+            writers=np.zeros(4 * len(shared), np.int64), icache_line=np.zeros(icache, np.int64),
+            icache_code=np.zeros(icache, np.int64), icache_used=np.zeros(icache, np.int64),
+            dcache_line=np.zeros(dcache, np.int64), dcache_used=np.zeros(dcache, np.int64),
+            issued=np.zeros(_LOG, ISSUED), events=np.zeros(0, EVENT),
         )
+        self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
+            part[0] for part in (
+                self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
+                self.machine.issue,
+            )
+        )
+        self.box["cycle"] = -1
         self.issued: list[np.ndarray] = []
-        #: The bytes of each entry of the write buffer.
+        #: The bytes of each entry of the write buffer, and the line of each request of the I-cache.
         self.entries = [bytearray(LINE_BYTES) for _ in range(config.store_buffer)]
-        #: The line of each request of the I-cache, by tag.
         self.fetched: dict[int, int] = {}
+        self.source, self.kind = (int(configured[name][0]) for name in ("source_bit", "kind_bit"))
 
-    def run(self) -> None:
-        self._attend()
+    def run(self, tell: Callable[[int], None]) -> None:
+        """To the end; ``tell`` is called with the cycle once in a while.
+
+        Raises
+        ------
+        _OrderMattersError
+            If the instructions that were known are not those of this schedule.
+        """
+        self._attend(0)
         while True:
             reason = machine.advance(self.machine, self.start_pc)
-            front, unit = self.machine.front[0], self.machine.lsu[0]
-            if reason == machine.STEP:
-                code = self.machine.code[front["selected_code"]]
-                self.stepper.step(int(front["selected"]), code, int(front["selected_pc"]))
-                continue
-            if reason == machine.VOLATILE:
-                self._poke()
-                continue
             if reason == machine.RACE:
-                if os.environ.get("PT"): print("race at", hex(front["selected_pc"]), front["selected"], self.box["cycle"])
-                raise _RaceError
-            if self.machine.config["ring"][0] and unit["goes"] and unit["event_store"] and reason != machine.FINISHED:
-                self._keep(unit)
-            if self.sums["issues"][0] == len(self.machine.issued) or reason == machine.FINISHED:
-                self.issued.append(self.machine.issued[: int(self.sums["issues"][0])].copy())
+                raise _OrderMattersError
+            if self.stepper is not None:
+                if reason == machine.STEP:
+                    code = self.machine.code[self.front["selected_code"]]
+                    self.stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
+                    continue
+                if reason == machine.VOLATILE:
+                    self._poke(self.stepper)
+                    continue
+                if reason != machine.FINISHED and self.lsu["goes"] and self.lsu["event_store"]:
+                    self._keep(self.stepper)
+            finished = reason == machine.FINISHED
+            if finished or self.sums["issues"] == _LOG:
+                self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
                 self.sums["issues"] = 0
-            if reason in (machine.SERVE, machine.FINISHED):
-                self._serve()
-            if reason == machine.FINISHED:
-                return
+            if finished or reason == machine.SERVE:
+                # A cycle that has ended is behind the machine, the one in which it stops is not.
+                cycle = int(self.box["cycle"]) - (not finished)
+                self._serve(cycle)
+                tell(cycle)
+            if finished:
+                break
+        if self.streams is not None and not np.array_equal(self.machine.writers, self.streams.writers):
+            raise _OrderMattersError
 
-    def _poke(self) -> None:
-        raise NotImplementedError
+    def _poke(self, stepper: Stepper) -> None:
+        """The instruction in stage X reads what counts time: the golden model gets the machine's value."""
+        w = int(self.issue["warp_x"])
+        code = self.machine.code[self.issue["code_x"]]
+        mcycle = int(self.box["cycle"]) - 1
+        value = sums.read_counter(self.sums, int(code["word"]) >> 20, mcycle, int(self.sums["retired"]))
+        step = self.machine.steps[int(self.machine.first[w]) + int(self.issue["step_x"]) % PLACES]
+        if code["register"] != NONE:
+            values = np.full(self.config.threads, value, np.uint32)
+            stepper.iss.poke(w, int(code["register"]), int(step["mask"]), values)
 
-    def _keep(self, unit: np.void) -> None:
-        """The bytes of a store that goes into the write buffer."""
-        entry = int(unit["entry"])
-        if not unit["joins"]:
-            self.entries[entry] = bytearray(LINE_BYTES)
-        stored = self.stepper.stored[int(unit["event_row"])]
+    def _keep(self, stepper: Stepper) -> None:
+        """The bytes of a store that goes into the write buffer in this cycle."""
+        entry, stored = int(self.lsu["entry"]), stepper.stored[int(self.lsu["event_row"])]
         assert stored is not None
         addresses, data, size = stored
-        lanes = int(unit["event_lanes"])
+        if not self.lsu["joins"]:
+            self.entries[entry] = bytearray(LINE_BYTES)
+        lanes = int(self.lsu["event_lanes"])
         for lane in range(self.config.threads):
             if lanes >> lane & 1:
-                from metronome.sim.memory.stacks import to_bus
-
                 at = to_bus(self.config, int(addresses[lane])) % LINE_BYTES
                 self.entries[entry][at : at + size] = int(data[lane]).to_bytes(4, "little")[:size]
 
-    def _serve(self) -> None:
-        box, model = self.box[0], self.model
-        cycle = int(box["cycle"]) - (not self.sums["finished"][0])
-        source, kind = int(self.machine.config["source_bit"][0]), int(self.machine.config["kind_bit"][0])
+    def _serve(self, cycle: int) -> None:
+        """Pass on what was requested and what the model completes, as tb/mailbox.py does for the hardware."""
+        box, model = self.box, self.model
         for number in range(int(box["taken"]), int(box["given"])):
             at = number % RING
-            tag, line = int(box["request_tag"][at]), int(box["request_line"][at])
-            write = bool(box["request_write"][at])
-            data = bytes(self.entries[tag & kind - 1]) if write else _NO_LINE
-            if not tag & source:
+            tag, line, write = int(box["request_tag"][at]), int(box["request_line"][at]), bool(box["request_write"][at])
+            data, mask = _NO_LINE, 0
+            if write and self.stepper is not None:
+                data = bytes(self.entries[tag & self.kind - 1])
+                mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1
+            if not tag & self.source:
                 self.fetched[tag] = line
-            mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1 if self.stepper else 0
             model.request(int(box["request_cycle"][at]), tag, line, write, mask, data)
         box["taken"] = box["given"]
         index = int(box["answers"])
         for due, tag, error, data in model.complete(cycle + model.lookahead):
             at = index % RING
             box["answer_due"][at], box["answer_tag"][at], box["answer_error"][at] = due, tag, error
-            if not tag & source:
+            if not tag & self.source:
                 line = self.fetched[tag]
-                box["answer_code"][at] = self.codes.line(
-                    line, data, error, self.streams.unsure.get(line, 0) if self.streams else 0
-                )
+                unsure = self.streams.unsure.get(line, 0) if self.streams else 0
+                box["answer_code"][at] = self.codes.line(line, data, error, unsure)
                 if self.codes.table is not self.machine.code:
                     self.machine = self.machine._replace(code=self.codes.table)
             index += 1
         box["answers"] = index
         self._attend(cycle)
 
-    def _attend(self, cycle: int = 0) -> None:
-        box, model = self.box[0], self.model
+    def _attend(self, cycle: int) -> None:
+        """When the model has to be looked at again, and what it accepts until then."""
+        box, model = self.box, self.model
         due = model.next_due
         box["lookahead"] = min(model.lookahead, model.room)
         box["wake_cycle"] = min(cycle + _MOST_CYCLES, _NEVER if due is None else due - 1)
         box["ready_from"] = model.ready_from
 
 
-def predict(config: SmConfig, request: RunRequest, ways: str = "") -> Prediction:
-    """The run of ``request`` on ``config``, computed."""
-    from metronome.sim.runner import _job
-    from metronome.sim.runner_types import unpack_memory
+def _silent(cycle: int) -> None:
+    """Progress that nobody watches."""
 
+
+def predict(
+    config: SmConfig, request: RunRequest, *, recordings: Recordings | None = None,
+    on_console: Callable[[str], None] | None = None, tell: Callable[[int], None] = _silent, steps: bool = False,
+) -> Prediction:
+    """The run of ``request`` on ``config``, computed.
+
+    Parameters
+    ----------
+    recordings
+        Where programs are kept that are predicted more than once.
+    on_console
+        Called with each line that the program prints, when all is over.
+    tell
+        Called with the cycle that has been reached, once in a while.
+    steps
+        Let the golden model go along instruction by instruction, also where that is not needed.
+
+    Raises
+    ------
+    ValueError
+        For a request that ``config`` cannot run, or a front end that cannot be predicted.
+    """
     if config.coordination is not Coordination.SWAS:
-        raise ValueError(f"coordination must be swas, not {config.coordination}")
-    job = _job(config, request)
-    memory = unpack_memory(config, job.pages)
-    lines: list[str] = []
-    console = Console(config.memory_map, lines.append)
-    started = time.perf_counter()
-    streams = None
-    if ways != "step":
-        streams = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
-        if os.environ.get("PT"): print(streams if isinstance(streams,str) else "streams", time.perf_counter()-started)
-        if isinstance(streams, str) or config.memory_map.console // LINE_BYTES in streams.stored:
-            streams = None
-    initial = memory.copy()
-    for known in (streams, None) if streams else (None,):
-        memory = initial.copy()
-        run = _Run(config, request, memory, console, job.start_pc, job.arg, known)
-        if job.without_argument:
-            run.model.unwritten = job.arg // LINE_BYTES
-        try:
-            run.run()
-            if known and not np.array_equal(run.machine.writers, known.writers):
-                d=np.flatnonzero(run.machine.writers!= known.writers)
-                if os.environ.get("PT"): print("final", len(d), [hex(known.shared[i//4]*4) for i in d[:20]], run.machine.writers[d[:9]], known.writers[d[:9]])
-                raise _RaceError
-        except _RaceError:
-            if os.environ.get("PT"): print("race")
-            continue
-        break
-    console.flush()
-    if known:
-        memory = known.memory
-    else:
-        restore(config, memory)
-    seconds = time.perf_counter() - started
-    cycle = int(run.box["cycle"][0])
-    sums, control = run.sums[0], run.machine.control[0]
-    fault = None
-    if control["halted"]:
-        fault = Fault(FaultCause(int(control["fault_cause"])), int(control["fault_warp"]), int(control["fault_pc"]),
-                      int(control["fault_address"]))
-    if fault is not None:
-        status = "fault"
-    else:
-        status = "ended" if sums["ended"] else "deadlock" if sums["deadlock"] else "hang"
-    result = RunResult(
-        status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycle, memory=memory,
-        fault=fault, counters=_counters(sums), console="".join(lines),
-        memory_statistics=run.model.statistics(cycle), region=_region(config, sums), sim_seconds=seconds,
-        argument_missing=run.model.read_unwritten,
-    )
-    return Prediction(result=result, issued=np.concatenate(run.issued))
-
-
-def _counters(sums: np.void) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for counter in COUNTERS:
-        if counter.by_reason:
-            values[counter.name] = {reason.name.lower(): int(sums[counter.name][reason]) for reason in StallReason}
-        else:
-            # Both oracles see the same sets as the scheduler: in swas a buffer is never empty.
-            oracle = counter.name in ("discrepancies", "errors")
-            values[counter.name] = 0 if oracle else int(sums[counter.name])
-    return values
-
-
-def _lines(counted: np.ndarray) -> LineAccesses:
-    names = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", "misses")
-    return LineAccesses(**dict(zip(names, counted.tolist(), strict=True)))
-
-
-def _region(config: SmConfig, sums: np.void) -> RegionStatistics:
-    def warp(states: np.ndarray) -> WarpCycles:
-        return WarpCycles(
-            instructions=int(states[INSTRUCTION]), nops=int(states[NOP]), not_selected=int(states[0]),
-            inactive=int(states[INACTIVE]), stalls={reason: int(states[reason]) for reason in REASONS},
+        raise ValueError(
+            f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
         )
+    job = job_of(config, request)
+    started = time.perf_counter()
+    initial = unpack_memory(config, job.pages)
+    known: Streams | str = "asked for"
+    if not steps:
+        known = (recordings or Recordings()).of(config, request, job, initial)
+    if isinstance(known, Streams) and config.memory_map.console // LINE_BYTES in known.stored:
+        known = "the program prints"
+    attempts: list[Streams | None] = [None] if isinstance(known, str) else [known, None]
+    stepped = known if isinstance(known, str) else None
+    for streams in attempts:
+        lines: list[str] = []
+        memory = initial.copy()
+        console = Console(config.memory_map, lines.append)
+        run = _Run(config, request, job, memory, console, streams)
+        try:
+            run.run(tell)
+            break
+        except _OrderMattersError:
+            stepped = "what a load finds depends on the order of issue"
+    console.flush()
+    if streams is None:
+        restore(config, memory)
+    else:
+        memory = streams.memory.copy()
+    for line in lines if on_console else ():
+        on_console(line)  # type: ignore[misc]
+    return Prediction(
+        result=_result(config, request, run, memory, "".join(lines), time.perf_counter() - started),
+        issued=np.concatenate(run.issued), stepped=stepped,
+    )
 
-    return RegionStatistics(
-        loads=_lines(sums["load_lines"]), stores=_lines(sums["store_lines"]),
-        waits={reason: int(sums["waits"][reason]) for reason in LookupWait if reason is not LookupWait.NONE},
-        load_latency=LoadLatency(
-            total=int(sums["latency_sum"]), maximum=int(sums["latency_maximum"]),
-            histogram=tuple(sums["latencies"].tolist()),
-        ),
-        warps=tuple(warp(sums["states"][w]) for w in range(config.warps)),
+
+def _result(
+    config: SmConfig, request: RunRequest, run: _Run, memory: SparseMemory, console: str, seconds: float
+) -> RunResult:
+    stopped = sums.fault(run.control)
+    status = sums.status(run.sums, stopped)
+    cycles = int(run.box["cycle"])
+    return RunResult(
+        status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycles, memory=memory,
+        fault=stopped, counters=sums.counters(run.sums), console=console,
+        hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.control, request.policy),
+        memory_statistics=run.model.statistics(cycles), region=sums.region(config, run.sums),
+        argument_missing=run.model.read_unwritten, sim_seconds=seconds,
     )

@@ -172,7 +172,7 @@ PORT = _fields(
 OBSERVER = _fields(
     "finished ended deadlock stuck last_busy deadlocked starvation_time starved_now starved_before starved_long"
     " total_cycles cycles committed_threads committed nops icache_misses taken_branches loads load_wait_cycles"
-    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues",
+    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired",
     stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,
     load_lines=7, store_lines=7, load_since=(WARPS, REGISTERS), last_pc=WARPS, jump_pc=WARPS,
 )

@@ -1,0 +1,97 @@
+"""What a prediction has counted, as the result of a run has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places
+from metronome.hdl.layouts.waits import LookupWait
+from metronome.sim.hanging import hanging_warps
+from metronome.sim.iss import Fault
+from metronome.sim.memory.store import SparseMemory
+from metronome.sim.runner_types import WarpState
+from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+
+from .observer import INACTIVE, INSTRUCTION, NOP
+
+__all__ = ["counters", "fault", "hang", "read_counter", "region", "status"]
+
+_LINES = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", "misses")
+#: The oracles see the same sets as the scheduler: in swas no buffer is ever empty.
+_ORACLES = ("discrepancies", "errors")
+
+
+def counters(sums: np.void) -> dict[str, Any]:
+    """The counters of a run, by name."""
+    values: dict[str, Any] = {}
+    for counter in COUNTERS:
+        if counter.by_reason:
+            values[counter.name] = {reason.name.lower(): int(sums[counter.name][reason]) for reason in StallReason}
+        else:
+            values[counter.name] = 0 if counter.name in _ORACLES else int(sums[counter.name])
+    return values
+
+
+def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
+    """What the CSR ``number`` (mcycle, minstret and the performance counters, low and high halves) reads."""
+    low = number & ~0x80
+    if low in (0xB00, 0xB02):
+        value = mcycle if low == 0xB00 else minstret
+    else:
+        value = 0
+        for counter, reason in counter_places():
+            if counter.csr is not None and low in [at for at, of in counter.numbers() if of is reason]:
+                kept = sums[counter.name] if counter.name not in _ORACLES else 0
+                value = int(kept[reason]) if counter.by_reason else int(kept)
+    return value >> 32 & 0xFFFF_FFFF if number & 0x80 else value & 0xFFFF_FFFF
+
+
+def region(config: SmConfig, sums: np.void) -> RegionStatistics:
+    """The statistics of the measured region."""
+
+    def lines(counted: np.ndarray) -> LineAccesses:
+        return LineAccesses(**dict(zip(_LINES, counted.tolist(), strict=True)))
+
+    def warp(states: np.ndarray) -> WarpCycles:
+        return WarpCycles(
+            instructions=int(states[INSTRUCTION]), nops=int(states[NOP]), not_selected=int(states[0]),
+            inactive=int(states[INACTIVE]), stalls={reason: int(states[reason]) for reason in REASONS},
+        )
+
+    return RegionStatistics(
+        loads=lines(sums["load_lines"]), stores=lines(sums["store_lines"]),
+        waits={reason: int(sums["waits"][reason]) for reason in LookupWait if reason is not LookupWait.NONE},
+        load_latency=LoadLatency(
+            total=int(sums["latency_sum"]), maximum=int(sums["latency_maximum"]),
+            histogram=tuple(sums["latencies"].tolist()),
+        ),
+        warps=tuple(warp(sums["states"][w]) for w in range(config.warps)),
+    )
+
+
+def fault(control: np.void) -> Fault | None:
+    """The fault that has stopped the machine."""
+    if not control["halted"]:
+        return None
+    return Fault(
+        FaultCause(int(control["fault_cause"])), int(control["fault_warp"]), int(control["fault_pc"]),
+        int(control["fault_address"]),
+    )
+
+
+def status(sums: np.void, stopped: Fault | None) -> str:
+    """How the program ended, in the words of :class:`sim.runner_types.RunResult`."""
+    if stopped is not None:
+        return "fault"
+    return "ended" if sums["ended"] else "deadlock" if sums["deadlock"] else "hang"
+
+
+def hang(config: SmConfig, memory: SparseMemory, sums: np.void, control: np.void, policy: str) -> list[WarpState]:
+    """What each warp was doing in the last cycle."""
+    return hanging_warps(
+        config, memory, active=int(control["active"]), reasons=sums["reason"].tolist(), pcs=sums["last_pc"].tolist(),
+        starved={"issue": (policy, int(sums["starved_long"]))}, deadlock=bool(sums["deadlock"]), waits={},
+    )
