@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.kernel import KernelInfo, Launch
     from metronome.sim.memory.store import SparseMemory
+    from metronome.sim.prediction.predictor import Prediction
     from metronome.sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
@@ -68,6 +69,9 @@ class Backend(Protocol):
 
         ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
         """
+
+    def predict(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> Prediction:
+        """Compute a run. ``progress`` and ``console`` as for :meth:`run`."""
 
     def verilog(self, config: SmConfig) -> str:
         """Synthesizable Verilog, its ports packed."""
@@ -197,6 +201,25 @@ class SimBackend:
             return run(config, request, progress=progress, on_console=lambda position, line: console(line))
         except BuildError as error:
             raise UsageError(str(error)) from error
+
+    def predict(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> Prediction:
+        """See :class:`Backend`."""
+        progress("load the model")
+        from metronome.sim.predict.compiled import is_compiled
+        from metronome.sim.prediction.predictor import predict, prepare
+
+        if not is_compiled():
+            progress("compile the model (half a minute, once)")
+        prepare()
+        progress("predict")
+
+        def tell(cycle: int) -> None:
+            progress(f"predict ({cycle} cycles)")
+
+        try:
+            return predict(config, request, on_console=console, tell=tell)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
 
     def verilog(self, config: SmConfig) -> str:
         """See :class:`Backend`."""

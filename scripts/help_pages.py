@@ -21,6 +21,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome run psort --set icache_bytes=1024", "another machine"),
         ("metronome run psort --config my.toml --json -", "one from a file"),
     ),
+    "predict": (
+        ("metronome predict psort --preset PAPER", "no hardware to build"),
+        ("metronome predict psort --issue gto --json -", "as run says it"),
+        ("metronome predict ./mine --issues issues.csv", "who issues when"),
+    ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
         ("metronome build psort --type float32", "writes psort.elf"),

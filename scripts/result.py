@@ -85,7 +85,7 @@ def _not_measured(launch: Launch) -> str:
     )
 
 
-def _table(outcome: Outcome) -> Table:
+def _table(outcome: Outcome, engine: str) -> Table:
     """The run in numbers."""
     request, config = outcome.request, outcome.config
     title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
@@ -121,15 +121,21 @@ def _table(outcome: Outcome) -> Table:
             table.add_row(f"memory: {name.replace('_', ' ')}", shown)
     table.add_section()
     result = outcome.result
-    table.add_row("simulation", f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s")
-    table.add_row("elaboration, build", f"{result.elaborate_seconds:.1f} s, {result.build_seconds:.1f} s")
+    table.add_row(engine, f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s")
+    if engine == "simulation":
+        table.add_row("elaboration, build", f"{result.elaborate_seconds:.1f} s, {result.build_seconds:.1f} s")
     return table
 
 
-def print_outcome(outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None) -> None:
-    """The tables on standard output if wanted, what went wrong on standard error; of several runs each has a name."""
+def print_outcome(
+    outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None, engine: str = "simulation"
+) -> None:
+    """The tables on standard output if wanted, what went wrong on standard error; of several runs each has a name.
+
+    ``engine``: what the cycles come from.
+    """
     if table:
-        Console().print(_table(outcome))
+        Console().print(_table(outcome, engine))
         if per_warp and outcome.result.region is not None and outcome.cycles is not None:
             Console().print(warp_table(outcome.result.region))
         sys.stdout.flush()

@@ -27,6 +27,7 @@ KINDS = {
     "simulations": r"sim-[0-9a-f]{16}",
     "runtimes": r"runtime-[0-9a-f]{16}",
     "designs": r"design-[0-9a-f]{16}",
+    "model": r"model-[0-9a-f]{16}",
     "kernels": r"kernels/[0-9a-f]{32}",
     "synthesis": r"(netlist|route|parts|gates)-[0-9a-f]{16}",
     "proofs": r"proof-[0-9a-f]{16}\.json",

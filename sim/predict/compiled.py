@@ -1,16 +1,54 @@
-"""How the model is compiled: by numba, to machine code that is kept (docs/predict.md)."""
+"""How the model is compiled: by numba, to machine code that is kept in the build cache."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numba
 
-__all__ = ["inlined", "outer"]
+from metronome.sim.cache import cache_folder, hold, used
+
+__all__ = ["inlined", "is_compiled", "kept", "outer"]
 
 #: A rule of the model: part of whoever uses it, not called from Python. Nothing allocates, so nobody counts references.
 inlined = partial(
     numba.njit, _nrt=False, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
-#: What Python calls.
-outer = partial(numba.njit, _nrt=False, error_model="numpy", cache=True)
+
+
+@functools.cache
+def _folder() -> str:
+    """Where the code of these very sources is kept: numba alone looks at the file of a function, not at its callees."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    folder = cache_folder().absolute() / f"model-{digest.hexdigest()[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    hold(folder)
+    used(folder)
+    return str(folder)
+
+
+def is_compiled() -> bool:
+    """Whether the model's code is kept already; without it the first prediction takes half a minute more."""
+    return next(Path(_folder()).rglob("machine.advance*.nbc"), None) is not None
+
+
+def _in_cache(function: Callable, **options: Any) -> Callable:
+    settings: Any = numba.config
+    before, settings.CACHE_DIR = settings.CACHE_DIR, _folder()
+    try:
+        return numba.njit(cache=True, **options)(function)
+    finally:
+        settings.CACHE_DIR = before
+
+
+#: What Python calls: the machine.
+outer = partial(_in_cache, _nrt=False, error_model="numpy")
+#: What Python calls and makes arrays.
+kept = partial(_in_cache)

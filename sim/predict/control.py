@@ -7,7 +7,6 @@ t + R, R = 3: stage X in t+2, and the outcome is a register.
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import NONE
 
 __all__ = ["execute", "reset", "spawn", "tick"]
@@ -26,7 +25,7 @@ def reset(m):
 @inlined
 def spawn(m, cycle, start_pc):
     """The warps that start in this cycle: the launch, or a wspawn whose warp is the only active one."""
-    config, control = m.config[0], m.control[0]
+    control = m.control[0]
     control.activates = control.next_released = control.spawned = 0
     if cycle == 0:
         control.activates, control.activation_pc = 1, start_pc

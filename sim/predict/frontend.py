@@ -1,10 +1,9 @@
-"""The front end of ``swas``: one selection issues and fetches; what breaks the flow becomes NOPs (design.md section 3)."""
+"""The front end of ``swas``: one selection issues and fetches; what breaks the flow becomes NOPs (design.md 3)."""
 
 from __future__ import annotations
 
-from .compiled import inlined
-
 from . import icache, scoreboard
+from .compiled import inlined
 from .policies import pick, remember
 from .records import DEPTH, NONE, Reason
 
@@ -81,7 +80,7 @@ def tick(m, cycle, offered, accepted):
     fetch_pc = 0
     if w != NONE:
         fetch_pc = following if w == lookup else front.pc[w]
-    squashed_miss = lookup != NONE and (lookup == redirected or lookup == turned)
+    squashed_miss = lookup != NONE and (lookup in (redirected, turned))
     front.miss = front.missed and not squashed_miss
     icache.tick(m, NONE if squashed_miss else lookup, redirected, turned, offered, accepted)
     _advance_pcs(m, lookup, following, redirected, turned, turn_target)
@@ -145,12 +144,12 @@ def _shift(m, redirected, turned, fetches, pc):
     front = m.front[0]
     front.valid3, front.warp3, front.slot3 = front.valid2, front.warp2, front.slot2
     front.pc3, front.code3 = front.pc2, front.code2
-    front.squashed3 = front.squashed2 or front.warp2 == redirected or front.warp2 == turned
+    front.squashed3 = front.squashed2 or front.warp2 in (redirected, turned)
     front.valid2, front.warp2, front.slot2 = front.valid1, front.warp1, front.slot1
     front.pc2, front.code2 = front.pc1, front.looked_up
-    front.squashed2 = front.squashed1 or front.warp1 == redirected or front.warp1 == turned or front.missed
+    front.squashed2 = front.squashed1 or front.warp1 in (redirected, turned) or front.missed
     front.valid1 = fetches != NONE
     if fetches != NONE:
         front.warp1, front.slot1, front.pc1 = fetches, front.head[fetches], pc
-        front.squashed1 = fetches == redirected or fetches == turned
+        front.squashed1 = fetches in (redirected, turned)
         front.head[fetches] = (front.head[fetches] + 1) % DEPTH

@@ -8,10 +8,9 @@ selectable in c+1.
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import NONE
 
-__all__ = ["look_up", "offer", "sent", "tick"]
+__all__ = ["look_up", "offer", "tick"]
 
 
 @inlined
@@ -61,8 +60,8 @@ def offer(m):
 def tick(m, lookup, redirected, turned, offered, accepted):
     """The end of the cycle. ``lookup``: whose fetch is looked up and not squashed in this cycle, or NONE.
 
-    ``redirected``, ``turned``: whose fetches are squashed: they are suspended no more. ``offered`` is what :func:`offer`
-    has said, ``accepted`` whether memory has taken it.
+    ``redirected``, ``turned``: whose fetches are squashed: they are suspended no more. ``offered`` is what
+    :func:`offer` has said, ``accepted`` whether memory has taken it.
     """
     config, front = m.config[0], m.front[0]
     missing = lookup if front.missed else NONE
@@ -86,7 +85,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
                 front.mshr_stale[i] = 1
     if fresh:
         front.mshr_line[granted], front.mshr_sent[granted], front.mshr_stale[granted] = line, 0, 0
-    if asks != NONE and granted != NONE:
+    if NONE not in (asks, granted):
         front.unasked &= ~(1 << asks)
     woken = 0
     if answered != NONE and front.suspended:

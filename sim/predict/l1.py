@@ -6,13 +6,12 @@ An access at the head of the queue in c is in the lookup in c+1. What waits ther
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .policies import lowest
 from .records import NONE
 
 __all__ = [
-    "chosen_entry", "entries_of", "free_entry", "free_miss", "free_part", "hit_place", "installs", "joined_entry", "lowest",
-    "requested_set", "set_of", "waiting_part", "youngest_entry",
+    "chosen_entry", "entries_of", "free_entry", "free_miss", "free_part", "hit_place", "installs", "joined_entry",
+    "lowest", "requested_set", "set_of", "waiting_part", "youngest_entry",
 ]
 
 

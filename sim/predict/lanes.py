@@ -7,10 +7,9 @@ the lowest lane left, global first.
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import LOADS, NONE, QUEUE
 
-__all__ = ["answer", "arrive", "free_slots", "leaving", "offer", "push", "serve_local", "tick_answers", "tick_queue"]
+__all__ = ["arrive", "count_made", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes"]
 
 #: The slots of answers: a part of a line from memory, a hit, a local load.
 FILL, HIT, LOCAL = 0, 1, 2

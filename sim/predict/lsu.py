@@ -5,9 +5,8 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
-from .compiled import inlined
-
 from . import l1
+from .compiled import inlined
 from .lanes import (
     FILL,
     HIT,
@@ -84,14 +83,14 @@ def request(m, w, code, step):
     lsu.count += 1
     lsu.waiting_warp[at], lsu.waiting_code[at] = w, code
     lsu.waiting_pc[at], lsu.waiting_row[at], lsu.waiting_mask[at] = step.pc, step.row, step.mask
-    misaligned = step.fault == LOAD_MISALIGNED or step.fault == STORE_MISALIGNED
+    misaligned = step.fault in (LOAD_MISALIGNED, STORE_MISALIGNED)
     lsu.waiting_misaligned[at] = step.fault if misaligned else NONE
     lsu.waiting_address[at] = step.address
 
 
 @inlined
 def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x, step_x):
-    """One cycle. ``answer``: the number of memory's answer, NONE without one; ``step_x``: the request in stage X or NONE.
+    """One cycle. ``answer``: the number of memory's answer; ``step_x``: the request in stage X; NONE without one.
 
     Returns whether the answer is taken.
     """

@@ -6,9 +6,9 @@ A cycle is worked out from what the units hold when it begins; at its end all of
 from __future__ import annotations
 
 import numpy as np
-from .compiled import inlined, outer
 
 from . import control, frontend, icache, lsu, observer, port, races, scoreboard
+from .compiled import inlined, outer
 from .records import NONE, SLOTS
 
 __all__ = ["FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
@@ -44,7 +44,7 @@ def advance(m, start_pc):
         box.cycle = 0
     while True:
         result = _cycle(m, box.cycle, start_pc)
-        if result == STEP or result == VOLATILE or result == RACE or result == FINISHED:
+        if result in (STEP, VOLATILE, RACE, FINISHED):
             return result
         sums.begun = 0
         box.cycle += 1
@@ -145,7 +145,7 @@ def _sees_the_same(m, w):
 @inlined
 def _answer(m, wb_ready, sent, w_x, code_x, step_x):
     """Memory's answer goes to whose it is; the LSU's cycle."""
-    config, front, unit, box = m.config[0], m.front[0], m.lsu[0], m.port[0]
+    config, front, box = m.config[0], m.front[0], m.port[0]
     front.answered, answer, of_store = NONE, NONE, False
     box.answer_taken = 0
     if box.response_valid:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import NONE, REGISTERS, WARPS, Reason
 
 __all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]

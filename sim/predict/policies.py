@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import DEPTH, NONE
 
 __all__ = ["NAMES", "pick", "remember"]
@@ -52,14 +51,14 @@ def fetched(front, w):
 def pick(config, front, control, eligible):
     """Whom the policy selects of ``eligible``: a warp, or NONE."""
     policy = config.policy
-    if policy == SRR or policy == PRR:
+    if policy in (SRR, PRR):
         return front.pointer if eligible >> front.pointer & 1 else NONE
     if eligible == 0:
         return NONE
-    greedy = policy == GTLRR or policy == GTLO or policy == GTO or policy == GTO_DISPATCH
+    greedy = policy in (GTLRR, GTLO, GTO, GTO_DISPATCH)
     if greedy and eligible >> front.last & 1:
         return front.last
-    if policy == LRR or policy == GTLRR:
+    if policy in (LRR, GTLRR):
         return after(front.last, eligible, config.warps)
     best = lowest(eligible)
     if policy == GTO:

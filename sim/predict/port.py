@@ -7,7 +7,6 @@ rings for the model, which is plain Python and is looked at only when it has to 
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import NONE, RING
 
 __all__ = ["accept", "present", "ready", "wants_service"]

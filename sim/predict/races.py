@@ -2,7 +2,7 @@
 
 The golden model has run the program in an order of its own. If every load of the predicted run reads every byte from
 the store from which it has read it there, all values are the same, and so is every warp's way: the prediction is that
-of the program. If not, the golden model has to go along with the prediction (sim.predict.stepping).
+of the program. If not, the golden model has to go along with the prediction (sim.prediction.stepping).
 
 Only words that several warps touch and at least one writes can tell; they are numbered here.
 """
@@ -10,8 +10,8 @@ Only words that several warps touch and at least one writes can tell; they are n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiled import inlined, kept
 from .records import NONE
 
 __all__ = ["find", "number_words", "see", "trace"]
@@ -21,7 +21,7 @@ _NOBODY, _SEVERAL = -1, -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(inline="always")
+@inlined
 def find(words, word):
     """The place of a word in a hash table, or of the free place where it would go."""
     size = len(words)
@@ -31,7 +31,7 @@ def find(words, word):
     return place
 
 
-@njit(cache=True)
+@kept
 def number_words(warps, masks, sizes, stores, addresses, capacity):
     """The words that several warps touch and some write.
 
@@ -71,7 +71,7 @@ def number_words(warps, masks, sizes, stores, addresses, capacity):
     return table, all_stored[:stored]
 
 
-@njit
+@inlined
 def see(shared, writers, addresses, row, mask, size, store, writer):
     """An access in its turn: a store becomes the writer of its bytes, of a load a number tells who has written them."""
     seen = np.uint64(0)
@@ -92,7 +92,7 @@ def see(shared, writers, addresses, row, mask, size, store, writer):
     return seen
 
 
-@njit(cache=True)
+@kept
 def trace(warps, masks, sizes, stores, addresses, writers_of, shared, writers, marks, sees):
     """All accesses in the golden model's order: which are to shared words, and what each load sees.
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRONT", "ISSUE", "ISSUED", "LINE_WORDS", "LOADS", "LSU", "NONE",
-    "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "WARPS", "Machine", "Reason", "Wait",
+    "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRONT", "ISSUE", "ISSUED", "LANES", "LINE_WORDS", "LOADS", "LSU",
+    "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS", "STEP", "STORES", "WARPS",
+    "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).
@@ -128,7 +129,8 @@ ISSUE = _fields(
 CONTROL = _fields(
     "resolves resolved_warp redirects target released activates activation_pc region"
     " next_resolves next_resolved_warp next_redirects next_target next_released"
-    " spawners spawned spawn_targets spawn_pc active waiting halted fault_cause fault_warp fault_pc fault_address fault_replaceable"
+    " spawners spawned spawn_targets spawn_pc active waiting halted"
+    " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     " x_fault retired jumps stepped",
     lanes=WARPS, arrived=WARPS,
 )
@@ -149,7 +151,8 @@ LSU = _fields(
     " store_fault store_fault_warp store_fault_pc store_fault_address fault fault_cause fault_warp fault_pc"
     " fault_address stored dropped used_place stamp misses entries unsent_entries held_set filled_set"
     # This cycle, for observers.
-    " wait goes hit joins forward event_line event_store event_warp event_first event_uncached event_row event_lanes installed entry",
+    " wait goes hit joins forward event_line event_store event_warp event_first event_uncached"
+    " event_row event_lanes installed entry",
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
     waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
     line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,

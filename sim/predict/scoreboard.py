@@ -7,7 +7,6 @@ the slot that it has reserved in t. What depends on it can be selected in W.
 from __future__ import annotations
 
 from .compiled import inlined
-
 from .records import NONE, QUEUE, SLOTS, Reason
 
 __all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "reason", "reset", "tick", "write"]

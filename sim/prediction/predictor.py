@@ -1,4 +1,4 @@
-"""Predicts a run: the machine of this folder, a memory model behind its port, the golden model beside it."""
+"""Predicts a run: the machine of sim.predict, a memory model behind its port, the golden model beside it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,33 @@ from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, restore, to_bus
 from metronome.sim.memory.store import SparseMemory
+from metronome.sim.predict import machine, policies
+from metronome.sim.predict.code import CodeTable
+from metronome.sim.predict.records import (
+    CODE,
+    CONFIG,
+    CONTROL,
+    EVENT,
+    FRONT,
+    ISSUE,
+    ISSUED,
+    LSU,
+    NONE,
+    OBSERVER,
+    PORT,
+    RING,
+    STEP,
+    WARPS,
+    Machine,
+)
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, RunResult, unpack_memory
 
-from . import machine, policies, sums
-from .code import CodeTable
-from .records import CONFIG, CONTROL, EVENT, FRONT, ISSUE, ISSUED, LSU, NONE, OBSERVER, PORT, RING, Machine
+from . import sums
 from .stepping import PLACES, Stepper
 from .streams import Streams, record
 
-__all__ = ["Prediction", "Recordings", "predict"]
+__all__ = ["Prediction", "Recordings", "predict", "prepare"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
@@ -106,6 +123,38 @@ def _configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarr
     return configured
 
 
+def _machine(
+    configured: np.ndarray, *, icache: int, dcache: int, code: np.ndarray, steps: np.ndarray, first: np.ndarray,
+    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray,
+) -> Machine:
+    """A machine before its first cycle, with caches of so many lines."""
+
+    def places(count: int) -> np.ndarray:
+        return np.zeros(count, np.int64)
+
+    return Machine(
+        config=configured, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
+        lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
+        first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
+        icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
+        dcache_line=places(dcache), dcache_used=places(dcache), issued=np.zeros(_LOG, ISSUED),
+        events=np.zeros(0, EVENT),
+    )
+
+
+def prepare() -> None:
+    """Load the compiled model, or compile it: half a minute, once for each version of it."""
+    one = np.zeros(1, np.int64)
+    nobody = np.zeros(WARPS, np.int64)
+    nothing = _machine(
+        np.zeros(1, CONFIG), icache=1, dcache=1, code=np.zeros(1, CODE), steps=np.zeros(1, STEP), first=nobody,
+        known=nobody, addresses=np.zeros((1, 1), np.uint32), shared=one,
+    )
+    nothing.port["cycle"] = -1
+    if machine.advance(nothing, 0) != machine.FINISHED:
+        raise RuntimeError("a machine without a warp has not stopped")
+
+
 class _Run:
     """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one."""
 
@@ -123,17 +172,11 @@ class _Run:
         self.codes = CodeTable(config)
         told: Any = streams or self.stepper
         configured = _configured(config, request, ring=0 if streams else PLACES - 1)
-        icache = int(configured["icache_sets"][0]) * config.icache_ways
-        dcache = int(configured["dcache_sets"][0]) * config.dcache_ways
-        shared = streams.shared if streams else np.zeros(1, np.int64)
-        self.machine = Machine(
-            config=configured, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
-            lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=self.codes.table,
-            steps=told.steps, first=told.first, known=told.known, addresses=told.addresses, shared=shared,
-            writers=np.zeros(4 * len(shared), np.int64), icache_line=np.zeros(icache, np.int64),
-            icache_code=np.zeros(icache, np.int64), icache_used=np.zeros(icache, np.int64),
-            dcache_line=np.zeros(dcache, np.int64), dcache_used=np.zeros(dcache, np.int64),
-            issued=np.zeros(_LOG, ISSUED), events=np.zeros(0, EVENT),
+        self.machine = _machine(
+            configured, icache=int(configured["icache_sets"][0]) * config.icache_ways,
+            dcache=int(configured["dcache_sets"][0]) * config.dcache_ways, code=self.codes.table, steps=told.steps,
+            first=told.first, known=told.known, addresses=told.addresses,
+            shared=streams.shared if streams else np.zeros(1, np.int64),
         )
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
             part[0] for part in (
@@ -161,16 +204,8 @@ class _Run:
             reason = machine.advance(self.machine, self.start_pc)
             if reason == machine.RACE:
                 raise _OrderMattersError
-            if self.stepper is not None:
-                if reason == machine.STEP:
-                    code = self.machine.code[self.front["selected_code"]]
-                    self.stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
-                    continue
-                if reason == machine.VOLATILE:
-                    self._poke(self.stepper)
-                    continue
-                if reason != machine.FINISHED and self.lsu["goes"] and self.lsu["event_store"]:
-                    self._keep(self.stepper)
+            if self.stepper is not None and self._step(self.stepper, reason):
+                continue
             finished = reason == machine.FINISHED
             if finished or self.sums["issues"] == _LOG:
                 self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
@@ -184,6 +219,19 @@ class _Run:
                 break
         if self.streams is not None and not np.array_equal(self.machine.writers, self.streams.writers):
             raise _OrderMattersError
+
+    def _step(self, stepper: Stepper, reason: int) -> bool:
+        """What the golden model has to do with it; whether the machine is in the middle of a cycle."""
+        if reason == machine.STEP:
+            code = self.machine.code[self.front["selected_code"]]
+            stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
+            return True
+        if reason == machine.VOLATILE:
+            self._poke(stepper)
+            return True
+        if reason != machine.FINISHED and self.lsu["goes"] and self.lsu["event_store"]:
+            self._keep(stepper)
+        return False
 
     def _poke(self, stepper: Stepper) -> None:
         """The instruction in stage X reads what counts time: the golden model gets the machine's value."""
@@ -277,6 +325,7 @@ def predict(
             f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
         )
     job = job_of(config, request)
+    prepare()
     started = time.perf_counter()
     initial = unpack_memory(config, job.pages)
     known: Streams | str = "asked for"

@@ -12,8 +12,7 @@ from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
 from metronome.sim.iss import Iss
 from metronome.sim.memory.store import SparseMemory
-
-from .records import LANES, NONE, STEP, WARPS
+from metronome.sim.predict.records import LANES, NONE, STEP, WARPS
 
 __all__ = ["ROWS", "Stepper"]
 
@@ -52,7 +51,8 @@ class Stepper:
     def _execute(self, warp: int, code: np.void, pc: int) -> dict[str, int]:
         iss, unit, op = self.iss, Unit(int(code["unit"])), int(code["op"])
         if iss.pc[warp] != pc:
-            raise RuntimeError(f"the golden model is at {iss.pc[warp]:#010x}, the prediction of warp {warp} at {pc:#010x}")
+            there = iss.pc[warp]
+            raise RuntimeError(f"warp {warp} is predicted at {pc:#010x}, the golden model has it at {there:#010x}")
         word = int(code["word"])
         mask = iss.mask_bits[warp]
         values = {"lanes": mask.bit_count(), "mask": mask}

@@ -12,10 +12,9 @@ from metronome.hdl.layouts.waits import LookupWait
 from metronome.sim.hanging import hanging_warps
 from metronome.sim.iss import Fault
 from metronome.sim.memory.store import SparseMemory
+from metronome.sim.predict.observer import INACTIVE, INSTRUCTION, NOP
 from metronome.sim.runner_types import WarpState
 from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
-
-from .observer import INACTIVE, INSTRUCTION, NOP
 
 __all__ = ["counters", "fault", "hang", "read_counter", "region", "status"]
 
@@ -44,8 +43,8 @@ def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
         value = 0
         for counter, reason in counter_places():
             if counter.csr is not None and low in [at for at, of in counter.numbers() if of is reason]:
-                kept = sums[counter.name] if counter.name not in _ORACLES else 0
-                value = int(kept[reason]) if counter.by_reason else int(kept)
+                if counter.name not in _ORACLES:
+                    value = int(sums[counter.name][reason] if counter.by_reason else sums[counter.name])
     return value >> 32 & 0xFFFF_FFFF if number & 0x80 else value & 0xFFFF_FFFF
 
 

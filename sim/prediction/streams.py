@@ -15,10 +15,9 @@ from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit
 from metronome.sim.iss import EndStatus, Iss
 from metronome.sim.iss.state import State
 from metronome.sim.memory.store import SparseMemory
-
-from . import races
-from .code import CodeTable
-from .records import NONE, STEP, WARPS
+from metronome.sim.predict import races
+from metronome.sim.predict.code import CodeTable
+from metronome.sim.predict.records import CODE, NONE, STEP, WARPS
 
 __all__ = ["Streams", "record"]
 
@@ -30,8 +29,8 @@ _MREGION = 0x7C0
 class Streams:
     """Instructions by warp (``steps`` from ``first[w]`` on, ``known[w]`` of them), and what they leave in ``memory``.
 
-    ``shared``, ``writers``: see :mod:`sim.predict.races`; ``stored``: the lines that stores go to. ``unsure``: the words, a bit each by line, that are not what they were
-    when the program began, so that it matters to a fetch on a wrong path when it is made.
+    ``shared``, ``writers``: see :mod:`sim.predict.races`. ``stored``: the lines that stores go to. ``unsure``: words, a
+    bit each by line, that are written, so that it matters when a fetch on a wrong path finds them.
     """
 
     steps: np.ndarray
@@ -117,8 +116,6 @@ class _Streams:
         """CODE of each operation."""
         table = CodeTable(self.config)
         places, inverse = np.unique(self.pcs, return_inverse=True)
-        from .records import CODE
-
         rows = np.array([table.decode(memory.read_word(int(pc))) for pc in places], CODE)
         self.code, self.kind = rows, inverse
 

@@ -1,0 +1,142 @@
+"""What ``metronome run`` and ``metronome predict`` are asked for: one program on one machine."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .backend import backend_of
+from .compiling import compiling
+from .dumps import Dump, parse_dumps
+from .errors import UsageError
+from .loads import parse_loads
+from .machine import Machine, machine
+from .options import json_target
+from .outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
+from .program import find_program
+from .result import Outcome, print_outcome
+from .run_options import check_run_options, memory_latency, memory_options
+from .schemes import check_scheme, coordinate
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.kernel import Launch
+    from metronome.sim.runner_types import RunRequest, RunResult
+
+__all__ = ["AskedRun", "asked_run", "with_parameters_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedRun:
+    """A run, ready to be made, and what is to become of its result."""
+
+    machine: Machine
+    config: SmConfig
+    launch: Launch
+    request: RunRequest
+    dumps: Sequence[Dump]
+    as_json: bool
+    target: Path | None
+    per_warp: bool
+
+    def finish(self, result: RunResult, more: Mapping[str, Any] | None = None, **shown: str) -> int:
+        """Write what was asked for, whatever the outcome: a dump is most wanted after a fault.
+
+        ``more`` goes into the JSON; ``shown`` is for the table (:func:`scripts.result.print_outcome`).
+
+        Returns the exit status.
+        """
+        outcome = Outcome(
+            machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result
+        )
+        for dump in self.dumps:
+            dump.write(result.memory)
+        if self.as_json:
+            write_json(self.target, outcome.as_json() | dict(more or {}))
+        print_outcome(outcome, table=not self.as_json or self.target is not None, per_warp=self.per_warp, **shown)
+        return outcome.exit_status
+
+
+def asked_run(
+    ctx: typer.Context, given: Mapping[str, Any], outputs: Sequence[tuple[str, Path]] = ()
+) -> AskedRun:
+    """Check what was ``given`` for the parameters of ``metronome run``, and prepare the program.
+
+    ``outputs``: further files that are written, by their option.
+
+    Raises
+    ------
+    UsageError
+        For whatever cannot be run.
+    """
+    check, memcheck = given.get("check", False), given.get("memcheck")
+    memory, dtype = check_run_options(
+        memory=given["memory"], dtype=given["dtype"], size=given["size"], seed=given["seed"],
+        max_cycles=given["max_cycles"],
+    )
+    cycles = memory_latency(memory, given["latency"])
+    options = memory_options(memory, given["timing"], given["memory_clock"], given["bank_hash"])
+    asked = machine(given["preset"], given["warps"], given["threads"], given["settings"], given["config_file"])
+    scheme = check_scheme(
+        asked.config, mode=given["mode"], fetch=given["fetch"], issue=given["issue"], prediction=given["prediction"]
+    )
+    config = coordinate(asked.config, scheme)
+    if check and not config.probe:
+        raise UsageError("--check compares what the probe shows: leave out --set probe=false")
+    how = compiling(given["cflags"], given["function"], given["no_simt"])
+    program = find_program(given["kernel"], given["elf"], given["binary"])
+    target = json_target(given["json_file"])
+    dump_requests = parse_dumps(given["dump"] or [])
+    loads = parse_loads(given["load"] or [])
+    inputs = {
+        "--arg": given["argument"], "--config": given["config_file"],
+        **{f"--load {each.text}": str(each.file) for each in loads},
+    }
+    written = [] if target is None else [("--json", target)]
+    written += [(f"--dump {request.text}", request.file) for request in dump_requests]
+    files = program.files | {option: Path(name).expanduser() for option, name in inputs.items() if name}
+    # The table or the JSON is on standard output in any case.
+    refuse_shared([*written, *outputs, *waves()], [STANDARD_OUTPUT, *files.items()])
+
+    launch = program.prepare(
+        backend_of(ctx), config, dtype=dtype, size=given["size"], seed=given["seed"], argument=given["argument"],
+        compiling=how,
+    )
+    launch = program.with_region(program.with_loads(launch, loads), given["region"], config)
+    symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
+    dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]
+    from metronome.sim.runner_types import RunRequest
+
+    request = RunRequest(
+        launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
+        seed=given["seed"], memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
+        max_cycles=given["max_cycles"],
+    )
+    return AskedRun(
+        machine=asked, config=config, launch=launch, request=request, dumps=dumps,
+        as_json=given["json_file"] is not None, target=target, per_warp=given["per_warp"],
+    )
+
+
+def with_parameters_of(command: Callable[..., int], *, without: Sequence[str]) -> Callable[[Callable], Callable]:
+    """A decorator: the command also has the parameters of another one, but for some; they come as keywords."""
+    theirs = inspect.signature(command, eval_str=True).parameters
+
+    def widen(function: Callable) -> Callable:
+        mine = inspect.signature(function, eval_str=True).parameters
+        parameters = [mine["ctx"]]
+        parameters += [each for name, each in theirs.items() if name != "ctx" and name not in without]
+        parameters += [
+            each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, each in mine.items()
+            if name != "ctx" and each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        function.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+        function.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
+        return function
+
+    return widen

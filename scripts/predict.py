@@ -1,0 +1,83 @@
+"""``metronome predict``: a run, computed instead of simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .asking import asked_run, with_parameters_of
+from .backend import backend_of
+from .errors import UsageError
+from .outputs import require_writable, write_file
+from .progress import show_progress
+from .run import print_console, run
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["predict"]
+
+#: How --issues is written, by the end of the file's name.
+_FORMATS = (".csv", ".parquet")
+
+
+def _issues_file(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    if not name.endswith(_FORMATS):
+        raise UsageError(f"--issues: the name of the file has to end in {' or '.join(_FORMATS)}, not {name!r}")
+    return require_writable(name, "--issues")
+
+
+def _write_issues(path: Path, issued: np.ndarray) -> None:
+    """Cycle, warp and pc of each issue; a NOP has no pc."""
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    pcs = issued["pc"]
+    table = pyarrow.table({
+        "cycle": issued["cycle"], "warp": issued["warp"], "pc": pyarrow.array(pcs, pyarrow.uint32(), mask=pcs < 0),
+    })
+    sink = pyarrow.BufferOutputStream()
+    if path.suffix == ".csv":
+        csv.write_csv(table, sink, csv.WriteOptions(quoting_style="none"))
+    else:
+        parquet.write_table(table, sink)
+    write_file(path, sink.getvalue().to_pybytes())
+
+
+def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
+    """The cycle of each warp's last instruction; None for one that never ran."""
+    instructions = issued[issued["pc"] >= 0]
+    finish: list[int | None] = []
+    for warp in range(warps):
+        cycles = instructions["cycle"][instructions["warp"] == warp]
+        finish.append(int(cycles[-1]) if len(cycles) else None)
+    return finish
+
+
+@with_parameters_of(run, without=("check", "memcheck"))
+def predict(
+    ctx: typer.Context,
+    issues: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")
+    ] = None,
+    **given: Any,
+) -> int:
+    """Compute what a run would do, cycle by cycle, without the hardware."""
+    issues_file = _issues_file(issues)
+    outputs = [] if issues_file is None else [("--issues", issues_file)]
+    asked = asked_run(ctx, given, outputs)
+    with show_progress() as progress:
+        prediction = backend_of(ctx).predict(asked.config, asked.request, progress, print_console)
+    result = prediction.result
+    if issues_file is not None:
+        _write_issues(issues_file, prediction.issued)
+    finishes = _finishes(prediction.issued, asked.config.warps)
+    more = {"engine": "predict", "predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
+    if result.region is not None:
+        rows = result.region.as_json()["warps"]
+        more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
+    return asked.finish(result, more, engine="prediction")
