@@ -96,6 +96,7 @@ def _cycle(m, cycle, start_pc):
     if (cycle > 0 and not busy) or sums.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= config.max_cycles:
         sums.finished, sums.ended = 1, cycle > 0 and not busy
         sums.deadlock = sums.deadlocked >= observer.DEADLOCK_CYCLES
+        _log(m, cycle, chosen, issues)
         return FINISHED
     written = scoreboard.write(m, cycle)
     region = flow.region

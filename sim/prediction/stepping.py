@@ -62,7 +62,10 @@ class Stepper:
             leader = int(iss.leaders[warp])
             values |= {"a": int(rs1[leader]), "b": int(rs2[leader])}
         if unit is Unit.LSU:
-            values["row"] = self._row(rs1, word, code)
+            row = values["row"] = self._row(rs1, word, code)
+            if code["store"]:
+                data = registers[(word >> 20 & 31) + 32 * (word & 4 != 0)]
+                self.stored[row] = (self.addresses[row], data.copy(), int(code["size"]))
         taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
         commit = iss.step(warp)
         if commit.fault is not None:
@@ -72,8 +75,6 @@ class Stepper:
             else:
                 self._over = True
             return values
-        if commit.store is not None:
-            self.stored[values["row"]] = (commit.store[0], commit.store[1], commit.store[2])
         values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
         if unit is Unit.SIMT:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0

@@ -1,0 +1,85 @@
+"""The predictor alone: two ways to the same prediction, what it refuses, what it remembers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metronome.hdl.config import Coordination
+from metronome.hdl.presets import TINY
+from metronome.sim import asm
+from metronome.sim.kernel import kernels, prepare
+from metronome.sim.prediction.predictor import Recordings, predict
+from metronome.sim.runner import RunRequest
+from tests.system.prediction import FIELDS
+from tests.system.rtl_programs import RawProgram
+
+
+def comparable(prediction):
+    return [getattr(prediction.result, name) for name in FIELDS], prediction.issued.tolist()
+
+
+def request_for(name, **more):
+    return RunRequest(launch=prepare(name, None, 8, 1, TINY), policy="lrr", **more)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [kernel.name for kernel in kernels()])
+def test_it_does_not_matter_whether_the_golden_model_goes_along(name):
+    known, stepped = predict(TINY, request_for(name)), predict(TINY, request_for(name), steps=True)
+    assert (known.stepped, stepped.stepped) == (None, "asked for")
+    assert comparable(known) == comparable(stepped)
+    assert known.result.memory.equal(stepped.result.memory)
+
+
+@pytest.mark.slow
+def test_a_recording_serves_other_policies_and_memories():
+    recordings, launch = Recordings(), prepare("psum", None, 16, 1, TINY)
+    for policy in TINY.policies:
+        for memory in ("fixed", "dram"):
+            request = RunRequest(launch=launch, policy=policy, memory=memory)
+            again = predict(TINY, request, recordings=recordings)
+            assert comparable(again) == comparable(predict(TINY, request))
+
+
+def test_only_swas_is_predicted():
+    config = replace(TINY, coordination=Coordination.BASELINE, fetch_policies=("lrr",))
+    with pytest.raises(ValueError, match="only swas can be predicted, not baseline"):
+        predict(config, replace(request_for("vecadd"), fetch_policy="lrr"))
+
+
+def race(config):
+    """Each warp writes a word of its own and reads the other's at once; what it has read decides how long it runs."""
+    program = asm.Program()
+    program.li(5, config.warps)
+    program.la(6, "worker")
+    program.add(asm.wspawn(5, 6))
+    program.label("worker")
+    program.add(asm.csrr(7, 0xCC1), asm.slli(8, 7, 2), asm.xori(9, 8, 4))
+    program.li(10, config.memory_map.user)
+    program.add(asm.add(8, 8, 10), asm.add(9, 9, 10), asm.addi(11, 7, 3), asm.sw(11, 0, 8), asm.lw(12, 0, 9))
+    program.label("loop")
+    program.add(asm.addi(12, 12, -1))
+    program.branch(asm.bge, 12, 0, "loop")
+    program.add(asm.tmc(0))
+    return program
+
+
+@pytest.mark.slow
+def test_a_race_is_stepped():
+    request = RunRequest(launch=RawProgram(race(TINY).assemble()), policy="lrr")
+    assert predict(TINY, request).stepped == "what a load finds depends on the order of issue"
+
+
+@pytest.mark.slow
+def test_a_program_that_reads_a_counter_is_stepped():
+    program = asm.Program()
+    program.add(asm.csrr(5, 0xB00), asm.csrr(6, 0xB02), asm.tmc(0))
+    prediction = predict(TINY, RunRequest(launch=RawProgram(program.assemble()), policy="lrr"))
+    assert (prediction.stepped, prediction.result.status) == ("the program reads a counter", "ended")
+
+
+@pytest.mark.slow
+def test_issues_are_in_order_and_nobody_issues_twice_in_a_cycle():
+    issued = predict(TINY, request_for("vecadd")).issued
+    assert (np.diff(issued["cycle"]) > 0).all()

@@ -1,0 +1,56 @@
+"""A run of the hardware beside its prediction: everything that both say, compared."""
+
+import dataclasses
+
+import numpy as np
+
+from metronome.sim.prediction.predictor import predict
+
+#: Of a result, what does not depend on the computer.
+FIELDS = (
+    "status", "total_cycles", "fault", "exit_code", "hang", "console", "argument_missing", "counters", "region",
+    "memory_statistics",
+)
+
+
+def issues_of(events):
+    """Cycle, warp and pc of each issue (pc -1: a NOP, -2: the run was cut off before stage X) from a run's trace."""
+    front, stage_x = events["front"], events["issue"]
+    selected, executed = front["select_valid"].astype(bool), stage_x["valid"].astype(bool)
+    cycles = events["cycle"][selected].astype(np.int64)
+    # Stage X, which has the pc, is two cycles behind the selection.
+    pcs = dict(zip((events["cycle"][executed].astype(np.int64) - 2).tolist(), stage_x["pc"][executed].tolist(),
+                   strict=True))
+    nops = front["select_nop"][selected].astype(bool)
+    found = [-1 if nop else pcs.get(cycle, -2) for cycle, nop in zip(cycles.tolist(), nops.tolist(), strict=True)]
+    return cycles, front["select_warp"][selected].astype(np.int64), np.array(found, np.int64)
+
+
+def differences(config, request, result, **how):
+    """What the run's ``result`` (of ``request``, perhaps with its trace) has that its prediction has not: lines."""
+    prediction = predict(config, dataclasses.replace(request, trace=False, check=False, memcheck=False), **how)
+    found = []
+    for name in FIELDS:
+        measured, predicted = getattr(result, name), getattr(prediction.result, name)
+        # Lock step, where it was on, says more of a wait.
+        if name == "hang":
+            measured, predicted = ([dataclasses.replace(each, wait="") for each in side] for side in (
+                measured, predicted))
+        if measured != predicted:
+            found.append(f"{name}: measured {measured}, predicted {predicted}")
+    if result.status == "ended" and not result.memory.equal(prediction.result.memory):
+        found.append(f"memory: {list(result.memory.differences(prediction.result.memory, 3))}")
+    if result.events is not None:
+        found += _issues(issues_of(result.events), prediction.issued)
+    return found
+
+
+def _issues(measured, predicted):
+    cycles, warps, pcs = measured
+    count = min(len(cycles), len(predicted))
+    wrong = (cycles[:count] != predicted["cycle"][:count]) | (warps[:count] != predicted["warp"][:count]) | (
+        (pcs[:count] != predicted["pc"][:count]) & (pcs[:count] != -2))
+    if wrong.any():
+        at = int(wrong.argmax())
+        return [f"issue {at}: measured {cycles[at]}, {warps[at]}, {pcs[at]:#x}, predicted {predicted[at]}"]
+    return [] if len(cycles) == len(predicted) else [f"issues: measured {len(cycles)}, predicted {len(predicted)}"]

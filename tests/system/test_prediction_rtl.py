@@ -1,0 +1,161 @@
+"""What is predicted is what the hardware does: every issue, counter and statistic, cycle by cycle."""
+
+import random
+
+import pytest
+
+from metronome.sim import asm
+from metronome.sim.kernel import kernels, prepare
+from metronome.sim.memory.models import MemoryOptions
+from metronome.sim.runner import RunRequest, run, run_many
+from tests.builds import BARE, BASE, LEAST, MID, TINY, UNCACHED, on
+from tests.sim.iss.iss_programs import RandomProgram
+from tests.system.memory_programs import MemoryProgram
+from tests.system.prediction import differences
+from tests.system.rtl_programs import RawProgram
+from tests.system.test_deadlock_rtl import STUCK, by_warp
+from tests.system.test_random_simt_rtl import TIGHT
+
+SEED = 20261124
+ADVERSARIAL = MemoryOptions(adversarial=True)
+MEMORIES = [
+    ("fixed", 1, MemoryOptions()), ("fixed", 20, MemoryOptions()), ("fixed", 100, MemoryOptions()),
+    ("random", 8, MemoryOptions()), ("random", 60, MemoryOptions()), ("dram", 1, MemoryOptions()),
+    ("tdm", 1, MemoryOptions()), ("random", 3, ADVERSARIAL), ("random", 500, ADVERSARIAL),
+]
+BUILDS = {"TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT, "MID": MID}
+SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
+MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d"}
+
+
+def kernel_requests(config, preset, rng, each):
+    """Every kernel of every type, ``each`` times, with a policy and a memory model of its own."""
+    for kernel in kernels():
+        size = SIZES[preset][kernel.name in MATRICES]
+        for dtype in kernel.types:
+            for _ in range(each):
+                memory, latency, options = rng.choice(MEMORIES)
+                yield kernel.name, RunRequest(
+                    launch=prepare(kernel.name, dtype, size, 1, config), policy=rng.choice(config.policies),
+                    memory=memory, latency=latency, memory_options=options, seed=rng.randrange(5), trace=True,
+                )
+
+
+def check_kernels(preset, config, seed, each):
+    named = list(kernel_requests(config, preset, random.Random(f"{seed}/{preset}"), each))
+    bad = []
+    run_many(config, [request for _, request in named], on_result=lambda at, result: bad.extend(
+        f"{named[at][0]}, {named[at][1].policy}, {named[at][1].memory}: {line}"
+        for line in differences(config, named[at][1], result)[:1]
+    ))
+    assert not bad, f"seed {seed}: {len(bad)} of {len(named)}\n" + "\n".join(bad[:5])
+
+
+def check_programs(name, count, seed):
+    """Random programs, each in a process of its own: some read registers that nobody has written."""
+    config, bad, ways = BUILDS[name], [], set()
+    for number in range(count):
+        rng = random.Random(f"{seed}/{name}/{number}")
+        kind = (MemoryProgram, RandomProgram)[number % 2]
+        program = kind(rng, config, blocks=rng.randrange(3, 9)).program
+        memory, latency, options = rng.choice(MEMORIES)
+        request = RunRequest(
+            launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
+            memory_options=options, seed=number, max_cycles=300_000, trace=True,
+        )
+        result = run(config, request)
+        ways.add(result.status)
+        bad += [f"program {number}, {kind.__name__}, {memory}: {line}"
+                for line in differences(config, request, result)[:1]]
+    assert not bad, f"seed {seed}: {len(bad)} of {count}\n" + "\n".join(bad[:5])
+    assert "ended" in ways
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_kernels_are_predicted():
+    check_kernels("TINY", TINY, SEED, each=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [
+    pytest.param("TINY", marks=on("TINY")), pytest.param("uncached", marks=on("uncached")),
+])
+def test_random_programs_are_predicted(name):
+    check_programs(name, 16, SEED)
+
+
+@on("BASE")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nobody else", "wspawn and a barrier", "one barrier less"])
+def test_a_deadlock_is_predicted(name):
+    request = RunRequest(launch=by_warp(*STUCK[name][0]), policy="lrr", max_cycles=20_000, trace=True)
+    result = run(BASE, request)
+    assert result.status == "deadlock"
+    assert differences(BASE, request, result) == []
+
+
+def counting():
+    """A program that stores what mcycle, minstret and the counters say, and so many turns of a loop."""
+    p = asm.Program()
+    p.li(5, TINY.memory_map.user)
+    p.add(asm.csrrwi(0, 0x7C0, 1))
+    for place, number in enumerate((0xB00, 0xB02, 0xB03, 0xB04, 0xB07, 0xB09, 0xB0C, 0xB12, 0xB80)):
+        p.add(asm.lw(6, 0, 5), asm.csrr(6, number), asm.sw(6, 4 * place, 5), asm.csrr(7, number))
+    p.add(asm.andi(7, 7, 31))
+    p.label("loop")
+    p.add(asm.addi(7, 7, -1))
+    p.branch(asm.bge, 7, 0, "loop")
+    p.add(asm.csrrwi(0, 0x7C0, 0), asm.tmc(0))
+    return RawProgram(p.assemble())
+
+
+@on("TINY")
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["fixed", "random"])
+def test_what_counters_read_is_predicted(memory):
+    request = RunRequest(launch=counting(), policy="gtlo", memory=memory, trace=True)
+    assert differences(TINY, request, run(TINY, request)) == []
+
+
+@on("TINY")
+@pytest.mark.slow
+@pytest.mark.parametrize("cycles", [1, 100, 1000])
+def test_the_cycle_limit_is_predicted(cycles):
+    request = RunRequest(launch=prepare("psort", None, 8, 1, TINY), policy="lrr", max_cycles=cycles, trace=True)
+    result = run(TINY, request)
+    assert result.status == "hang"
+    assert differences(TINY, request, result) == []
+
+
+FAULTS = {
+    "illegal": [0], "ecall": [0x73], "misaligned load": [asm.addi(5, 5, 2), asm.lw(6, 0, 5), *[asm.addi(7, 7, 1)] * 8],
+    "refused load": [asm.lw(6, 0, 0), asm.add(7, 6, 6)], "refused store": [asm.sw(6, 0, 0), *[asm.addi(7, 7, 1)] * 90],
+    "refused behind": [asm.sw(6, 0, 0), asm.lw(6, 0, 0), 0], "csr": [asm.csrr(6, 0x123)],
+    "misaligned jump": [asm.jalr(0, 5, 2)],
+}
+
+
+@on("TINY")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_predicted(name):
+    p = asm.Program()
+    p.li(5, TINY.memory_map.user)
+    p.add(asm.lw(8, 0, 5), *FAULTS[name], *[asm.addi(9, 9, 1)] * 40, asm.tmc(0))
+    request = RunRequest(launch=RawProgram(p.assemble()), policy="lrr", trace=True)
+    result = run(TINY, request)
+    assert result.status == "fault"
+    assert differences(TINY, request, result) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("preset", [pytest.param(name, marks=on(name)) for name in SIZES])
+def test_more_kernels_are_predicted(preset):
+    check_kernels(preset, BUILDS[preset], SEED + 1, each=11)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [pytest.param(name, marks=on(name)) for name in BUILDS])
+def test_more_random_programs_are_predicted(name):
+    check_programs(name, 100, SEED + 1)
