@@ -147,9 +147,11 @@ class LookupStage(Component):
                 m.d.comb += event.wait.eq(LookupWait.FILL)
             with m.Elif(held.write):
                 m.d.comb += event.wait.eq(Mux(self.room, LookupWait.FILL, LookupWait.BUFFER))
-            with m.Elif(self.hit):
-                m.d.comb += event.wait.eq(LookupWait.WRITEBACK)
-            with m.Elif(self.holds | (self.uncached & self.requested)):
-                m.d.comb += event.wait.eq(LookupWait.ORDER)
+            # A chain of its own: without a cache `hit` is constant, and Verilator warns of overlaps in a longer one.
             with m.Else():
-                m.d.comb += event.wait.eq(Mux(self.parts_full, LookupWait.PARTS, LookupWait.MSHR))
+                with m.If(self.hit):
+                    m.d.comb += event.wait.eq(LookupWait.WRITEBACK)
+                with m.Elif(self.holds | (self.uncached & self.requested)):
+                    m.d.comb += event.wait.eq(LookupWait.ORDER)
+                with m.Else():
+                    m.d.comb += event.wait.eq(Mux(self.parts_full, LookupWait.PARTS, LookupWait.MSHR))
