@@ -99,7 +99,7 @@ class Schedule:
                     continue
                 instruction.execute(state, view, pc)
                 if recorder is not None:
-                    recorder.executed(pc, bits, state)
+                    recorder.executed(pc, bits, state.epoch, state.mask_words)
                 pc = pc + 4 & 0xFFFF_FFFF
                 self._executed += warps
                 state.mcycle += warps
@@ -121,7 +121,7 @@ class Schedule:
         else:
             following = self._one_by_one(instruction, view, pc)
         if state.recorder is not None:
-            state.recorder.executed(pc, view.bits, state)
+            state.recorder.executed(pc, view.bits, state.epoch, state.mask_words)
         self._executed += len(view.warps)
         state.mcycle += len(view.warps)
         state.minstret += lanes

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .state import State
 
 __all__ = ["Recorder", "Watch"]
 
@@ -28,8 +25,11 @@ class Watch(Protocol):
 class Recorder(Protocol):
     """Set as :attr:`sim.iss.state.State.recorder`: it is told of every operation of a run, and changes nothing."""
 
-    def executed(self, pc: int, warps: int, state: State) -> None:
-        """The ``warps`` (a bit mask) have executed the instruction at ``pc``, one after the other, lowest first."""
+    def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
+        """The ``warps`` (a bit mask) have executed the instruction at ``pc``, one after the other, lowest first.
+
+        ``epoch`` grows when a thread mask changes; ``masks`` (warps,) has them all, and may change later.
+        """
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
         """The load or store that is being executed: the addresses of the active lanes, by warp, then by lane.

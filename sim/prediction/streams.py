@@ -59,13 +59,13 @@ class _Recorder:
         self.masks = [state.mask_words.copy()]
         self._epoch = state.epoch
 
-    def executed(self, pc: int, warps: int, state: State) -> None:
+    def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
         self.pcs.append(pc)
         self.warps.append(warps)
-        if state.epoch != self._epoch:
-            self._epoch = state.epoch
+        if epoch != self._epoch:
+            self._epoch = epoch
             self.changes.append(len(self.pcs))
-            self.masks.append(state.mask_words.copy())
+            self.masks.append(masks.copy())
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
         self.accesses.append(addresses)

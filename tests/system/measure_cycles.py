@@ -107,7 +107,10 @@ def main() -> int:
     options = parser.parse_args()
     rows: Table = json.loads(TABLE.read_text()) if TABLE.exists() else {}
     wrong = 0
+    listed = {tuple(key.split()[:3]) for key in rows}
     for case in map(Case, *zip(*product(options.preset or SIZES, Coordination, Prediction), strict=True)):
+        if (case.preset, case.mode, case.prediction) not in listed:
+            continue
         print(f"{case.preset} {case.mode} {case.prediction} ...", file=sys.stderr, flush=True)
         measured = case.measure()
         if options.write:

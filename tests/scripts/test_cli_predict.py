@@ -1,0 +1,56 @@
+"""``metronome predict``: the same as run says, every issue in a file, and what it refuses."""
+
+import csv
+import json
+
+import pyarrow.parquet
+import pytest
+
+from metronome.scripts.cli import main
+
+VECADD = ["vecadd", "--preset", "TINY", "--size", "8"]
+
+
+def predicted(capsys, *arguments):
+    status = main(["predict", *arguments, "--json", "-"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_it_says_what_run_says(capsys):
+    status, document = predicted(capsys, *VECADD)
+    assert (status, document["passed"], document["engine"], document["stepped"]) == (0, True, "predict", None)
+    assert document["total_cycles"] > document["cycles"] > document["committed"] > 0
+    warps = document["warps"]
+    # Everything that a warp did in the region is in one of its numbers.
+    for warp in warps:
+        others = (warp["instructions"], warp["nops"], warp["not_selected"], warp["inactive"])
+        assert sum(others) + sum(warp["stalls"].values()) == document["cycles"]
+    assert max(warp["finish"] for warp in warps) < document["total_cycles"]
+
+
+@pytest.mark.slow
+def test_every_issue_is_written(tmp_path, capsys):
+    for name in ("issues.csv", "issues.parquet"):
+        assert main(["predict", *VECADD, "--issues", str(tmp_path / name)]) == 0
+    assert "prediction" in capsys.readouterr().out
+    with (tmp_path / "issues.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    table = pyarrow.parquet.read_table(tmp_path / "issues.parquet").to_pylist()
+    assert rows == [{name: "" if value is None else str(value) for name, value in row.items()} for row in table]
+    # The buffers begin with NOPs; the first instruction is that of the start address.
+    assert rows[0]["pc"] == "" and next(row["pc"] for row in rows if row["pc"]) == str(0x8000_0000)
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    (["--mode", "baseline"], "only swas can be predicted, not baseline"),
+    (["--issues", "issues.txt"], "--issues: the name of the file has to end in .csv or .parquet"),
+    (["--issues", "no/such/issues.csv"], "--issues: cannot write 'no/such/issues.csv'"),
+    (["--check"], "No such option: --check"),
+    (["--issues", "-.csv", "--json", "-.csv"], "already the file of"),
+])
+def test_what_it_refuses(arguments, complaint, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["predict", *VECADD, *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and complaint in err and err.count("\n") == 1
