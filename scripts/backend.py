@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.kernel import KernelInfo, Launch
     from metronome.sim.memory.store import SparseMemory
-    from metronome.sim.prediction.predictor import Prediction
+    from metronome.sim.prediction.predictor import Prediction, Watcher
+    from metronome.sim.prediction.verify import Verification
     from metronome.sim.runner_types import RunRequest, RunResult
 
 __all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
@@ -72,6 +73,11 @@ class Backend(Protocol):
 
     def predict(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> Prediction:
         """Compute a run. ``progress`` and ``console`` as for :meth:`run`."""
+
+    def verify(
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report
+    ) -> tuple[Prediction, Verification]:
+        """Compute a run, make it on the hardware, and compare the two. The console is that of the hardware."""
 
     def verilog(self, config: SmConfig) -> str:
         """Synthesizable Verilog, its ports packed."""
@@ -202,8 +208,11 @@ class SimBackend:
         except BuildError as error:
             raise UsageError(str(error)) from error
 
-    def predict(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> Prediction:
-        """See :class:`Backend`."""
+    def predict(
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report | None,
+        watcher: Watcher | None = None,
+    ) -> Prediction:
+        """See :class:`Backend`. ``watcher`` as in :func:`sim.prediction.predictor.predict`."""
         progress("load the model")
         from metronome.sim.predict.compiled import is_compiled
         from metronome.sim.prediction.predictor import predict, prepare
@@ -217,9 +226,28 @@ class SimBackend:
             progress(f"predict ({cycle} cycles)")
 
         try:
-            return predict(config, request, on_console=console, tell=tell)
+            return predict(config, request, on_console=console, tell=tell, watcher=watcher)
         except ValueError as error:
             raise UsageError(str(error)) from None
+
+    def verify(
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report
+    ) -> tuple[Prediction, Verification]:
+        """See :class:`Backend`."""
+        from metronome.sim.prediction.predictor import refuse
+        from metronome.sim.prediction.verify import Verifier
+
+        try:
+            refuse(config)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        if not config.probe:
+            raise UsageError("--verify compares what the probe shows: leave out --set probe=false")
+        measured = self.run(config, dataclasses.replace(request, trace=True), progress, console)
+        assert measured.events is not None
+        verifier = Verifier(config, measured.events)
+        prediction = self.predict(config, request, progress, None, verifier)
+        return prediction, verifier.verdict(measured, prediction.result)
 
     def verilog(self, config: SmConfig) -> str:
         """See :class:`Backend`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from .asking import asked_run, with_parameters_of
 from .backend import backend_of
-from .errors import UsageError
+from .errors import Exit, UsageError
 from .outputs import require_writable, write_file
 from .progress import show_progress
 from .run import print_console, run
@@ -64,14 +65,21 @@ def predict(
     issues: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run the hardware, too, and report the first cycle in which they part.")
+    ] = False,
     **given: Any,
 ) -> int:
     """Compute what a run would do, cycle by cycle, without the hardware."""
     issues_file = _issues_file(issues)
     outputs = [] if issues_file is None else [("--issues", issues_file)]
     asked = asked_run(ctx, given, outputs)
+    backend, verification = backend_of(ctx), None
     with show_progress() as progress:
-        prediction = backend_of(ctx).predict(asked.config, asked.request, progress, print_console)
+        if verify:
+            prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
+        else:
+            prediction = backend.predict(asked.config, asked.request, progress, print_console)
     result = prediction.result
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)
@@ -80,4 +88,11 @@ def predict(
     if result.region is not None:
         rows = result.region.as_json()["warps"]
         more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
-    return asked.finish(result, more, engine="prediction")
+    if verification is not None:
+        more |= verification.as_json()
+    status = asked.finish(result, more, engine="prediction")
+    if verification is None or verification.passed:
+        return status
+    for text in verification.complaints():
+        print(f"metronome: hardware and prediction differ: {text}", file=sys.stderr)
+    return Exit.CHECK_FAILED

@@ -67,6 +67,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     missing = lookup if front.missed else NONE
     answered, comes = front.answered, front.refill_line
     line_of_lookup = front.pc1 >> 6
+    front.refilled_line = comes
     front.refilled = answered != NONE and not front.mshr_stale[answered] and not front.invalidate
     # Who asks for an MSHR was chosen in the last cycle: who missed then, else the lowest that waited. It asks unless it
     # has been woken or served since.

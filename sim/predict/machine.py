@@ -100,6 +100,9 @@ def _cycle(m, cycle, start_pc):
         return FINISHED
     written = scoreboard.write(m, cycle)
     region = flow.region
+    event = sums.events
+    if config.events:
+        _begin_event(m, cycle, event, written)
     wb_ready = scoreboard.load_may_write(issue, cycle)
     w_x, code_x, step_x = issue.warp_x, issue.code_x, NONE
     if w_x != NONE and m.code[code_x].unit == LSU:
@@ -124,7 +127,9 @@ def _cycle(m, cycle, start_pc):
     observer.follow_port(m, cycle)
     if box.answer_taken:
         box.response_valid = 0
-    full = config.traces and _log(m, cycle, chosen, issues)
+    full = _log(m, cycle, chosen, issues)
+    if config.events:
+        full = _finish_event(m, event) or full
     if config.ring and unit.goes and unit.event_store:
         return STORED
     return FULL if full else 0
@@ -159,6 +164,45 @@ def _answer(m, wb_ready, sent, w_x, code_x, step_x):
             box.answer_taken = 1
     if lsu.tick(m, wb_ready, sent, answer, of_store, box.response_error, w_x, code_x, step_x):
         box.answer_taken = 1
+
+
+@inlined
+def _begin_event(m, cycle, at, written):
+    """What is known of the cycle before anything moves on."""
+    config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
+    event, sums = m.events[at], m.observer[0]
+    event.cycle, event.eligible, event.selected = cycle, front.eligible, front.selected
+    event.nop = front.selected != NONE and front.selected_nop
+    event.missed, event.unresolved = front.missed, front.unresolved
+    event.active, event.waiting = flow.active, flow.waiting
+    event.resolves, event.resolved_warp, event.redirects = flow.resolves, flow.resolved_warp, flow.redirects
+    event.release, event.activates, event.region = flow.released, flow.activates, flow.region
+    event.halt, event.taken, event.retired = flow.halted, flow.jumps, flow.retired
+    event.executed = issue.warp_x if issue.warp_x != NONE and not flow.halted else NONE
+    event.executed_pc = issue.pc_x
+    event.written = written[0] != NONE
+    event.written_warp, event.written_register, event.written_last = written
+    event.of_load = issue.slot_warp[cycle % SLOTS] == NONE
+    event.stall = observer.stall(m)
+    for w in range(config.warps):
+        event.reason[w] = sums.reason[w]
+
+
+@inlined
+def _finish_event(m, at):
+    """What came of the cycle; whether there is no room for another."""
+    config, front, unit, box, sums = m.config[0], m.front[0], m.lsu[0], m.port[0], m.observer[0]
+    event = m.events[at]
+    event.miss, event.turn = front.miss, front.turned
+    event.refill, event.refill_line = front.refilled, front.refilled_line
+    event.request = box.accepted if box.accepted != NONE and not box.accepted & config.source_bit else NONE
+    event.answer = front.answered
+    event.access, event.first, event.access_warp = unit.goes, unit.event_first, unit.event_warp
+    event.line, event.store, event.hit, event.merge = unit.event_line, unit.event_store, unit.hit, unit.joins
+    event.forward, event.wait = unit.forward, unit.wait
+    event.fill, event.fill_line = unit.installed != NONE, unit.installed
+    sums.events = at + 1
+    return sums.events == len(m.events)
 
 
 @inlined

@@ -77,7 +77,7 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 CONFIG = _fields(
     "warps threads policy ideal max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
-    " stacks stacks_end stack_block stack_words source_bit kind_bit ring rows_ring traces",
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring rows_ring events",
     latency=16,
 )
 
@@ -109,8 +109,7 @@ FRONT = _fields(
     # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
     " unresolved suspended unasked"
     # This cycle, for the units behind and for observers.
-    " eligible selected selected_nop selected_code selected_pc missed miss turned refilled requests request_line"
-    " request_tag invalidate",
+    " eligible selected selected_nop selected_code selected_pc missed miss turned refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
     mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
@@ -175,7 +174,7 @@ PORT = _fields(
 OBSERVER = _fields(
     "finished ended deadlock stuck last_busy deadlocked starvation_time starved_now starved_before starved_long"
     " total_cycles cycles committed_threads committed nops icache_misses taken_branches loads load_wait_cycles"
-    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired",
+    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
     stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,
     load_lines=7, store_lines=7, load_since=(WARPS, REGISTERS), last_pc=WARPS, jump_pc=WARPS,
 )
@@ -183,14 +182,15 @@ OBSERVER = _fields(
 #: One issue of the log: ``pc`` is NONE for a NOP.
 ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
 
-#: One cycle, for ``--verify``.
+#: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.
 EVENT = np.dtype([
     *((name, np.int64) for name in (
-        "cycle eligible selected nop pc missed miss refill refill_line turn unresolved waiting active region stall halt"
-        " resolves resolved_warp redirects released activates access first warp line store hit merge forward wait"
-        " fill fill_line wb wb_warp wb_register wb_last taken retired request_tag answer_tag"
+        "cycle eligible selected nop missed miss refill refill_line turn unresolved request answer active waiting"
+        " region resolves resolved_warp redirects release activates taken retired executed executed_pc access first"
+        " access_warp line store hit merge forward wait fill fill_line written written_warp written_register"
+        " written_last of_load halt stall"
     ).split()),
-    ("reason", np.int8, WARPS),
+    ("reason", np.int64, WARPS),
 ])
 
 

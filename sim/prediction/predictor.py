@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from . import sums
 from .stepping import PLACES, Stepper
 from .streams import Streams, record
 
-__all__ = ["Prediction", "Recordings", "predict", "prepare"]
+__all__ = ["Prediction", "Recordings", "Watcher", "predict", "prepare", "refuse"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
@@ -49,6 +49,18 @@ _NEVER = (1 << 62) - 1
 _MOST_CYCLES = 1 << 16
 #: Entries of the log that are kept before they are taken out.
 _LOG = 1 << 16
+_EVENTS = 1 << 12
+
+
+class Watcher(Protocol):
+    """Who is told what each unit does in every cycle."""
+
+    def begin(self) -> None:
+        """The machine starts, perhaps not for the first time: what was told before does not count."""
+
+    def take(self, events: np.ndarray) -> None:
+        """The next cycles: EVENT, valid until the call's end."""
+
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +124,7 @@ def _configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarr
         "user_line": places.user // LINE_BYTES, "local": places.local, "local_bytes": config.local_bytes,
         "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
         "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
-        "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring, "traces": 1,
+        "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
     }
     configured = np.zeros(1, CONFIG)
     for name, value in values.items():
@@ -125,9 +137,9 @@ def _configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarr
 
 def _machine(
     configured: np.ndarray, *, icache: int, dcache: int, code: np.ndarray, steps: np.ndarray, first: np.ndarray,
-    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray,
+    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray, events: int = 0,
 ) -> Machine:
-    """A machine before its first cycle, with caches of so many lines."""
+    """A machine before its first cycle, with caches of so many lines, and room for so many ``events``."""
 
     def places(count: int) -> np.ndarray:
         return np.zeros(count, np.int64)
@@ -138,7 +150,7 @@ def _machine(
         first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
         dcache_line=places(dcache), dcache_used=places(dcache), issued=np.zeros(_LOG, ISSUED),
-        events=np.zeros(0, EVENT),
+        events=np.zeros(events, EVENT),
     )
 
 
@@ -159,8 +171,9 @@ class _Run:
     """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one."""
 
     def __init__(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, console: Console,
-                 streams: Streams | None) -> None:
+                 streams: Streams | None, watcher: Watcher | None) -> None:
         self.config, self.start_pc, self.streams = config, job.start_pc, streams
+        self.watcher = watcher
         self.stepper = None if streams else Stepper(config, memory.copy(), job.start_pc, job.arg)
         interleave(config, memory)
         self.model = create_model(
@@ -176,8 +189,9 @@ class _Run:
             configured, icache=int(configured["icache_sets"][0]) * config.icache_ways,
             dcache=int(configured["dcache_sets"][0]) * config.dcache_ways, code=self.codes.table, steps=told.steps,
             first=told.first, known=told.known, addresses=told.addresses,
-            shared=streams.shared if streams else np.zeros(1, np.int64),
+            shared=streams.shared if streams else np.zeros(1, np.int64), events=_EVENTS if watcher else 0,
         )
+        configured["events"] = watcher is not None
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
             part[0] for part in (
                 self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
@@ -210,6 +224,9 @@ class _Run:
             if finished or self.sums["issues"] == _LOG:
                 self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
                 self.sums["issues"] = 0
+            if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
+                self.watcher.take(self.machine.events[: int(self.sums["events"])])
+                self.sums["events"] = 0
             if finished or reason == machine.SERVE:
                 # A cycle that has ended is behind the machine, the one in which it stops is not.
                 cycle = int(self.box["cycle"]) - (not finished)
@@ -298,9 +315,18 @@ def _silent(cycle: int) -> None:
     """Progress that nobody watches."""
 
 
+def refuse(config: SmConfig) -> None:
+    """ValueError for a machine that cannot be predicted."""
+    if config.coordination is not Coordination.SWAS:
+        raise ValueError(
+            f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
+        )
+
+
 def predict(
     config: SmConfig, request: RunRequest, *, recordings: Recordings | None = None,
     on_console: Callable[[str], None] | None = None, tell: Callable[[int], None] = _silent, steps: bool = False,
+    watcher: Watcher | None = None,
 ) -> Prediction:
     """The run of ``request`` on ``config``, computed.
 
@@ -314,16 +340,15 @@ def predict(
         Called with the cycle that has been reached, once in a while.
     steps
         Let the golden model go along instruction by instruction, also where that is not needed.
+    watcher
+        Is told what each unit does in every cycle.
 
     Raises
     ------
     ValueError
         For a request that ``config`` cannot run, or a front end that cannot be predicted.
     """
-    if config.coordination is not Coordination.SWAS:
-        raise ValueError(
-            f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
-        )
+    refuse(config)
     job = job_of(config, request)
     prepare()
     started = time.perf_counter()
@@ -339,8 +364,10 @@ def predict(
         lines: list[str] = []
         memory = initial.copy()
         console = Console(config.memory_map, lines.append)
-        run = _Run(config, request, job, memory, console, streams)
+        run = _Run(config, request, job, memory, console, streams, watcher)
         try:
+            if watcher is not None:
+                watcher.begin()
             run.run(tell)
             break
         except _OrderMattersError:

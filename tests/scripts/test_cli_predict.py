@@ -6,7 +6,10 @@ import json
 import pyarrow.parquet
 import pytest
 
+from metronome.hdl.isa.ops import Unit
 from metronome.scripts.cli import main
+from metronome.sim.prediction import predictor
+from tests.builds import TINY, on
 
 VECADD = ["vecadd", "--preset", "TINY", "--size", "8"]
 
@@ -42,11 +45,34 @@ def test_every_issue_is_written(tmp_path, capsys):
     assert rows[0]["pc"] == "" and next(row["pc"] for row in rows if row["pc"]) == str(0x8000_0000)
 
 
+@on("TINY")
+@pytest.mark.slow
+def test_hardware_and_prediction_are_compared(capsys):
+    status, document = predicted(capsys, *VECADD, "--verify")
+    assert (status, document["mismatches"], document["mismatching_cycles"]) == (0, [], 0)
+    assert document["first_mismatch"] is None
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_difference_is_reported(capsys, monkeypatch):
+    wrong = dict(predictor._latencies(TINY))
+    wrong[Unit.MUL] += 1
+    monkeypatch.setattr(predictor, "_latencies", lambda config: wrong)
+    status, document = predicted(capsys, *VECADD, "--verify")
+    first = document["first_mismatch"]
+    assert (status, first["unit"]) == (1, "the writeback") and document["mismatching_cycles"] > 0
+    assert main(["predict", *VECADD, "--verify"]) == 1
+    assert f"differ: cycle {first['cycle']}: the writeback disagrees" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("arguments", "complaint"), [
     (["--mode", "baseline"], "only swas can be predicted, not baseline"),
     (["--issues", "issues.txt"], "--issues: the name of the file has to end in .csv or .parquet"),
     (["--issues", "no/such/issues.csv"], "--issues: cannot write 'no/such/issues.csv'"),
     (["--check"], "No such option: --check"),
+    (["--verify", "--mode", "vortex"], "only swas can be predicted, not vortex"),
+    (["--verify", "--set", "probe=false"], "--verify compares what the probe shows"),
     (["--issues", "-.csv", "--json", "-.csv"], "already the file of"),
 ])
 def test_what_it_refuses(arguments, complaint, tmp_path, monkeypatch, capsys):

@@ -5,12 +5,7 @@ import dataclasses
 import numpy as np
 
 from metronome.sim.prediction.predictor import predict
-
-#: Of a result, what does not depend on the computer.
-FIELDS = (
-    "status", "total_cycles", "fault", "exit_code", "hang", "console", "argument_missing", "counters", "region",
-    "memory_statistics",
-)
+from metronome.sim.prediction.verify import Verifier, result_differences
 
 
 def issues_of(events):
@@ -28,18 +23,11 @@ def issues_of(events):
 
 def differences(config, request, result, **how):
     """What the run's ``result`` (of ``request``, perhaps with its trace) has that its prediction has not: lines."""
-    prediction = predict(config, dataclasses.replace(request, trace=False, check=False, memcheck=False), **how)
-    found = []
-    for name in FIELDS:
-        measured, predicted = getattr(result, name), getattr(prediction.result, name)
-        # Lock step, where it was on, says more of a wait.
-        if name == "hang":
-            measured, predicted = ([dataclasses.replace(each, wait="") for each in side] for side in (
-                measured, predicted))
-        if measured != predicted:
-            found.append(f"{name}: measured {measured}, predicted {predicted}")
-    if result.status == "ended" and not result.memory.equal(prediction.result.memory):
-        found.append(f"memory: {list(result.memory.differences(prediction.result.memory, 3))}")
+    verifier = None if result.events is None else Verifier(config, result.events)
+    asked = dataclasses.replace(request, trace=False, check=False, memcheck=False)
+    prediction = predict(config, asked, watcher=verifier, **how)
+    found = [str(verifier.parting)] if verifier is not None and verifier.parting is not None else []
+    found += result_differences(result, prediction.result)
     if result.events is not None:
         found += _issues(issues_of(result.events), prediction.issued)
     return found

@@ -10,13 +10,13 @@ from metronome.hdl.presets import TINY
 from metronome.sim import asm
 from metronome.sim.kernel import kernels, prepare
 from metronome.sim.prediction.predictor import Recordings, predict
+from metronome.sim.prediction.verify import RESULT_FIELDS
 from metronome.sim.runner import RunRequest
-from tests.system.prediction import FIELDS
 from tests.system.rtl_programs import RawProgram
 
 
 def comparable(prediction):
-    return [getattr(prediction.result, name) for name in FIELDS], prediction.issued.tolist()
+    return [getattr(prediction.result, name) for name in RESULT_FIELDS], prediction.issued.tolist()
 
 
 def request_for(name, **more):
