@@ -10,34 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
-from metronome.hdl.isa.ops import Unit
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, restore, to_bus
 from metronome.sim.memory.store import SparseMemory
-from metronome.sim.predict import machine, policies
+from metronome.sim.predict import machine
 from metronome.sim.predict.code import CodeTable
-from metronome.sim.predict.records import (
-    CODE,
-    CONFIG,
-    CONTROL,
-    EVENT,
-    FRONT,
-    ISSUE,
-    ISSUED,
-    LSU,
-    NONE,
-    OBSERVER,
-    PORT,
-    RING,
-    STEP,
-    WARPS,
-    Machine,
-)
+from metronome.sim.predict.records import CODE, CONFIG, NONE, RING, STEP, WARPS
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, RunResult, unpack_memory
 
 from . import sums
+from .setup import LOG, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams, record
 
@@ -47,8 +31,6 @@ _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
 #: The memory model is looked at after so many cycles at the latest, as in a simulation.
 _MOST_CYCLES = 1 << 16
-#: Entries of the log that are kept before they are taken out.
-_LOG = 1 << 16
 _EVENTS = 1 << 12
 
 
@@ -99,66 +81,11 @@ class Recordings:
         return self._kept[key]
 
 
-def _latencies(config: SmConfig) -> dict[Unit, int]:
-    """Of each unit that writes in a fixed cycle (design.md section 4)."""
-    return {
-        Unit.ALU: config.latency_alu, Unit.BRANCH: config.latency_alu, Unit.MUL: config.latency_mul,
-        Unit.DIV: config.latency_div, Unit.CSR: config.latency_csr, Unit.SIMT: config.latency_simt,
-        Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt, Unit.FDIV: config.latency_fdiv,
-        Unit.FMISC: config.latency_fmisc,
-    }
-
-
-def _configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarray:
-    """CONFIG of a run."""
-    places, stacks = config.memory_map, config.interleaved_stacks
-    icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
-    dcache_sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
-    values: dict[str, Any] = {
-        "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
-        "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
-        "icache_sets": icache_sets, "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
-        "dcache": config.dcache_bytes > 0, "dcache_sets": dcache_sets,
-        "dcache_bits": max(1, dcache_sets.bit_length() - 1), "dcache_ways": config.dcache_ways,
-        "line_requests": config.line_requests, "store_buffer": config.store_buffer, "load_parts": config.load_parts,
-        "user_line": places.user // LINE_BYTES, "local": places.local, "local_bytes": config.local_bytes,
-        "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
-        "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
-        "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
-    }
-    configured = np.zeros(1, CONFIG)
-    for name, value in values.items():
-        configured[name] = value
-    configured["latency"] = NONE
-    for unit, latency in _latencies(config).items():
-        configured["latency"][0, unit.value] = latency
-    return configured
-
-
-def _machine(
-    configured: np.ndarray, *, icache: int, dcache: int, code: np.ndarray, steps: np.ndarray, first: np.ndarray,
-    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray, events: int = 0,
-) -> Machine:
-    """A machine before its first cycle, with caches of so many lines, and room for so many ``events``."""
-
-    def places(count: int) -> np.ndarray:
-        return np.zeros(count, np.int64)
-
-    return Machine(
-        config=configured, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
-        lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
-        first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
-        icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
-        dcache_line=places(dcache), dcache_used=places(dcache), issued=np.zeros(_LOG, ISSUED),
-        events=np.zeros(events, EVENT),
-    )
-
-
 def prepare() -> None:
     """Load the compiled model, or compile it: half a minute, once for each version of it."""
     one = np.zeros(1, np.int64)
     nobody = np.zeros(WARPS, np.int64)
-    nothing = _machine(
+    nothing = new_machine(
         np.zeros(1, CONFIG), icache=1, dcache=1, code=np.zeros(1, CODE), steps=np.zeros(1, STEP), first=nobody,
         known=nobody, addresses=np.zeros((1, 1), np.uint32), shared=one,
     )
@@ -184,14 +111,14 @@ class _Run:
             self.model.unwritten = job.arg // LINE_BYTES
         self.codes = CodeTable(config)
         told: Any = streams or self.stepper
-        configured = _configured(config, request, ring=0 if streams else PLACES - 1)
-        self.machine = _machine(
-            configured, icache=int(configured["icache_sets"][0]) * config.icache_ways,
-            dcache=int(configured["dcache_sets"][0]) * config.dcache_ways, code=self.codes.table, steps=told.steps,
+        settings = configured(config, request, ring=0 if streams else PLACES - 1)
+        self.machine = new_machine(
+            settings, icache=int(settings["icache_sets"][0]) * config.icache_ways,
+            dcache=int(settings["dcache_sets"][0]) * config.dcache_ways, code=self.codes.table, steps=told.steps,
             first=told.first, known=told.known, addresses=told.addresses,
             shared=streams.shared if streams else np.zeros(1, np.int64), events=_EVENTS if watcher else 0,
         )
-        configured["events"] = watcher is not None
+        settings["events"] = watcher is not None
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
             part[0] for part in (
                 self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
@@ -203,7 +130,7 @@ class _Run:
         #: The bytes of each entry of the write buffer, and the line of each request of the I-cache.
         self.entries = [bytearray(LINE_BYTES) for _ in range(config.store_buffer)]
         self.fetched: dict[int, int] = {}
-        self.source, self.kind = (int(configured[name][0]) for name in ("source_bit", "kind_bit"))
+        self.source, self.kind = (int(settings[name][0]) for name in ("source_bit", "kind_bit"))
 
     def run(self, tell: Callable[[int], None]) -> None:
         """To the end; ``tell`` is called with the cycle once in a while.
@@ -221,7 +148,7 @@ class _Run:
             if self.stepper is not None and self._step(self.stepper, reason):
                 continue
             finished = reason == machine.FINISHED
-            if finished or self.sums["issues"] == _LOG:
+            if finished or self.sums["issues"] == LOG:
                 self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
                 self.sums["issues"] = 0
             if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):

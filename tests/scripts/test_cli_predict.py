@@ -8,7 +8,7 @@ import pytest
 
 from metronome.hdl.isa.ops import Unit
 from metronome.scripts.cli import main
-from metronome.sim.prediction import predictor
+from metronome.sim.prediction import setup
 from tests.builds import TINY, on
 
 VECADD = ["vecadd", "--preset", "TINY", "--size", "8"]
@@ -56,9 +56,9 @@ def test_hardware_and_prediction_are_compared(capsys):
 @on("TINY")
 @pytest.mark.slow
 def test_a_difference_is_reported(capsys, monkeypatch):
-    wrong = dict(predictor._latencies(TINY))
+    wrong = dict(setup.latencies(TINY))
     wrong[Unit.MUL] += 1
-    monkeypatch.setattr(predictor, "_latencies", lambda config: wrong)
+    monkeypatch.setattr(setup, "latencies", lambda config: wrong)
     status, document = predicted(capsys, *VECADD, "--verify")
     first = document["first_mismatch"]
     assert (status, first["unit"]) == (1, "the writeback") and document["mismatching_cycles"] > 0

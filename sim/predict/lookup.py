@@ -1,0 +1,102 @@
+"""The lookup: what becomes of the access there in a cycle (docs/memory.md, "What waits").
+
+What waits there holds back everything behind it.
+"""
+
+from __future__ import annotations
+
+from . import l1
+from .compiled import inlined
+from .records import NONE, Wait
+
+__all__ = ["adds_part", "find", "look_up"]
+
+
+@inlined
+def find(m, install, sent):
+    """What the caches have of the line in the lookup: (place in the cache, entries, MSHRs, entry to be offered)."""
+    config, lsu = m.config[0], m.lsu[0]
+    chosen = l1.chosen_entry(config, lsu, sent)
+    if not lsu.held:
+        return NONE, 0, 0, chosen
+    uncached = lsu.held_line < config.user_line
+    return (
+        l1.hit_place(m, lsu.held_line), l1.entries_of(config, lsu, lsu.held_line, uncached),
+        l1.requested_set(config, lsu, lsu.held_line, uncached), chosen,
+    )
+
+
+@inlined
+def _fills_its_set(lsu, install):
+    """A line of the held access's set goes into the cache in this cycle."""
+    return install != NONE and lsu.filled_set == lsu.held_set
+
+
+@inlined
+def adds_part(m, found, install):
+    """Whether the access becomes a part that waits for an MSHR, and for which."""
+    config, lsu = m.config[0], m.lsu[0]
+    hit, same, requested, _ = found
+    if not lsu.held or lsu.held_store or hit != NONE or _fills_its_set(lsu, install) or same:
+        return False, NONE
+    if l1.free_part(config, lsu) == NONE:
+        return False, NONE
+    uncached = lsu.held_line < config.user_line
+    if requested and config.dcache and not uncached:
+        return True, l1.lowest(requested)
+    free = l1.free_miss(config, lsu)
+    if free == NONE or (uncached and requested):
+        return False, NONE
+    return True, free
+
+
+@inlined
+def look_up(m, found, install, accepts, hit_free):
+    """What becomes of the access in the lookup: it goes, or it waits (memory.md, "What waits")."""
+    config, lsu = m.config[0], m.lsu[0]
+    hit, same, requested, chosen = found
+    lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = 0
+    lsu.installed, lsu.entry = install, NONE
+    if not lsu.held:
+        return
+    uncached = lsu.held_line < config.user_line
+    lsu.hit = hit != NONE
+    if lsu.held_store:
+        joined = l1.joined_entry(config, lsu, same, uncached, chosen)
+        lsu.joins = joined != NONE
+        lsu.entry = joined if joined != NONE else l1.free_entry(config, lsu)
+        if _fills_its_set(lsu, install):
+            lsu.wait = Wait.FILL
+        elif lsu.entry == NONE:
+            lsu.wait = Wait.BUFFER
+        elif install != NONE or (accepts and requested):
+            lsu.wait = Wait.FILL
+    else:
+        if not lsu.hit and not uncached and same:
+            youngest = l1.youngest_entry(config, lsu, same)
+            lsu.forward = lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
+        lsu.wait = _load_waits(m, found, install, hit_free, uncached)
+        lsu.joins = requested and config.dcache and not uncached and lsu.wait == 0 and not lsu.hit and not lsu.forward
+    lsu.goes = lsu.wait == 0
+    lsu.event_line, lsu.event_store, lsu.event_warp = lsu.held_line, lsu.held_store, lsu.held_warp
+    lsu.event_first, lsu.event_uncached = lsu.held_first, uncached
+    lsu.event_row, lsu.event_lanes = lsu.held_row, lsu.held_lanes
+
+
+@inlined
+def _load_waits(m, found, install, hit_free, uncached):
+    config, lsu = m.config[0], m.lsu[0]
+    _, same, requested, _ = found
+    answered = lsu.held_register == NONE or hit_free
+    if _fills_its_set(lsu, install):
+        return Wait.FILL
+    if lsu.hit:
+        return 0 if answered else Wait.WRITEBACK
+    if same:
+        return 0 if lsu.forward and answered else Wait.ORDER
+    if uncached and requested:
+        return Wait.ORDER
+    if l1.free_part(config, lsu) == NONE:
+        return Wait.PARTS
+    joins = requested and config.dcache
+    return Wait.MSHR if l1.free_miss(config, lsu) == NONE and not joins else 0
