@@ -238,7 +238,7 @@ class SimBackend:
         from metronome.sim.prediction.verify import Verifier
 
         try:
-            refuse(config)
+            refuse(config, request.policy)
         except ValueError as error:
             raise UsageError(str(error)) from None
         if not config.probe:

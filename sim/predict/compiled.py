@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numba
 
-from metronome.sim.cache import cache_folder, hold, used
+from metronome.sim.cache import cache_folder, hold, locked, used
 
-__all__ = ["inlined", "is_compiled", "kept", "outer"]
+__all__ = ["compiling", "inlined", "is_compiled", "kept", "outer"]
 
 #: A rule of the model: part of whoever uses it, not called from Python. Nothing allocates, so nobody counts references.
 inlined = partial(
@@ -37,6 +38,17 @@ def _folder() -> str:
 def is_compiled() -> bool:
     """Whether the model's code is kept already; without it the first prediction takes half a minute more."""
     return next(Path(_folder()).rglob("machine.advance*.nbc"), None) is not None
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """Around the first call of what is kept: of several processes one compiles, and the others wait for it."""
+    if is_compiled():
+        yield
+        return
+    folder = Path(_folder())
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        yield
 
 
 def _in_cache(function: Callable, **options: Any) -> Callable:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .compiled import inlined
 from .records import NONE
+from .search import least_recently_used
 
 __all__ = ["look_up", "offer", "tick"]
 
@@ -78,8 +79,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     front.missed_before, front.missing_warp, front.missing_line = missing != NONE, lookup, line_of_lookup
     _choose(m)
     granted, fresh = _grant(m, asks, line)
-    stale_now = front.invalidate
-    if stale_now:
+    if front.invalidate:
         # What was requested before fence.i may carry the old instructions.
         for i in range(config.fetch_requests):
             if front.mshr_line[i] != NONE and front.mshr_sent[i] and not (fresh and i == granted):
@@ -164,12 +164,7 @@ def _store(m, answered):
     victim = NONE
     if front.refilled and config.icache:
         first = (front.refill_line & config.icache_sets - 1) * config.icache_ways
-        for place in range(first, first + config.icache_ways):
-            if m.icache_line[place] == NONE:
-                victim = place
-                break
-            if victim == NONE or m.icache_used[place] < m.icache_used[victim]:
-                victim = place
+        victim = least_recently_used(m.icache_line, m.icache_used, first, config.icache_ways)
     if front.used_place != NONE:
         front.stamp += 1
         m.icache_used[front.used_place] = front.stamp

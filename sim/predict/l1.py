@@ -6,12 +6,11 @@ An access at the head of the queue in c is in the lookup in c+1. What waits ther
 from __future__ import annotations
 
 from .compiled import inlined
-from .policies import lowest
 from .records import NONE
+from .search import places_of
 
 __all__ = [
-    "chosen_entry", "entries_of", "free_entry", "free_miss", "free_part", "hit_place", "installs", "joined_entry",
-    "lowest", "requested_set", "set_of", "waiting_part", "youngest_entry",
+    "chosen_entry", "entries_of", "hit_place", "installs", "joined_entry", "requested_set", "set_of", "youngest_entry",
 ]
 
 
@@ -48,40 +47,9 @@ def installs(config, lsu):
 @inlined
 def requested_set(config, lsu, line, uncached):
     """The MSHRs that have this line (all uncached lines are one), a bit each."""
-    found = 0
     if lsu.misses == 0:
         return 0
-    for number in range(config.line_requests):
-        if lsu.miss_line[number] == line or (uncached and lsu.miss_line[number] != NONE and lsu.miss_uncached[number]):
-            found |= 1 << number
-    return found
-
-
-@inlined
-def free_miss(config, lsu):
-    """The lowest MSHR that is free, or NONE."""
-    for number in range(config.line_requests):
-        if lsu.miss_line[number] == NONE:
-            return number
-    return NONE
-
-
-@inlined
-def free_part(config, lsu):
-    """The lowest place for a part that is free, or NONE."""
-    for number in range(config.load_parts):
-        if lsu.part_miss[number] == NONE:
-            return number
-    return NONE
-
-
-@inlined
-def waiting_part(config, lsu, miss):
-    """The lowest part that waits for an MSHR, or NONE."""
-    for number in range(config.load_parts):
-        if lsu.part_miss[number] == miss:
-            return number
-    return NONE
+    return places_of(lsu.miss_line, lsu.miss_uncached, config.line_requests, line, uncached)
 
 
 # The write buffer.
@@ -90,15 +58,9 @@ def waiting_part(config, lsu, miss):
 @inlined
 def entries_of(config, lsu, line, uncached):
     """The entries of a line (all uncached lines are one), a bit each."""
-    found = 0
     if lsu.entries == 0:
         return 0
-    for number in range(config.store_buffer):
-        if lsu.entry_line[number] == line or (
-            uncached and lsu.entry_line[number] != NONE and lsu.entry_uncached[number]
-        ):
-            found |= 1 << number
-    return found
+    return places_of(lsu.entry_line, lsu.entry_uncached, config.store_buffer, line, uncached)
 
 
 @inlined
@@ -141,12 +103,3 @@ def youngest_entry(config, lsu, same):
             if first == NONE:
                 first = number
     return first
-
-
-@inlined
-def free_entry(config, lsu):
-    """The lowest entry that is free, or NONE."""
-    for number in range(config.store_buffer):
-        if lsu.entry_line[number] == NONE:
-            return number
-    return NONE

@@ -100,12 +100,6 @@ def serve_local(m, slot_free):
 
 
 @inlined
-def number_of_load(lsu):
-    """The number of the load at the head: a new one with its first part."""
-    return lsu.begun if lsu.unfinished else lsu.next_load
-
-
-@inlined
 def count_made(lsu, pops):
     """A part of the load at the head is made; ``pops``: it is the last to be made."""
     if not lsu.unfinished:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from . import l1
 from .compiled import inlined
+from .policies import lowest
 from .records import NONE, Wait
+from .search import first_of
 
 __all__ = ["adds_part", "find", "look_up"]
 
@@ -39,12 +41,12 @@ def adds_part(m, found, install):
     hit, same, requested, _ = found
     if not lsu.held or lsu.held_store or hit != NONE or _fills_its_set(lsu, install) or same:
         return False, NONE
-    if l1.free_part(config, lsu) == NONE:
+    if first_of(lsu.part_miss, config.load_parts, NONE) == NONE:
         return False, NONE
     uncached = lsu.held_line < config.user_line
     if requested and config.dcache and not uncached:
-        return True, l1.lowest(requested)
-    free = l1.free_miss(config, lsu)
+        return True, lowest(requested)
+    free = first_of(lsu.miss_line, config.line_requests, NONE)
     if free == NONE or (uncached and requested):
         return False, NONE
     return True, free
@@ -64,7 +66,7 @@ def look_up(m, found, install, accepts, hit_free):
     if lsu.held_store:
         joined = l1.joined_entry(config, lsu, same, uncached, chosen)
         lsu.joins = joined != NONE
-        lsu.entry = joined if joined != NONE else l1.free_entry(config, lsu)
+        lsu.entry = joined if joined != NONE else first_of(lsu.entry_line, config.store_buffer, NONE)
         if _fills_its_set(lsu, install):
             lsu.wait = Wait.FILL
         elif lsu.entry == NONE:
@@ -96,7 +98,7 @@ def _load_waits(m, found, install, hit_free, uncached):
         return 0 if lsu.forward and answered else Wait.ORDER
     if uncached and requested:
         return Wait.ORDER
-    if l1.free_part(config, lsu) == NONE:
+    if first_of(lsu.part_miss, config.load_parts, NONE) == NONE:
         return Wait.PARTS
     joins = requested and config.dcache
-    return Wait.MSHR if l1.free_miss(config, lsu) == NONE and not joins else 0
+    return Wait.MSHR if first_of(lsu.miss_line, config.line_requests, NONE) == NONE and not joins else 0

@@ -22,6 +22,7 @@ from .lanes import (
 )
 from .lookup import adds_part, find, look_up
 from .records import MSHRS, NONE, PARTS, QUEUE, STORES
+from .search import first_of, least_recently_used
 
 __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
 
@@ -106,7 +107,7 @@ def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x
     install = l1.installs(config, lsu)
     found = find(m, install, sent)
     adds, joined = adds_part(m, found, install)
-    left = lsu.filled_valid and l1.waiting_part(config, lsu, lsu.filled_miss) != NONE
+    left = lsu.filled_valid and first_of(lsu.part_miss, config.load_parts, lsu.filled_miss) != NONE
     release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
     accepts = answer != NONE and not answers_store and (not lsu.filled_valid or release)
     completed = answer != NONE and answers_store and (not lsu.store_fault or not load_fault)
@@ -155,8 +156,8 @@ def _move(m, found, install, adds, joined, release, accepts, completed, answer, 
     _store(m, found, sent, filled, answer if completed else NONE)
     # The part that takes the slot of lines: of the line that comes, or of the one that is there.
     taken = answer if accepts else lsu.filled_miss if takes_filled else NONE
-    part = l1.waiting_part(config, lsu, taken) if taken != NONE else NONE
-    free = l1.free_part(config, lsu) if adds else NONE
+    part = first_of(lsu.part_miss, config.load_parts, taken) if taken != NONE else NONE
+    free = first_of(lsu.part_miss, config.load_parts, NONE) if adds else NONE
     tick_answers(lsu, leaves, wb_ready)
     if part != NONE:
         push(lsu, FILL, lsu.part_warp[part], lsu.part_register[part], lsu.part_load[part], lsu.part_pc[part],
@@ -242,13 +243,9 @@ def _cache(m, used, install):
         return
     victim = NONE
     if install != NONE:
-        first = lsu.filled_set * config.dcache_ways
-        for place in range(first, first + config.dcache_ways):
-            if m.dcache_line[place] == NONE:
-                victim = place
-                break
-            if victim == NONE or m.dcache_used[place] < m.dcache_used[victim]:
-                victim = place
+        victim = least_recently_used(
+            m.dcache_line, m.dcache_used, lsu.filled_set * config.dcache_ways, config.dcache_ways
+        )
     if lsu.used_place != NONE:
         lsu.stamp += 1
         m.dcache_used[lsu.used_place] = lsu.stamp

@@ -75,9 +75,9 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
 #: warp's instructions come one by one, into so many places less 1; 0: all are there.
 CONFIG = _fields(
-    "warps threads policy ideal max_cycles barriers icache icache_sets icache_ways fetch_requests"
+    "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
-    " stacks stacks_end stack_block stack_words source_bit kind_bit ring rows_ring events",
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring events",
     latency=16,
 )
 
@@ -95,8 +95,8 @@ CODE = _fields(
 STEP = np.dtype([
     ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
     ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),
-    ("shared", np.int8), ("pad", np.int8, 7), ("sees", np.uint64),
-])
+    ("shared", np.int8), ("sees", np.uint64),
+], align=True)
 
 FRONT = _fields(
     # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
@@ -119,7 +119,7 @@ FRONT = _fields(
 ISSUE = _fields(
     # Stages R and X: the instruction selected one and two cycles ago, by warp (NONE), code, pc and its STEP.
     "warp_r code_r pc_r step_r slot_r warp_x code_x pc_x step_x slot_x div_left fdiv_left load_valid load_warp"
-    " load_register load_last under_way_any",
+    " load_register load_last",
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
     # Writeback slots by cycle modulo SLOTS: who writes (NONE: free), which register (NONE: flags only), not if killed.
     slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
@@ -166,13 +166,13 @@ LSU = _fields(
 #: The memory port, and the mailbox behind it (tb/mailbox.cpp has the hardware's).
 PORT = _fields(
     "held cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
-    " given taken answers answers_taken accepted accepted_tag accepted_line answer_taken lsu_requests",
+    " given taken answers answers_taken accepted answer_taken lsu_requests",
     request_cycle=RING, request_tag=RING, request_line=RING, request_write=RING, request_bytes=RING,
     answer_due=RING, answer_tag=RING, answer_error=RING, answer_code=RING,
 )
 
 OBSERVER = _fields(
-    "finished ended deadlock stuck last_busy deadlocked starvation_time starved_now starved_before starved_long"
+    "finished ended deadlock stuck deadlocked starvation_time starved_now starved_before starved_long"
     " total_cycles cycles committed_threads committed nops icache_misses taken_branches loads load_wait_cycles"
     " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
     stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,

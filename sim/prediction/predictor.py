@@ -14,8 +14,9 @@ from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, restore, to_bus
 from metronome.sim.memory.store import SparseMemory
-from metronome.sim.predict import machine
+from metronome.sim.predict import machine, policies
 from metronome.sim.predict.code import CodeTable
+from metronome.sim.predict.compiled import compiling
 from metronome.sim.predict.records import CODE, CONFIG, NONE, RING, STEP, WARPS
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, RunResult, unpack_memory
@@ -44,7 +45,6 @@ class Watcher(Protocol):
         """The next cycles: EVENT, valid until the call's end."""
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
     """What was predicted.
@@ -66,7 +66,8 @@ class Recordings:
     """Each program's instructions, recorded once for all configurations that share them."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple, Streams | str] = {}
+        # The launch is kept with what was recorded of it: its identity is the key.
+        self._kept: dict[tuple, tuple[object, Streams | str]] = {}
 
     def of(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory) -> Streams | str:
         """As :func:`sim.predict.streams.record`; the last few programs are remembered."""
@@ -77,8 +78,9 @@ class Recordings:
         if key not in self._kept:
             if len(self._kept) >= 4:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
-        return self._kept[key]
+            recorded = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
+            self._kept[key] = request.launch, recorded
+        return self._kept[key][1]
 
 
 def prepare() -> None:
@@ -90,7 +92,9 @@ def prepare() -> None:
         known=nobody, addresses=np.zeros((1, 1), np.uint32), shared=one,
     )
     nothing.port["cycle"] = -1
-    if machine.advance(nothing, 0) != machine.FINISHED:
+    with compiling():
+        reason = machine.advance(nothing, 0)
+    if reason != machine.FINISHED:
         raise RuntimeError("a machine without a warp has not stopped")
 
 
@@ -242,8 +246,10 @@ def _silent(cycle: int) -> None:
     """Progress that nobody watches."""
 
 
-def refuse(config: SmConfig) -> None:
-    """ValueError for a machine that cannot be predicted."""
+def refuse(config: SmConfig, policy: str) -> None:
+    """ValueError for a machine or a policy that cannot be predicted."""
+    if policy not in policies.NAMES:
+        raise ValueError(f"{policy} cannot be predicted: sim/predict/policies.py does not have it")
     if config.coordination is not Coordination.SWAS:
         raise ValueError(
             f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
@@ -273,9 +279,9 @@ def predict(
     Raises
     ------
     ValueError
-        For a request that ``config`` cannot run, or a front end that cannot be predicted.
+        For a request that ``config`` cannot run, and for what cannot be predicted.
     """
-    refuse(config)
+    refuse(config, request.policy)
     job = job_of(config, request)
     prepare()
     started = time.perf_counter()

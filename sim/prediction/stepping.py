@@ -70,6 +70,11 @@ class Stepper:
         commit = iss.step(warp)
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
+            if commit.fault.cause is FaultCause.DIVERGENT_BRANCH and not self.config.check_divergent_branch:
+                raise ValueError(
+                    f"the lanes of warp {warp} disagree on the branch at pc {pc:#010x}: with "
+                    "check_divergent_branch=false the golden model cannot tell where it goes on"
+                )
             if commit.fault.cause in _LATE:
                 iss.skip(warp)
             else:

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metronome.hdl.config import Coordination
+from metronome.hdl.config import Coordination, FaultCause
+from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import TINY
 from metronome.sim import asm
 from metronome.sim.kernel import kernels, prepare
-from metronome.sim.prediction.predictor import Recordings, predict
+from metronome.sim.prediction.predictor import Recordings, predict, refuse
 from metronome.sim.prediction.verify import RESULT_FIELDS
 from metronome.sim.runner import RunRequest
 from tests.system.rtl_programs import RawProgram
@@ -46,6 +47,28 @@ def test_only_swas_is_predicted():
     config = replace(TINY, coordination=Coordination.BASELINE, fetch_policies=("lrr",))
     with pytest.raises(ValueError, match="only swas can be predicted, not baseline"):
         predict(config, replace(request_for("vecadd"), fetch_policy="lrr"))
+
+
+def test_every_policy_of_ours_is_predicted():
+    for policy in POLICIES:
+        refuse(TINY, policy)
+    with pytest.raises(ValueError, match="burst cannot be predicted"):
+        refuse(TINY, "burst")
+
+
+@pytest.mark.slow
+def test_a_branch_whose_lanes_disagree_is_refused_where_the_hardware_goes_on():
+    program = asm.Program()
+    program.li(5, -1)
+    program.add(asm.tmc(5), asm.csrr(6, 0xCC0))
+    program.branch(asm.beq, 6, 0, "end")
+    program.add(asm.nop())
+    program.label("end")
+    program.add(asm.tmc(0))
+    request = RunRequest(launch=RawProgram(program.assemble()), policy="lrr")
+    assert predict(TINY, request).result.fault.cause is FaultCause.DIVERGENT_BRANCH
+    with pytest.raises(ValueError, match="lanes of warp 0 disagree on the branch at pc 0x8000000c"):
+        predict(replace(TINY, check_divergent_branch=False), request)
 
 
 def race(config):
