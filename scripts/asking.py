@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from metronome.sim.engines import Engine
+
 from .backend import backend_of
 from .compiling import compiling
 from .dumps import Dump, parse_dumps
@@ -44,21 +46,27 @@ class AskedRun:
     target: Path | None
     per_warp: bool
 
-    def finish(self, result: RunResult, more: Mapping[str, Any] | None = None, **shown: str) -> int:
+    def finish(
+        self, result: RunResult, more: Mapping[str, Any] | None = None, *, engine: Engine = Engine.RTL,
+        finishes: Sequence[int | None] | None = None,
+    ) -> int:
         """Write what was asked for, whatever the outcome: a dump is most wanted after a fault.
 
-        ``more`` goes into the JSON; ``shown`` is for the table (:func:`scripts.result.print_outcome`).
+        ``more`` goes into the JSON; ``finishes`` is for the table (:func:`scripts.result.print_outcome`).
 
         Returns the exit status.
         """
         outcome = Outcome(
-            machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result
+            machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result,
+            engine=engine,
         )
         for dump in self.dumps:
             dump.write(result.memory)
         if self.as_json:
             write_json(self.target, outcome.as_json() | dict(more or {}))
-        print_outcome(outcome, table=not self.as_json or self.target is not None, per_warp=self.per_warp, **shown)
+        print_outcome(
+            outcome, table=not self.as_json or self.target is not None, per_warp=self.per_warp, finishes=finishes
+        )
         return outcome.exit_status
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.kernel import KernelInfo, Launch
     from metronome.sim.memory.store import SparseMemory
-    from metronome.sim.prediction.predictor import Prediction, Watcher
+    from metronome.sim.prediction.predictor import Prediction, Recordings, Watcher
     from metronome.sim.prediction.verify import Verification
     from metronome.sim.runner_types import RunRequest, RunResult
 
@@ -73,6 +74,9 @@ class Backend(Protocol):
 
     def predict(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> Prediction:
         """Compute a run. ``progress`` and ``console`` as for :meth:`run`."""
+
+    def refuse_prediction(self, config: SmConfig, request: RunRequest) -> None:
+        """UsageError if the run cannot be predicted."""
 
     def verify(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report
@@ -208,6 +212,12 @@ class SimBackend:
         except BuildError as error:
             raise UsageError(str(error)) from error
 
+    @functools.cached_property
+    def _recordings(self) -> Recordings:
+        from metronome.sim.prediction.predictor import Recordings
+
+        return Recordings()
+
     def predict(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report | None,
         watcher: Watcher | None = None,
@@ -226,7 +236,18 @@ class SimBackend:
             progress(f"predict ({cycle} cycles)")
 
         try:
-            return predict(config, request, on_console=console, tell=tell, watcher=watcher)
+            return predict(
+                config, request, recordings=self._recordings, on_console=console, tell=tell, watcher=watcher
+            )
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def refuse_prediction(self, config: SmConfig, request: RunRequest) -> None:
+        """See :class:`Backend`."""
+        from metronome.sim.prediction.predictor import refuse
+
+        try:
+            refuse(config, request.policy, check=request.check or request.memcheck)
         except ValueError as error:
             raise UsageError(str(error)) from None
 
@@ -234,13 +255,9 @@ class SimBackend:
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report
     ) -> tuple[Prediction, Verification]:
         """See :class:`Backend`."""
-        from metronome.sim.prediction.predictor import refuse
         from metronome.sim.prediction.verify import Verifier
 
-        try:
-            refuse(config, request.policy)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        self.refuse_prediction(config, request)
         if not config.probe:
             raise UsageError("--verify compares what the probe shows: leave out --set probe=false")
         measured = self.run(config, dataclasses.replace(request, trace=True), progress, console)

@@ -24,6 +24,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from metronome.hdl.config import Coordination
+from metronome.sim.engines import Engine
 from metronome.sim.settings import near
 
 from .errors import Exit, UsageError
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 __all__ = ["DryRunOption", "ForgetOption", "JobsOption", "OutputOption", "SchedulerOption", "carry_out",
-           "experiment_of", "find", "is_experiment", "summary_table"]
+           "experiment_of", "find", "is_experiment", "summary_table", "with_engine"]
 
 OutputOption = Annotated[
     str | None,
@@ -99,7 +101,7 @@ def find(name: str) -> Spec:
 
 def experiment_of(
     program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]], request: Callable[[Any, Scheme], RunRequest],
-    compiled: Compiling, *, dtype: str | None, size: int | None,
+    compiled: Compiling, *, dtype: str | None, size: int | None, engine: Engine,
 ) -> Spec:
     """The experiment that the options of a kernel's sweep describe.
 
@@ -126,10 +128,32 @@ def experiment_of(
             dtype=dtype or host.types[0], size=size or host.default_size, seed=asked.seed, preset=machine.preset,
             file=machine.file, settings=machine.settings, memory=asked.memory, latency=asked.latency,
             memory_options=asked.memory_options, max_cycles=asked.max_cycles, check=asked.check,
-            memcheck=asked.memcheck,
+            memcheck=asked.memcheck, engine=engine,
         ))
     name = Path(program.name).resolve().stem
     return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))
+
+
+def with_engine(spec: Spec, engine: Engine) -> Spec:
+    """The experiment with another engine; what that cannot do is left out, and said.
+
+    Raises
+    ------
+    UsageError
+        If nothing is left.
+    """
+    if engine is Engine.RTL:
+        return dataclasses.replace(spec, runs=tuple(dataclasses.replace(run, engine=engine) for run in spec.runs))
+    runs = tuple(
+        dataclasses.replace(run, engine=engine) for run in spec.runs if run.config.coordination is Coordination.SWAS
+    )
+    left_out = len(spec.runs) - len(runs)
+    if not runs:
+        raise UsageError(f"--engine predict: no run of {spec.name} is of mode swas: only that can be predicted")
+    if left_out:
+        note = f"metronome: note: {left_out} of {len(spec.runs)} runs are left out: only swas can be predicted"
+        Console(stderr=True, highlight=False, soft_wrap=True).print(note)
+    return dataclasses.replace(spec, name=f"{spec.name}-{engine}", runs=runs)
 
 
 def carry_out(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metronome.sim.engines import Engine
+
 from .asking import asked_run, with_parameters_of
 from .backend import backend_of
 from .errors import Exit, UsageError
@@ -22,6 +24,8 @@ __all__ = ["predict"]
 
 #: How --issues is written, by the end of the file's name.
 _FORMATS = (".csv", ".parquet")
+#: Differences that --verify tells one by one.
+_MOST_DIFFERENCES = 20
 
 
 def _issues_file(name: str | None) -> Path | None:
@@ -84,15 +88,18 @@ def predict(
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)
     finishes = _finishes(prediction.issued, asked.config.warps)
-    more = {"engine": "predict", "predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
+    more: dict[str, Any] = {"predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
     if result.region is not None:
         rows = result.region.as_json()["warps"]
         more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
     if verification is not None:
         more |= verification.as_json()
-    status = asked.finish(result, more, engine="prediction")
+    status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes)
     if verification is None or verification.passed:
         return status
-    for text in verification.complaints():
+    complaints = verification.complaints()
+    for text in complaints[:_MOST_DIFFERENCES]:
         print(f"metronome: hardware and prediction differ: {text}", file=sys.stderr)
+    if len(complaints) > _MOST_DIFFERENCES:
+        print(f"metronome: {len(complaints) - _MOST_DIFFERENCES} more: --json has them all", file=sys.stderr)
     return Exit.CHECK_FAILED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -57,11 +57,16 @@ def _percent(part: int, whole: int) -> str:
     return "100" if part == whole else f"{100 * part / whole:.1f}"[:4]
 
 
-def warp_table(region: RegionStatistics) -> Table:
-    """A row for each warp: what it did, in percent of the region's cycles. A column of zeros is left out."""
+def warp_table(region: RegionStatistics, finishes: Sequence[int | None] | None = None) -> Table:
+    """A row for each warp: what it did, in percent of the region's cycles. A column of zeros is left out.
+
+    ``finishes``: the cycle of each warp's last instruction, counted from the start of the run.
+    """
     rows = [_columns(warp) for warp in region.warps]
     shown = [name for name in rows[0] if any(row[name] for row in rows)]
-    table = new_table(">warp", *(f">{name}" for name in shown), title="every warp's cycles, %", tight=True)
+    columns = [*(f">{name}" for name in shown), *[">finish"] * (finishes is not None)]
+    table = new_table(">warp", *columns, title="every warp's cycles, %", tight=True)
     for number, (row, warp) in enumerate(zip(rows, region.warps, strict=True)):
-        table.add_row(str(number), *(_percent(row[name], warp.total) for name in shown))
+        last = [] if finishes is None else ["-" if finishes[number] is None else str(finishes[number])]
+        table.add_row(str(number), *(_percent(row[name], warp.total) for name in shown), *last)
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.table import Table
 from metronome.hdl.config import Coordination
 from metronome.hdl.layouts.counters import COUNTERS
 from metronome.sim import outcome as plain
+from metronome.sim.engines import Engine
 
 from .errors import Exit
 from .region_table import region_rows, warp_table
@@ -85,7 +87,7 @@ def _not_measured(launch: Launch) -> str:
     )
 
 
-def _table(outcome: Outcome, engine: str) -> Table:
+def _table(outcome: Outcome) -> Table:
     """The run in numbers."""
     request, config = outcome.request, outcome.config
     title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
@@ -121,23 +123,26 @@ def _table(outcome: Outcome, engine: str) -> Table:
             table.add_row(f"memory: {name.replace('_', ' ')}", shown)
     table.add_section()
     result = outcome.result
-    table.add_row(engine, f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s")
-    if engine == "simulation":
+    simulated = outcome.engine is Engine.RTL
+    speed = f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s"
+    table.add_row("simulation" if simulated else "prediction", speed)
+    if simulated:
         table.add_row("elaboration, build", f"{result.elaborate_seconds:.1f} s, {result.build_seconds:.1f} s")
     return table
 
 
 def print_outcome(
-    outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None, engine: str = "simulation"
+    outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None,
+    finishes: Sequence[int | None] | None = None,
 ) -> None:
     """The tables on standard output if wanted, what went wrong on standard error; of several runs each has a name.
 
-    ``engine``: what the cycles come from.
+    ``finishes``: the cycle of each warp's last instruction, where that is known; ``per_warp`` shows it.
     """
     if table:
-        Console().print(_table(outcome, engine))
+        Console().print(_table(outcome))
         if per_warp and outcome.result.region is not None and outcome.cycles is not None:
-            Console().print(warp_table(outcome.result.region))
+            Console().print(warp_table(outcome.result.region, finishes))
         sys.stdout.flush()
     for line in outcome.complaints() + [f"note: {note}" for note in _notes(outcome)]:
         print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metronome.sim.engines import Engine
 from metronome.sim.limits import MAX_CYCLES, MAX_SEED
 
 from .errors import UsageError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BankHashOption",
     "CheckOption",
+    "EngineOption",
     "LatencyOption",
     "MaxCyclesOption",
     "MemcheckOption",
@@ -27,6 +29,7 @@ __all__ = [
     "TimingOption",
     "TypeOption",
     "check_run_options",
+    "engine_of",
     "memory_latency",
     "memory_options",
 ]
@@ -60,6 +63,10 @@ BankHashOption = Annotated[
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
 
+EngineOption = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="NAME", help="rtl (default), or predict: computed (docs/predict.md); swas only."),
+]
 MemcheckOption = Annotated[
     bool | None,
     typer.Option("--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check."),
@@ -80,6 +87,11 @@ def check_run_options(
     within("--seed", seed, 0, MAX_SEED)
     positive("--size", size)
     return choose("--memory", memory, MEMORIES), None if dtype is None else choose("--type", dtype, TYPES)
+
+
+def engine_of(name: str | None) -> Engine:
+    """The engine of ``--engine``; by default the hardware. Raises UsageError for an unknown one."""
+    return Engine.RTL if name is None else Engine(choose("--engine", name, list(Engine)))
 
 
 def _option(name: str) -> str:

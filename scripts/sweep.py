@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from metronome.sim.engines import Engine
+
 from .backend import Backend, backend_of
 from .compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
 from .errors import Exit, UsageError
@@ -25,6 +27,7 @@ from .experiment import (
     find,
     is_experiment,
     summary_table,
+    with_engine,
 )
 from .machine import (
     DEFAULT_PRESET,
@@ -45,6 +48,7 @@ from .result import Outcome, memory_of, print_outcome
 from .run_options import (
     BankHashOption,
     CheckOption,
+    EngineOption,
     LatencyOption,
     MaxCyclesOption,
     MemoryClockOption,
@@ -54,6 +58,7 @@ from .run_options import (
     TimingOption,
     TypeOption,
     check_run_options,
+    engine_of,
     memory_latency,
     memory_options,
 )
@@ -108,15 +113,16 @@ def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
 
 def _schemes(
     machine: Machine, varied: Sequence[str], mode: str | None, fetch: str | None, issue: str | None,
-    prediction: str | None,
+    prediction: str | None, engine: Engine,
 ) -> list[Scheme]:
     """The front ends to compare on one machine.
 
-    Without lists these are the paper's two with the machine's policies. If fields are varied, it is the machine's own
-    one, and if the user has named a field of it, so is that.
+    Without lists these are the paper's two, as far as the engine knows them, with the machine's policies. If fields are
+    varied, it is the machine's own one, and if the user has named a field of it, so is that.
     """
     config = machine.config
-    own = [config.coordination.value] if varied or machine.names("coordination") else ["baseline", "swas"]
+    both = ["baseline", "swas"] if engine is Engine.RTL else ["swas"]
+    own = [config.coordination.value] if varied or machine.names("coordination") else both
     policies = list(config.policies[:1] if varied and not machine.names("policies") else config.policies)
     return list(schemes(
         config, own if mode is None else listed("--mode", mode), [] if fetch is None else listed("--fetch", fetch),
@@ -165,6 +171,7 @@ def sweep(
     cflags: CflagsOption = None,
     no_simt: NoSimtOption = False,
     check: CheckOption = False,
+    engine: EngineOption = None,
     output: OutputOption = None,
     jobs: JobsOption = None,
     scheduler: SchedulerOption = None,
@@ -187,15 +194,16 @@ def sweep(
     if is_experiment(kernel):
         _refuse_axes(ctx)
         refuse_inputs(target, {"the experiment": kernel}, waves())
-        return _finish(how(find(kernel)), json_file, target)
+        spec = find(kernel)
+        return _finish(how(spec if engine is None else with_engine(spec, engine_of(engine))), json_file, target)
     if output is None and not dry_run and (jobs is not None or scheduler is not None or forget_others):
         raise UsageError("--jobs, --scheduler and --forget-others are for results that are kept: add --output FOLDER")
     memory, dtype = check_run_options(memory=memory, dtype=dtype, size=size, seed=seed, max_cycles=max_cycles)
     cycles = memory_latency(memory, latency)
     options = memory_options(memory, timing, memory_clock, bank_hash)
-    varied = axes(settings)
+    varied, computed = axes(settings), engine_of(engine)
     asked = [
-        (machine, _schemes(machine, varied, mode, fetch, issue, prediction))
+        (machine, _schemes(machine, varied, mode, fetch, issue, prediction, computed))
         for machine in machines(preset, warps, threads, settings, config_file)
     ]
     compiled = compiling(cflags, function, no_simt)
@@ -214,9 +222,11 @@ def sweep(
         (machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked for scheme in alike
     ]
     if output is not None or dry_run:
-        spec = experiment_of(program, runs, request, compiled, dtype=dtype, size=size)
+        spec = experiment_of(program, runs, request, compiled, dtype=dtype, size=size, engine=computed)
         return _finish(how(spec), json_file, target)
-    outcomes = _outcomes(backend_of(ctx), program, runs, request, compiled, varied, dtype=dtype, size=size, seed=seed)
+    outcomes = _outcomes(
+        backend_of(ctx), program, runs, request, compiled, varied, dtype=dtype, size=size, seed=seed, engine=computed
+    )
     # The table first: a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:
         _print(outcomes, varied, program)
@@ -228,9 +238,12 @@ def sweep(
 def _outcomes(
     backend: Backend, program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]],
     request: Callable[[Any, Scheme], RunRequest], compiled: Compiling, varied: Sequence[str], *, dtype: str | None,
-    size: int | None, seed: int,
+    size: int | None, seed: int, engine: Engine,
 ) -> list[Outcome]:
     """Run one after the other. Every program is prepared first: what is wrong with one costs no simulation."""
+    predicted = engine is Engine.PREDICT
+    for _, scheme, config in runs if predicted else ():
+        backend.refuse_prediction(config, request(None, scheme))
     once = functools.cache(print_warnings)
     launches = [
         program.prepare(
@@ -242,14 +255,20 @@ def _outcomes(
     with show_progress() as progress:
         for (machine, scheme, config), launch in zip(runs, launches, strict=True):
             name, asked = _title(machine, varied, scheme), request(launch, scheme)
-            result = backend.run(config, asked, _named(name, progress), lambda line: None)
-            outcomes.append(Outcome(machine=machine, config=config, launch=launch, request=asked, result=result))
+            step = _named(name, progress)
+            if predicted:
+                result = backend.predict(config, asked, step, lambda line: None).result
+            else:
+                result = backend.run(config, asked, step, lambda line: None)
+            outcomes.append(Outcome(
+                machine=machine, config=config, launch=launch, request=asked, result=result, engine=engine
+            ))
             print_outcome(outcomes[-1], table=False, name=name)
     return outcomes
 
 
 #: Options that an experiment takes; its axes stand in its file.
-_OF_EXPERIMENTS = ("kernel", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
+_OF_EXPERIMENTS = ("kernel", "engine", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
 
 
 def _refuse_axes(ctx: typer.Context) -> None:
@@ -277,7 +296,8 @@ def _print(outcomes: Sequence[Outcome], varied: Sequence[str], program: Program)
     sizes = "" if {"warps", "threads"} & set(varied) else f" ({config.warps} warps x {config.threads} threads)"
     size = "" if first.launch.size is None else f", size {first.launch.size}"
     console = Console()
-    console.print(f"{program.name} on {place}{sizes}{size}, memory {memory_of(first.request)}", highlight=False,
+    console.print(f"{program.name} on {place}{sizes}{size}, memory {memory_of(first.request)}"
+                  + (", predicted" if first.engine is Engine.PREDICT else ""), highlight=False,
                   soft_wrap=True, markup=False)
     if varied:
         alike = [f"{name} {text}" for name, text in _scheme_cells(first).items() if text != "-"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 from .cache import cache_folder, locked, remember, used
 from .processes import children_ended
 
-__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "sources_digest"]
+__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "model_digest", "sources_digest"]
 
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
@@ -68,6 +68,13 @@ def sources_digest() -> str:
     others = {path.relative_to(_ROOT).as_posix(): path.read_bytes() for path in sorted(paths) if path.is_file()}
     plain = {name: meaning(source) if name.endswith(".py") else source for name, source in others.items()}
     return _hash(_meanings(), plain)
+
+
+@functools.cache
+def model_digest() -> str:
+    """The same as long as nothing changes in the model of the machine's time and in the golden model behind it."""
+    paths = [path for name in ("predict", "prediction", "iss") for path in (_ROOT / "sim" / name).rglob("*.py")]
+    return _hash({path.relative_to(_ROOT).as_posix(): meaning(path.read_bytes()) for path in sorted(paths)})
 
 
 @functools.cache

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import COUNTERS
 
+from .engines import Engine
+
 if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
     from .compiling import Compiling
     from .kernel import Launch
@@ -44,7 +46,7 @@ class Asked(Protocol):
 
 def described(
     machine: Asked, config: SmConfig, request: RunRequest, compiling: Compiling | None, dtype: str | None,
-    size: int | None,
+    size: int | None, engine: Engine = Engine.RTL,
 ) -> dict[str, Any]:
     """How a run was asked for: ``config`` of its JSON. Without ``compiling`` the program was compiled elsewhere."""
     from .memory.models import DRAM_MODELS
@@ -71,6 +73,7 @@ def described(
         "max_cycles": request.max_cycles,
         "check": request.check,
         "memcheck": request.memcheck,
+        "engine": engine,
         **dataclasses.asdict(config),
     }
 
@@ -97,6 +100,7 @@ class Outcome:
     launch: Launch
     request: RunRequest
     result: RunResult
+    engine: Engine = Engine.RTL
 
     @functools.cached_property
     def problems(self) -> list[str]:
@@ -214,6 +218,7 @@ class Outcome:
             "kernel": self.launch.name,
             "config": described(
                 self.machine, self.config, self.request, self.launch.compiling, self.launch.dtype, self.launch.size,
+                self.engine,
             ),
             "passed": self.passed,
             "status": str(result.status),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..build import is_built
+from ..engines import Engine
 from ..iss import Iss
 from ..kernel import load_into
 from ..memory.store import SparseMemory
@@ -19,6 +20,8 @@ _CYCLE_SECONDS, _CYCLE_SECONDS_A_LANE = 4.1e-6, 1.6e-8
 _BUILD_SECONDS, _BUILD_SECONDS_A_LANE = 28.0, 0.07
 #: Cycles for an instruction, about; seconds to start a simulation.
 _CYCLES_AN_INSTRUCTION, _START_SECONDS = 2.5, 2.0
+#: Seconds for a prediction and for each of its cycles; the machine hardly counts.
+_PREDICTED_SECONDS, _PREDICTED_CYCLE_SECONDS = 0.3, 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,11 @@ def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
         if what not in counted:
             counted[what] = _instructions(task)
         cycles = min(_CYCLES_AN_INSTRUCTION * counted[what], run.max_cycles)
-        seconds += _START_SECONDS + cycles * (_CYCLE_SECONDS + _CYCLE_SECONDS_A_LANE * lanes)
-    missing = {config for config in {task.run.config for task in tasks} if not is_built(config)}
+        if run.engine is Engine.PREDICT:
+            seconds += _PREDICTED_SECONDS + cycles * _PREDICTED_CYCLE_SECONDS
+        else:
+            seconds += _START_SECONDS + cycles * (_CYCLE_SECONDS + _CYCLE_SECONDS_A_LANE * lanes)
+    configs = {task.run.config for task in tasks if task.run.engine is Engine.RTL}
+    missing = {config for config in configs if not is_built(config)}
     seconds += sum(_BUILD_SECONDS + _BUILD_SECONDS_A_LANE * config.warps * config.threads for config in missing)
     return Estimate(len(missing), seconds / workers)

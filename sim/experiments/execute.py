@@ -2,50 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import functools
+from typing import TYPE_CHECKING, Any
 
 from ..build import BuildError, build
 from ..elf import ImageError
+from ..engines import CannotPredictError, Engine
 from ..kernel import KernelError
 from ..outcome import Outcome
 from ..runner import SimulationError
 from ..runner import run as simulate
+from ..runner_types import RunRequest, RunResult
 from ..toolchain import ToolchainError
 from .record import Run
 from .rows import failed_row, result_row
+
+if TYPE_CHECKING:
+    from ..prediction.predictor import Recordings
 
 __all__ = ["TRIES", "build_machine", "execute"]
 
 #: So often a run is begun whose process dies, be it that of the simulation or the worker's own.
 TRIES = 3
 #: What says in a line for people what is wrong.
-_PLAIN = (BuildError, ImageError, KernelError, SimulationError, ToolchainError)
+_PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, SimulationError, ToolchainError)
 
 
 def execute(run: Run, key: str) -> dict[str, Any]:
     """The row of the run. What goes wrong with it is the row's ``reason``."""
     try:
-        return result_row(run, key, _simulated(run))
+        return result_row(run, key, _outcome(run))
     except Exception as error:  # whatever it is: the sweep goes on, and the row has it
         text = str(error) if isinstance(error, _PLAIN) else f"{type(error).__name__}: {error}"
         return failed_row(run, key, text.splitlines()[0].strip().rstrip(":") if text else type(error).__name__)
 
 
-def _simulated(run: Run) -> Outcome:
+def _outcome(run: Run) -> Outcome:
     launch = run.prepare()
     request = run.request(launch)
-    for left in reversed(range(TRIES)):
-        try:
-            result = simulate(run.config, request)
-            break
-        except SimulationError:  # it may have been killed for want of memory
-            if not left:
-                raise
-    return Outcome(machine=run, config=run.config, launch=launch, request=request, result=result)
+    result = (_predicted if run.engine is Engine.PREDICT else _simulated)(run, request)
+    return Outcome(
+        machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine
+    )
+
+
+def _simulated(run: Run, request: RunRequest) -> RunResult:
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(SimulationError):  # it may have been killed for want of memory
+            return simulate(run.config, request)
+    return simulate(run.config, request)
+
+
+def _predicted(run: Run, request: RunRequest) -> RunResult:
+    from ..prediction.predictor import predict
+
+    return predict(run.config, request, recordings=_recordings()).result
+
+
+@functools.cache
+def _recordings() -> Recordings:
+    """What this process has recorded: runs of one program that follow each other share it."""
+    from ..prediction.predictor import Recordings
+
+    return Recordings()
 
 
 def build_machine(run: Run) -> str | None:
-    """Build the simulation of the run's machine unless the cache has it; what went wrong, if something did."""
+    """Build the simulation of the run's machine, or the model, unless the cache has it; what went wrong, if it did."""
+    if run.engine is Engine.PREDICT:
+        from ..prediction.predictor import prepare
+
+        prepare()
+        return None
     try:
         build(run.config)
     except BuildError as error:

@@ -1,7 +1,7 @@
 """Where the runs of a sweep are executed: processes of this machine, or the workers of a Dask cluster.
 
-Both know two kinds of work: the build of a machine, and a run. A run waits for the build of its machine, so that two
-workers do not wait for one build while there is another to make.
+Both know two kinds of work: a build, and a run. A run waits for the build of its machine, or of the model that predicts
+it, so that two workers do not wait for one build while there is another to make.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from ..engines import Engine
 from ..processes import end_with_parent
 from .execute import TRIES, build_machine, execute
 from .record import Run
@@ -60,10 +61,11 @@ class Pool(Protocol):
         """What is being done at the moment, as far as that is known; from any thread."""
 
 
-def _by_machine(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
+def _by_build(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
+    """The tasks by what has to be built for them: a machine, or the model of all."""
     groups: dict[Any, list[Task]] = {}
     for task in tasks:
-        groups.setdefault(task.run.config, []).append(task)
+        groups.setdefault(Engine.PREDICT if task.run.engine is Engine.PREDICT else task.run.config, []).append(task)
     return groups
 
 
@@ -102,7 +104,7 @@ class LocalPool:
             pool.join()
 
     def _events(self, pool: ProcessPool, tasks: Sequence[Task]) -> Iterator[Event]:
-        groups = _by_machine(tasks)
+        groups = _by_build(tasks)
         tries: dict[str, int] = {}
 
         def start(task: Task) -> Any:
@@ -148,6 +150,8 @@ def _row_of(future: Any, task: Task, tries: int) -> dict[str, Any] | None:
 
 
 def _machine_of(run: Run) -> str:
+    if run.engine is Engine.PREDICT:
+        return "the model"
     config = run.config
     return f"{config.warps}x{config.threads} {config.coordination} {config.prediction}"
 
@@ -185,7 +189,7 @@ class DaskPool:
             raise ClusterError(f"--scheduler {self._address}: no Dask scheduler answers there ({refusal})") from None
         with client:
             running: dict[Any, Task | list[Task]] = {}
-            for group in _by_machine(tasks).values():
+            for group in _by_build(tasks).values():
                 running[client.submit(build_machine, group[0].run, pure=False)] = group
             queue = as_completed(list(running), loop=client.loop)
             try:

@@ -12,7 +12,8 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 
 from ..compiling import AS_USUAL, Compiling
-from ..design import sources_digest
+from ..design import model_digest, sources_digest
+from ..engines import Engine
 from ..kernel import Launch, prepare
 from ..memory.models import MemoryOptions
 from ..outcome import described
@@ -22,7 +23,7 @@ __all__ = ["Run"]
 
 #: Options that a title has only where they are not the usual ones.
 _OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
-            "max_cycles", "check", "memcheck")
+            "max_cycles", "check", "memcheck", "engine")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,7 @@ class Run:
     max_cycles: int = 10_000_000
     check: bool = False
     memcheck: bool = False
+    engine: Engine = Engine.RTL
 
     def prepare(self) -> Launch:
         """The kernel, built, with its inputs.
@@ -78,7 +80,8 @@ class Run:
     @functools.cached_property
     def described(self) -> dict[str, Any]:
         """``config`` of the JSON of ``metronome run``."""
-        return described(self, self.config, self.request(None), self.compiling, self.dtype, self.size)
+        return described(self, self.config, self.request(None), self.compiling, self.dtype, self.size,
+                         self.engine)
 
     @functools.cached_property
     def title(self) -> str:
@@ -99,12 +102,20 @@ class Run:
     def key(self) -> str:
         """The same for two runs that must give the same result, and for no others.
 
-        It changes with the kernel, its inputs, and the sources of the hardware and of the memory models. The policies
-        that are in a build only for other runs do not count.
+        It changes with the kernel, its inputs, and the sources of the hardware and of the memory models; for what is
+        predicted also with those of the model. The policies that are in a build only for other runs do not count.
         """
         asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
         what = [self.kernel, asked, _content(self.prepare())]
-        return hashlib.sha256(json.dumps([what, sources_digest()], sort_keys=True).encode()).hexdigest()[:24]
+        sources = [sources_digest()] + [model_digest()] * (self.engine is Engine.PREDICT)
+        return hashlib.sha256(json.dumps([what, *sources], sort_keys=True).encode()).hexdigest()[:24]
+
+    def refuse(self) -> None:
+        """CannotPredictError for a run that its engine cannot do."""
+        if self.engine is Engine.PREDICT:
+            from ..prediction.predictor import refuse
+
+            refuse(self.config, self.issue, check=self.check or self.memcheck)
 
 
 def _content(launch: Launch) -> str:

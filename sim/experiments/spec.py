@@ -19,6 +19,7 @@ from metronome.hdl.presets import PRESETS
 from metronome.riscv_kernels.host import require_size
 
 from ..compiling import Compiling, split_flags
+from ..engines import Engine
 from ..kernel_folders import KERNELS, host_of
 from ..kernel_host import Host
 from ..limits import MAX_CYCLES, MAX_SEED
@@ -39,7 +40,7 @@ _AXES: Mapping[str, type] = {
     "kernel": str, "function": str, "type": str, "size": int, "seed": int, "cflags": str, "no_simt": bool,
     "preset": str, "config": str, "mode": str, "fetch": str, "issue": str, "prediction": str,
     "memory": str, "latency": int, "timing": str, "memory_clock": str, "bank_hash": str,
-    "max_cycles": int, "check": bool, "memcheck": bool,
+    "max_cycles": int, "check": bool, "memcheck": bool, "engine": str,
 }
 #: The front end's own axes in place of these fields.
 _INSTEAD = {
@@ -245,6 +246,7 @@ def _run(
             bank_hash=values.get("bank_hash"),
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
+        engine=Engine(one_of("engine", values.get("engine", Engine.RTL), list(Engine))),
         compiling=Compiling(
             _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
         ),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..engines import CannotPredictError, Engine
 from ..kernel import KernelError
 from ..toolchain import ToolchainError
 from .pools import Event, Pool, Task
@@ -39,8 +40,8 @@ class Plan:
 
     @property
     def machines(self) -> int:
-        """Simulations that the waiting runs need."""
-        return len({task.run.config for task in self.waiting})
+        """Different simulations that the waiting runs need."""
+        return len({task.run.config for task in self.waiting if task.run.engine is Engine.RTL})
 
 
 def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
@@ -49,14 +50,15 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
     Raises
     ------
     SpecError
-        For a kernel that does not build or refuses its inputs.
+        For a kernel that does not build or refuses its inputs, and for what cannot be predicted.
     """
     tasks = []
     for run in spec.runs:
         note(f"prepare ({run.title})")
         try:
+            run.refuse()
             tasks.append(Task(run, run.key()))
-        except (KernelError, ToolchainError) as error:
+        except (CannotPredictError, KernelError, ToolchainError) as error:
             raise SpecError(f"{spec.file}: {run.title}: {error}" if spec.file else f"{run.title}: {error}") from None
     return Plan(spec, tuple({task.key: task for task in tasks}.values()))
 

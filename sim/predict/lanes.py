@@ -103,6 +103,9 @@ def serve_local(m, slot_free):
 def count_made(lsu, pops):
     """A part of the load at the head is made; ``pops``: it is the last to be made."""
     if not lsu.unfinished:
+        # A load that misses may be under way while many younger ones come and go.
+        while lsu.load_parts[lsu.next_load]:
+            lsu.next_load = (lsu.next_load + 1) % LOADS
         lsu.begun = lsu.next_load
         lsu.next_load = (lsu.next_load + 1) % LOADS
     lsu.load_parts[lsu.begun] += 1

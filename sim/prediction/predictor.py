@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
+from metronome.sim.engines import CannotPredictError
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, restore, to_bus
@@ -63,24 +65,30 @@ class _OrderMattersError(Exception):
 
 
 class Recordings:
-    """Each program's instructions, recorded once for all configurations that share them."""
+    """Each program's instructions, recorded once for all configurations that share them.
+
+    A program is what is in memory at the start.
+    """
 
     def __init__(self) -> None:
-        # The launch is kept with what was recorded of it: its identity is the key.
-        self._kept: dict[tuple, tuple[object, Streams | str]] = {}
+        self._kept: dict[tuple, Streams | str] = {}
 
     def of(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory) -> Streams | str:
         """As :func:`sim.predict.streams.record`; the last few programs are remembered."""
+        digest = hashlib.blake2b()
+        for number in sorted(job.pages):
+            digest.update(number.to_bytes(8))
+            digest.update(job.pages[number])
         key = (
-            id(request.launch), request.max_cycles, config.warps, config.threads, config.prediction, config.core_id,
-            config.cores, config.memory_map, config.local_bytes, config.interleave_stacks,
+            digest.digest(), job.start_pc, job.arg, request.max_cycles, config.warps, config.threads,
+            config.prediction, config.core_id, config.cores, config.memory_map, config.local_bytes,
+            config.interleave_stacks,
         )
         if key not in self._kept:
             if len(self._kept) >= 4:
                 del self._kept[next(iter(self._kept))]
-            recorded = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
-            self._kept[key] = request.launch, recorded
-        return self._kept[key][1]
+            self._kept[key] = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
+        return self._kept[key]
 
 
 def prepare() -> None:
@@ -246,14 +254,16 @@ def _silent(cycle: int) -> None:
     """Progress that nobody watches."""
 
 
-def refuse(config: SmConfig, policy: str) -> None:
-    """ValueError for a machine or a policy that cannot be predicted."""
+def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
+    """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
     if policy not in policies.NAMES:
-        raise ValueError(f"{policy} cannot be predicted: sim/predict/policies.py does not have it")
+        raise CannotPredictError(f"{policy} cannot be predicted: sim/predict/policies.py does not have it")
     if config.coordination is not Coordination.SWAS:
-        raise ValueError(
+        raise CannotPredictError(
             f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
         )
+    if check:
+        raise CannotPredictError("check and memcheck watch the hardware: a prediction runs none")
 
 
 def predict(
@@ -279,9 +289,9 @@ def predict(
     Raises
     ------
     ValueError
-        For a request that ``config`` cannot run, and for what cannot be predicted.
+        For a request that ``config`` cannot run; CannotPredictError for what cannot be predicted.
     """
-    refuse(config, request.policy)
+    refuse(config, request.policy, check=request.check or request.memcheck)
     job = job_of(config, request)
     prepare()
     started = time.perf_counter()

@@ -6,8 +6,9 @@ which anything differs, the units are asked in the order in which one acts on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -277,16 +278,31 @@ def result_differences(measured: RunResult, predicted: RunResult) -> list[str]:
             here, there = ([replace(each, wait="") for each in side] for side in (here, there))
         if here == there:
             continue
-        if name == "counters":
-            unlike = [key for key in there if there[key] != here[key]]
-            found += [f"{key}: measured {there[key]}, predicted {here[key]}" for key in unlike]
-        else:
-            found.append(f"{name}: measured {there}, predicted {here}")
+        found += _unlike(name, there, here)
     # What a program that was stopped has left in memory depends on how its stores have come through.
     if measured.status == "ended" and not measured.memory.equal(predicted.memory):
         address, there, here = next(measured.memory.differences(predicted.memory, 1))
         found.append(f"memory at {address:#x}: measured {there:#x}, predicted {here:#x}")
     return found
+
+
+def _unlike(name: str, there: Any, here: Any) -> list[str]:
+    """What differs of two values of one shape, a line for each smallest part."""
+    if there == here:
+        return []
+    if is_dataclass(there) and is_dataclass(here):
+        there, here = ({field.name: getattr(each, field.name) for field in fields(each)} for each in (there, here))
+    if isinstance(there, tuple | list) and isinstance(here, tuple | list) and len(there) == len(here):
+        there, here = (dict(enumerate(each)) for each in (there, here))
+    if isinstance(there, Mapping) and isinstance(here, Mapping) and there.keys() == here.keys():
+        return [
+            line for key in there
+            for line in _unlike(f"{name}.{key.name.lower() if isinstance(key, Enum) else key}", there[key], here[key])
+        ]
+    there, here = (
+        "; ".join(map(str, each)) or "nothing" if isinstance(each, list) else each for each in (there, here)
+    )
+    return [f"{name}: measured {there}, predicted {here}"]
 
 
 def _told(config: SmConfig, measured: Any, predicted: np.ndarray, at: int, signal: Signal) -> str:

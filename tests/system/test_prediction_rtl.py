@@ -118,6 +118,28 @@ def test_what_counters_read_is_predicted(memory):
     assert differences(TINY, request, run(TINY, request)) == []
 
 
+def overtaken(hits):
+    """A load that misses, and so many behind it that hit, before anybody needs what it loads."""
+    p = asm.Program()
+    p.li(5, TINY.memory_map.user)
+    p.li(7, hits)
+    p.add(asm.csrrwi(0, 0x7C0, 1), asm.lw(6, 0, 5), asm.add(6, 6, 6), asm.lw(6, 1024, 5))
+    p.label("loop")
+    p.add(asm.lw(8, 0, 5), asm.addi(7, 7, -1))
+    p.branch(asm.bne, 7, 0, "loop")
+    p.add(asm.add(6, 6, 6), asm.csrrwi(0, 0x7C0, 0), asm.tmc(0))
+    return RawProgram(p.assemble())
+
+
+@on("TINY")
+@pytest.mark.slow
+@pytest.mark.parametrize("hits", [126, 127, 128, 300])
+def test_a_load_that_is_overtaken_often_is_predicted(hits):
+    # The model numbers the loads that are under way, and there are fewer numbers than loads during a long miss.
+    request = RunRequest(launch=overtaken(hits), policy="lrr", latency=3000, trace=True)
+    assert differences(TINY, request, run(TINY, request)) == []
+
+
 @on("TINY")
 @pytest.mark.slow
 @pytest.mark.parametrize("cycles", [1, 100, 1000])
