@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -72,11 +72,19 @@ class Backend(Protocol):
         ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
         """
 
-    def predict(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> Prediction:
-        """Compute a run. ``progress`` and ``console`` as for :meth:`run`."""
+    def predict(
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, *, again: bool = False
+    ) -> Prediction:
+        """Compute a run. ``progress`` and ``console`` as for :meth:`run`.
+
+        ``again``: what the golden model has said of a program is remembered, and used for the next runs of it.
+        """
 
     def refuse_prediction(self, config: SmConfig, request: RunRequest) -> None:
         """UsageError if the run cannot be predicted."""
+
+    def forecast(self, config: SmConfig, request: RunRequest, result: RunResult) -> dict[str, Any]:
+        """What is said of a run, made with its trace, and its forecast (:mod:`sim.prediction.forecast`)."""
 
     def verify(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report
@@ -220,7 +228,7 @@ class SimBackend:
 
     def predict(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report | None,
-        watcher: Watcher | None = None,
+        watcher: Watcher | None = None, *, again: bool = False,
     ) -> Prediction:
         """See :class:`Backend`. ``watcher`` as in :func:`sim.prediction.predictor.predict`."""
         progress("load the model")
@@ -237,7 +245,8 @@ class SimBackend:
 
         try:
             return predict(
-                config, request, recordings=self._recordings, on_console=console, tell=tell, watcher=watcher
+                config, request, recordings=self._recordings if again else None, on_console=console, tell=tell,
+                watcher=watcher,
             )
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -250,6 +259,13 @@ class SimBackend:
             refuse(config, request.policy, check=request.check or request.memcheck)
         except ValueError as error:
             raise UsageError(str(error)) from None
+
+    def forecast(self, config: SmConfig, request: RunRequest, result: RunResult) -> dict[str, Any]:
+        """See :class:`Backend`."""
+        from metronome.sim.prediction.forecast import forecast_against
+
+        assert result.events is not None
+        return forecast_against(config, request, result.events, self._recordings)
 
     def verify(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,13 +17,14 @@ from rich.table import Table
 from metronome.hdl.presets import PRESETS
 
 from .backend import Backend, backend_of
+from .bench_predict import measure_prediction, prediction_table
 from .errors import Exit
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
 from .options import JsonOption, choose, json_target, listed, positive
 from .outputs import refuse_inputs, waves, write_json
 from .progress import Report, show_progress
 from .result import Outcome, print_outcome
-from .run_options import DRAMS, MEMORIES, LatencyOption, MemoryOption, memory_latency
+from .run_options import DRAMS, MEMORIES, LatencyOption, OptionalMemoryOption, memory_latency
 from .tables import new_table
 
 __all__ = ["bench"]
@@ -86,6 +88,34 @@ def _measure(
     }
 
 
+def _predict(
+    backend: Backend, asked: Mapping[str, Machine], kernel: str, repeat: int, memories: Mapping[str, int],
+    json_file: str | None, target: Path | None,
+) -> Exit:
+    """``--predict``. What was counted has to be the same."""
+    figures: dict[str, dict[str, Any]] = {}
+    with show_progress() as progress:
+        for name, its in asked.items():
+            found = measure_prediction(backend, its, kernel, SIZES[kernel][name], repeat, memories, progress)
+            for memory, outcome, figure in found:
+                if outcome.exit_status != Exit.PASSED:
+                    print_outcome(outcome, table=False)
+                    return outcome.exit_status
+                figures.setdefault(name, {})[memory] = figure
+    sizes = {name: SIZES[kernel][name] for name in figures}
+    if json_file is not None:
+        write_json(target, {
+            "set": dict(next(iter(asked.values())).settings), "presets": figures, "kernel": kernel, "sizes": sizes,
+            "repeat": repeat, "memories": dict(memories),
+        })
+    if json_file is None or target is not None:
+        console = Console(highlight=False)
+        console.print(prediction_table(kernel, sizes, figures))
+        console.print(CAVEAT)
+    same = all(figure["same"] for by_memory in figures.values() for figure in by_memory.values())
+    return Exit.PASSED if same else Exit.CHECK_FAILED
+
+
 def _seconds(value: float) -> str:
     return f"{value:.1f}" if value else "cached"
 
@@ -112,20 +142,31 @@ def bench(
     config_file: ConfigOption = None,
     kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort",
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3,
-    memory: MemoryOption = "fixed",
+    memory: OptionalMemoryOption = None,
     latency: LatencyOption = None,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Beside each simulation its prediction; default: PAPER, fixed and dram.")
+    ] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
     positive("--repeat", repeat)
-    kernel, memory = choose("--kernel", kernel, SIZES), choose("--memory", memory, MEMORIES)
-    cycles = memory_latency(memory, latency)
-    names = [name for text in preset or [DEFAULT_PRESET] for name in listed("--preset", text)]
+    kernel = choose("--kernel", kernel, SIZES)
+    chosen = None if memory is None else choose("--memory", memory, MEMORIES)
+    names = [name for text in preset or ["PAPER" if predict else DEFAULT_PRESET] for name in listed("--preset", text)]
     asked = {its.preset: its for its in (machine(name, settings=settings, file=config_file) for name in names)}
     target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file}, waves())
     backend = backend_of(ctx)
+    if predict:
+        asked_for = {chosen: memory_latency(chosen, latency)} if chosen else {
+            "fixed": memory_latency("fixed", latency), "dram": 1,
+        }
+        with _cache(cold):
+            return _predict(backend, asked, kernel, repeat, asked_for, json_file, target)
+    memory = chosen or "fixed"
+    cycles = memory_latency(memory, latency)
     figures: dict[str, dict[str, Any]] = {}
     with _cache(cold), show_progress() as progress:
         for name, its in asked.items():

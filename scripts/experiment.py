@@ -101,7 +101,7 @@ def find(name: str) -> Spec:
 
 def experiment_of(
     program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]], request: Callable[[Any, Scheme], RunRequest],
-    compiled: Compiling, *, dtype: str | None, size: int | None, engine: Engine,
+    compiled: Compiling, *, dtype: str | None, size: int | None, engine: Engine, forecast: bool,
 ) -> Spec:
     """The experiment that the options of a kernel's sweep describe.
 
@@ -128,7 +128,7 @@ def experiment_of(
             dtype=dtype or host.types[0], size=size or host.default_size, seed=asked.seed, preset=machine.preset,
             file=machine.file, settings=machine.settings, memory=asked.memory, latency=asked.latency,
             memory_options=asked.memory_options, max_cycles=asked.max_cycles, check=asked.check,
-            memcheck=asked.memcheck, engine=engine,
+            memcheck=asked.memcheck, engine=engine, forecast=forecast,
         ))
     name = Path(program.name).resolve().stem
     return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))

@@ -19,11 +19,13 @@ __all__ = [
     "BankHashOption",
     "CheckOption",
     "EngineOption",
+    "ForecastOption",
     "LatencyOption",
     "MaxCyclesOption",
     "MemcheckOption",
     "MemoryClockOption",
     "MemoryOption",
+    "OptionalMemoryOption",
     "SeedOption",
     "SizeOption",
     "TimingOption",
@@ -44,6 +46,9 @@ SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
 MemoryOption = Annotated[
     str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+]
+OptionalMemoryOption = Annotated[
+    str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
 ]
 LatencyOption = Annotated[
     int | None,
@@ -66,6 +71,9 @@ CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the gol
 EngineOption = Annotated[
     str | None,
     typer.Option("--engine", metavar="NAME", help="rtl (default), or predict: computed (docs/predict.md); swas only."),
+]
+ForecastOption = Annotated[
+    bool, typer.Option("--forecast", help="Beside each run what is known of it before (docs/predict.md).")
 ]
 MemcheckOption = Annotated[
     bool | None,

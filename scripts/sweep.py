@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from metronome.sim.engines import Engine
 
@@ -44,11 +43,12 @@ from .options import JsonOption, given, json_target, listed
 from .outputs import STDOUT, refuse_inputs, waves, write_json
 from .program import Program, find_program
 from .progress import Report, show_progress
-from .result import Outcome, memory_of, print_outcome
+from .result import Outcome, print_outcome
 from .run_options import (
     BankHashOption,
     CheckOption,
     EngineOption,
+    ForecastOption,
     LatencyOption,
     MaxCyclesOption,
     MemoryClockOption,
@@ -63,7 +63,7 @@ from .run_options import (
     memory_options,
 )
 from .schemes import POLICY_NAMES, Scheme, coordinate, schemes
-from .tables import new_table
+from .sweep_table import print_sweep
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
@@ -71,44 +71,6 @@ if TYPE_CHECKING:
     from metronome.sim.runner_types import RunRequest
 
 __all__ = ["sweep"]
-
-
-def _share(part: int | None, cycles: int | None) -> str:
-    return "-" if part is None or not cycles else f"{100 * part / cycles:.2f} %"
-
-
-def _scheme_cells(outcome: Outcome) -> dict[str, str]:
-    return {
-        "mode": outcome.config.coordination.value, "fetch": outcome.request.fetch_policy or "-",
-        "issue": outcome.request.policy, "prediction": outcome.config.prediction.value,
-    }
-
-
-def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
-    """A row a run, in 80 columns. IPC counts warp-instructions in a cycle; *rel.* is to the first that passed.
-
-    NOPs, *discr.* (discrepancies) and errors are shares of the cycles. With ``varied`` fields, the columns of the
-    front end that are the same in all rows are left out.
-    """
-    cells = [_scheme_cells(outcome) for outcome in outcomes]
-    names = [name for name in cells[0] if not varied or len({its[name] for its in cells}) > 1]
-    table = new_table(
-        *varied, *names, *(f">{name}" for name in ("cycles", "IPC", "rel.", "NOPs", "discr.", "errors")), tight=True
-    )
-    first: float | None = None
-    for outcome, its in zip(outcomes, cells, strict=True):
-        cycles, counters = outcome.cycles, outcome.counters
-        row = [*(outcome.machine.settings[name] for name in varied), *(its[name] for name in names)]
-        if outcome.exit_status != Exit.PASSED or cycles is None:
-            table.add_row(*row, "no region" if outcome.exit_status == Exit.PASSED else outcome.exit_status.name.lower())
-            continue
-        ipc = counters["committed"] / cycles
-        first = first or ipc
-        table.add_row(
-            *row, str(cycles), f"{ipc:.4f}", f"{ipc / first:.3f}", _share(counters["nops"], cycles),
-            _share(counters["discrepancies"], cycles), _share(counters["errors"], cycles),
-        )
-    return table
 
 
 def _schemes(
@@ -172,6 +134,7 @@ def sweep(
     no_simt: NoSimtOption = False,
     check: CheckOption = False,
     engine: EngineOption = None,
+    forecast: ForecastOption = False,
     output: OutputOption = None,
     jobs: JobsOption = None,
     scheduler: SchedulerOption = None,
@@ -206,6 +169,8 @@ def sweep(
         (machine, _schemes(machine, varied, mode, fetch, issue, prediction, computed))
         for machine in machines(preset, warps, threads, settings, config_file)
     ]
+    if forecast:
+        _check_forecast([machine.config for machine, _ in asked], computed)
     compiled = compiling(cflags, function, no_simt)
     program = find_program(kernel)
     refuse_inputs(target, {"--config": config_file, **program.files}, waves())
@@ -215,24 +180,34 @@ def sweep(
 
         return RunRequest(
             launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
-            seed=seed, memory_options=options, check=check, memcheck=check, max_cycles=max_cycles,
+            seed=seed, memory_options=options, check=check, memcheck=check, max_cycles=max_cycles, trace=forecast,
         )
 
     runs = [
         (machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked for scheme in alike
     ]
     if output is not None or dry_run:
-        spec = experiment_of(program, runs, request, compiled, dtype=dtype, size=size, engine=computed)
+        spec = experiment_of(
+            program, runs, request, compiled, dtype=dtype, size=size, engine=computed, forecast=forecast
+        )
         return _finish(how(spec), json_file, target)
     outcomes = _outcomes(
         backend_of(ctx), program, runs, request, compiled, varied, dtype=dtype, size=size, seed=seed, engine=computed
     )
     # The table first: a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:
-        _print(outcomes, varied, program)
+        print_sweep(outcomes, varied, program.name)
     if json_file is not None:
         write_json(target, {"kernel": kernel, "runs": [outcome.as_json() for outcome in outcomes]})
     return max(outcome.exit_status for outcome in outcomes)
+
+
+def _check_forecast(configs: Sequence[SmConfig], engine: Engine) -> None:
+    """UsageError if there is nothing that a forecast can be compared with."""
+    if engine is not Engine.RTL:
+        raise UsageError("--forecast is compared with a run of the hardware: leave out --engine")
+    if not all(config.probe for config in configs):
+        raise UsageError("--forecast compares what the probe shows: leave out --set probe=false")
 
 
 def _outcomes(
@@ -257,11 +232,14 @@ def _outcomes(
             name, asked = _title(machine, varied, scheme), request(launch, scheme)
             step = _named(name, progress)
             if predicted:
-                result = backend.predict(config, asked, step, lambda line: None).result
+                result = backend.predict(config, asked, step, lambda line: None, again=True).result
             else:
                 result = backend.run(config, asked, step, lambda line: None)
+            forecast = backend.forecast(config, asked, result) if asked.trace else None
+            result.events = None
             outcomes.append(Outcome(
-                machine=machine, config=config, launch=launch, request=asked, result=result, engine=engine
+                machine=machine, config=config, launch=launch, request=asked, result=result, engine=engine,
+                forecast=forecast,
             ))
             print_outcome(outcomes[-1], table=False, name=name)
     return outcomes
@@ -285,28 +263,6 @@ def _finish(done: tuple[dict[str, Any], Exit], json_file: str | None, target: Pa
     if json_file != STDOUT:
         Console().print(summary_table(value))
     return status
-
-
-def _print(outcomes: Sequence[Outcome], varied: Sequence[str], program: Program) -> None:
-    first = outcomes[0]
-    machine = first.machine
-    fixed = [f"{name}={text}" for name, text in machine.settings.items() if name not in varied]
-    place = ", ".join([machine.file or machine.preset, *fixed])
-    config = first.config
-    sizes = "" if {"warps", "threads"} & set(varied) else f" ({config.warps} warps x {config.threads} threads)"
-    size = "" if first.launch.size is None else f", size {first.launch.size}"
-    console = Console()
-    console.print(f"{program.name} on {place}{sizes}{size}, memory {memory_of(first.request)}"
-                  + (", predicted" if first.engine is Engine.PREDICT else ""), highlight=False,
-                  soft_wrap=True, markup=False)
-    if varied:
-        alike = [f"{name} {text}" for name, text in _scheme_cells(first).items() if text != "-"
-                 and len({_scheme_cells(outcome)[name] for outcome in outcomes}) == 1]
-        console.print(", ".join(alike), highlight=False)
-    table = _table(outcomes, varied)
-    # Rather a long line than half a number.
-    needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
-    Console(width=max(console.width, needed)).print(table)
 
 
 def _named(name: str, progress: Report) -> Report:

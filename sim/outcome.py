@@ -101,6 +101,8 @@ class Outcome:
     request: RunRequest
     result: RunResult
     engine: Engine = Engine.RTL
+    #: What was forecast of it (:func:`sim.prediction.forecast.forecast_against`), if that was asked for.
+    forecast: Mapping[str, Any] | None = None
 
     @functools.cached_property
     def problems(self) -> list[str]:
@@ -241,4 +243,5 @@ class Outcome:
             "cycles_per_second": result.cycles_per_second,
             "elaborate_seconds": result.elaborate_seconds,
             "build_seconds": result.build_seconds,
+            **({} if self.forecast is None else {"forecast": dict(self.forecast)}),
         }

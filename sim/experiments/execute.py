@@ -42,8 +42,14 @@ def _outcome(run: Run) -> Outcome:
     launch = run.prepare()
     request = run.request(launch)
     result = (_predicted if run.engine is Engine.PREDICT else _simulated)(run, request)
+    forecast = None
+    if run.forecast and result.events is not None:
+        from ..prediction.forecast import forecast_against
+
+        forecast = forecast_against(run.config, request, result.events, _recordings())
     return Outcome(
-        machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine
+        machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine,
+        forecast=forecast,
     )
 
 

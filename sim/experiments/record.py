@@ -23,7 +23,7 @@ __all__ = ["Run"]
 
 #: Options that a title has only where they are not the usual ones.
 _OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
-            "max_cycles", "check", "memcheck", "engine")
+            "max_cycles", "check", "memcheck", "engine", "forecast")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,8 @@ class Run:
     check: bool = False
     memcheck: bool = False
     engine: Engine = Engine.RTL
+    #: Whether its schedule is forecast (:mod:`sim.prediction.forecast`) and compared.
+    forecast: bool = False
 
     def prepare(self) -> Launch:
         """The kernel, built, with its inputs.
@@ -74,14 +76,14 @@ class Run:
             launch=launch,  # type: ignore[arg-type]  # None is never run, only described
             policy=self.issue, fetch_policy=self.fetch, memory=self.memory,
             latency=self.latency, seed=self.seed, memory_options=self.memory_options, check=self.check,
-            memcheck=self.memcheck, max_cycles=self.max_cycles,
+            memcheck=self.memcheck, max_cycles=self.max_cycles, trace=self.forecast,
         )
 
     @functools.cached_property
     def described(self) -> dict[str, Any]:
-        """``config`` of the JSON of ``metronome run``."""
-        return described(self, self.config, self.request(None), self.compiling, self.dtype, self.size,
-                         self.engine)
+        """``config`` of the JSON of ``metronome run``, and what only a sweep has."""
+        asked = self.config, self.request(None), self.compiling, self.dtype, self.size, self.engine
+        return {"forecast": self.forecast} | described(self, *asked)
 
     @functools.cached_property
     def title(self) -> str:
@@ -103,11 +105,12 @@ class Run:
         """The same for two runs that must give the same result, and for no others.
 
         It changes with the kernel, its inputs, and the sources of the hardware and of the memory models; for what is
-        predicted also with those of the model. The policies that are in a build only for other runs do not count.
+        predicted or forecast also with those of the model. The policies that are in a build only for other runs do
+        not count.
         """
         asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
         what = [self.kernel, asked, _content(self.prepare())]
-        sources = [sources_digest()] + [model_digest()] * (self.engine is Engine.PREDICT)
+        sources = [sources_digest()] + [model_digest()] * (self.forecast or self.engine is Engine.PREDICT)
         return hashlib.sha256(json.dumps([what, *sources], sort_keys=True).encode()).hexdigest()[:24]
 
     def refuse(self) -> None:

@@ -38,6 +38,7 @@ _OPTIONS = {
     "latency": _COUNT, "timing": _TEXT, "memory_clock": _TEXT, "bank_hash": _TEXT, "cflags": _TEXT, "function": _TEXT,
     "no_simt": _SWITCH, "type": _TEXT, "size": _COUNT, "seed": _COUNT, "max_cycles": _COUNT, "check": _SWITCH,
     "memcheck": _SWITCH, "engine": _TEXT,
+    "forecast": _SWITCH,
 }
 _ENDS = {
     "passed": _SWITCH, "status": _TEXT, "problems": _STRINGS, "exit_code": _COUNT, "fault": _TEXT,
@@ -68,6 +69,10 @@ def _counter_columns() -> Iterator[tuple[str, pa.DataType]]:
     yield from (("load_latency.histogram", _TEXT), ("warps", _TEXT), ("memory_statistics", _TEXT))
 
 
+#: Of sim.prediction.forecast, which takes its time to be imported.
+_FORECAST = {"cycles": _COUNT, "total_cycles": _COUNT, "same_cycle": _REAL, "same_place": _REAL, "problem": _TEXT}
+
+
 @functools.cache
 def schema() -> pa.Schema:
     """The columns and their types."""
@@ -75,6 +80,7 @@ def schema() -> pa.Schema:
     columns |= {f"config.{name}": kind for name, kind in _OPTIONS.items()}
     columns |= dict(_config_columns())
     columns |= _ENDS | dict(_counter_columns()) | dict.fromkeys(TIMES, _REAL)
+    columns |= {f"forecast.{name}": kind for name, kind in _FORECAST.items()}
     return pa.schema(list(columns.items()))
 
 
@@ -103,7 +109,8 @@ def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> d
 def result_row(run: Run, key: str, outcome: Outcome) -> dict[str, Any]:
     """The row of a run that has been simulated; ``reason`` says what is wrong, if something is."""
     reason = None if outcome.passed else next(iter(outcome.complaints()), str(outcome.result.status))
-    return _row(run, key, outcome.as_json() | {"kernel": run.kernel}, reason)
+    values = outcome.as_json() | {"kernel": run.kernel, "config": run.described}
+    return _row(run, key, values, reason)
 
 
 def failed_row(run: Run, key: str, reason: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ __all__ = ["NAMED", "Spec", "SpecError", "expand", "find_spec", "named_specs"]
 
 _NAMED = Path(__file__).with_name("named")
 #: The experiments that come with the project.
-NAMED = ("paper", "pta")
+NAMED = ("paper", "pta", "guarantee")
 
 #: Axes of a run, with the type of their values. The others are fields of SmConfig.
 _AXES: Mapping[str, type] = {
@@ -41,6 +41,7 @@ _AXES: Mapping[str, type] = {
     "preset": str, "config": str, "mode": str, "fetch": str, "issue": str, "prediction": str,
     "memory": str, "latency": int, "timing": str, "memory_clock": str, "bank_hash": str,
     "max_cycles": int, "check": bool, "memcheck": bool, "engine": str,
+    "forecast": bool,
 }
 #: The front end's own axes in place of these fields.
 _INSTEAD = {
@@ -234,8 +235,11 @@ def _run(
     config = coordinate(config, scheme)
     check = values.get("check", False)
     memcheck = values.get("memcheck", False)
-    if (check or memcheck) and not config.probe:
-        raise ConfigError("check and memcheck compare what the probe shows: leave out probe = false")
+    engine, forecast = one_of("engine", values.get("engine", Engine.RTL), list(Engine)), values.get("forecast", False)
+    if (check or memcheck or forecast) and not config.probe:
+        raise ConfigError("check, memcheck and forecast compare what the probe shows: leave out probe = false")
+    if forecast and engine != Engine.RTL:
+        raise ConfigError("forecast is compared with a run of the hardware: leave out engine")
     return Run(
         kernel=kernel, config=config, issue=scheme.issue, fetch=scheme.fetch, dtype=dtype, size=size,
         seed=values.get("seed", 1), preset=preset, file=file,
@@ -246,7 +250,7 @@ def _run(
             bank_hash=values.get("bank_hash"),
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
-        engine=Engine(one_of("engine", values.get("engine", Engine.RTL), list(Engine))),
+        engine=Engine(engine), forecast=forecast,
         compiling=Compiling(
             _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import icache, scoreboard
 from .compiled import inlined
+from .control import place
 from .policies import pick, remember
 from .records import DEPTH, NONE, Reason
 
@@ -46,8 +47,10 @@ def select(m, cycle):
                 reason = Reason.CONTROL
             elif front.suspended >> w & 1 or w == missing:
                 reason = Reason.ICACHE
-            elif front.nop[w, front.head[w]] == 0:
-                reason = scoreboard.reason(config, issue, lsu, m.code[front.code[w, front.head[w]]], w, cycle)
+            else:
+                code = _head(m, w)
+                if code != NONE:
+                    reason = scoreboard.reason(config, issue, lsu, m.code[code], w, cycle)
             if reason == 0:
                 eligible |= 1 << w
         observer.reason[w] = reason
@@ -56,10 +59,23 @@ def select(m, cycle):
     front.eligible = eligible
     front.selected = chosen = pick(config, front, control, eligible)
     if chosen != NONE:
-        slot = front.head[chosen]
-        front.selected_nop = front.nop[chosen, slot]
-        front.selected_code = front.code[chosen, slot]
-        front.selected_pc = front.at[chosen, slot]
+        front.selected_code = _head(m, chosen)
+        front.selected_nop = front.selected_code == NONE
+        if config.supplied:
+            front.selected_pc = m.steps[place(m, chosen, issue.position[chosen])].pc
+        else:
+            front.selected_pc = front.at[chosen, front.head[chosen]]
+
+
+@inlined
+def _head(m, w):
+    """The code of what the warp issues next, or NONE for a NOP."""
+    front, issue = m.front[0], m.issue[0]
+    if m.config[0].supplied:
+        # Behind its last instruction the warp waits for another one that it would have met in another order.
+        return m.steps[place(m, w, issue.position[w])].code if issue.position[w] < m.known[w] else NONE
+    slot = front.head[w]
+    return NONE if front.nop[w, slot] else front.code[w, slot]
 
 
 @inlined
@@ -69,10 +85,14 @@ def tick(m, cycle, offered, accepted):
     The priority for a pc is: activation, resolution, decode redirect, miss, + 4.
     """
     config, front, control = m.config[0], m.front[0], m.control[0]
+    remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates)
+    _follow_control(m)
+    front.turned = NONE
+    if config.supplied:
+        return
     redirected = control.resolved_warp if control.resolves and control.redirects else NONE
     turned, turn_target = decode(m, redirected)
     front.turned = turned
-    remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates)
     lookup = front.warp1 if front.valid1 and not front.squashed1 else NONE
     following = front.pc1 + 4 & 0xFFFF_FFFF
     # The fetch of the warp that issues: of the pc behind the fetch that is being looked up, if that is the warp's own.
@@ -110,6 +130,12 @@ def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
         for w in range(config.warps):
             if control.activates >> w & 1:
                 front.pc[w] = control.activation_pc & 0xFFFF_FFFC
+
+
+@inlined
+def _follow_control(m):
+    """Whose control flow is unresolved in the next cycle."""
+    front, control = m.front[0], m.control[0]
     # Control flow that issues now is unresolved from the next cycle on.
     w = front.selected
     if w != NONE and not front.selected_nop and m.code[front.selected_code].control:

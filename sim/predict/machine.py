@@ -87,7 +87,8 @@ def _cycle(m, cycle, start_pc):
     issues = chosen != NONE and not front.selected_nop
     if issues and issue.position[chosen] >= m.known[chosen]:
         return STEP
-    if issues and not config.ring and m.code[front.selected_code].unit == LSU and not _sees_the_same(m, chosen):
+    known = not config.ring and not config.supplied
+    if issues and known and m.code[front.selected_code].unit == LSU and not _sees_the_same(m, chosen):
         return RACE
     store = lsu.offers_store(unit)
     offered = icache.offer(m)

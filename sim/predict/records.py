@@ -73,11 +73,12 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 
 
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
-#: warp's instructions come one by one, into so many places less 1; 0: all are there.
+#: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
+#: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth").
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
-    " stacks stacks_end stack_block stack_words source_bit kind_bit ring events",
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events",
     latency=16,
 )
 
@@ -91,11 +92,12 @@ CODE = _fields(
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
 #: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
 #: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1). ``shared``: it touches what another warp
-#: writes, or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races).
+#: writes, or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races). ``code``:
+#: its CODE where it is supplied.
 STEP = np.dtype([
     ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
     ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),
-    ("shared", np.int8), ("sees", np.uint64),
+    ("shared", np.int8), ("sees", np.uint64), ("code", np.int32),
 ], align=True)
 
 FRONT = _fields(

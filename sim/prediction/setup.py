@@ -40,7 +40,7 @@ def latencies(config: SmConfig) -> dict[Unit, int]:
     }
 
 
-def configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarray:
+def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
     """CONFIG of a run."""
     places, stacks = config.memory_map, config.interleaved_stacks
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
@@ -56,6 +56,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int) -> np.ndarra
         "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
         "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
         "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
+        "supplied": supplied,
     }
     record = np.zeros(1, CONFIG)
     for name, value in values.items():

@@ -29,6 +29,8 @@ _MREGION = 0x7C0
 class Streams:
     """Instructions by warp (``steps`` from ``first[w]`` on, ``known[w]`` of them), and what they leave in ``memory``.
 
+    ``code``: CODE of each different one, by its number in ``steps``.
+
     ``shared``, ``writers``: see :mod:`sim.predict.races`. ``stored``: the lines that stores go to. ``unsure``: words, a
     bit each by line, that are written, so that it matters when a fetch on a wrong path finds them.
     """
@@ -37,6 +39,7 @@ class Streams:
     first: np.ndarray
     known: np.ndarray
     addresses: np.ndarray
+    code: np.ndarray
     shared: np.ndarray
     writers: np.ndarray
     stored: frozenset[int]
@@ -151,7 +154,7 @@ class _Streams:
         if not len(at):
             return
         code = self.code[self.kind[at]]
-        mine["pc"] = self.pcs[at]
+        mine["pc"], mine["code"] = self.pcs[at], self.kind[at]
         mine["next"][:-1] = mine["pc"][1:]
         mine["mask"] = masks = self.masks[self.which[at], w]
         mine["lanes"] = np.bitwise_count(masks)
@@ -198,8 +201,8 @@ class _Streams:
         races.trace(owners, masks, sizes, stores, addresses, numbers, shared, writers, marks, sees)
         steps["shared"][order], steps["sees"][order] = marks, sees
         return Streams(
-            steps, first, known, addresses, shared, writers, frozenset((stored >> 4).tolist()), self._unsure(stored),
-            memory,
+            steps, first, known, addresses, self.code, shared, writers, frozenset((stored >> 4).tolist()),
+            self._unsure(stored), memory,
         )
 
     def _unsure(self, stored: np.ndarray) -> dict[int, int]:

@@ -2,10 +2,11 @@
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from metronome.hdl.config import FaultCause, MemoryMap
+from metronome.hdl.config import Coordination, FaultCause, MemoryMap
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.verilog import FlatVerilog, flat_top
@@ -66,6 +67,9 @@ class FakeBackend:
 
     def __init__(self):
         self.runs = []
+        #: Whether what was recorded is used again, of each prediction; what its result has otherwise.
+        self.predicted = []
+        self.other = {}
         self.prepared = []
         self.verilog_configs = []
         self.broken = []
@@ -129,6 +133,20 @@ class FakeBackend:
         if self.error is not None:
             raise self.error
         return self.result
+
+    def refuse_prediction(self, config, request):
+        if config.coordination is not Coordination.SWAS or request.check:
+            raise UsageError("it cannot be predicted")
+
+    def predict(self, config, request, progress, console, *, again=False):
+        """A run's result, ten times as fast."""
+        result = self.run(config, request, progress, console)
+        self.predicted.append(again)
+        return SimpleNamespace(result=dataclasses.replace(result, sim_seconds=result.sim_seconds / 10, **self.other))
+
+    def forecast(self, config, request, result):
+        assert request.trace
+        return {"cycles": 400, "total_cycles": 600, "same_cycle": 0.25, "same_place": 0.5, "problem": None}
 
     def verilog(self, config):
         self.verilog_configs.append(config)

@@ -134,6 +134,28 @@ def test_bench_of_another_kernel_and_memory(metronome, backend, monkeypatch):
     assert {request.memory for _, request in backend.runs} == {"dram"}
 
 
+def test_bench_of_predictions(metronome, backend):
+    """Each begins anew with the golden model; the speed is that of the same run."""
+    done = metronome("bench", "--predict", "--json", "-", "--repeat", 2)
+    value = json.loads(done.out)
+    assert done.status == 0 and list(value["presets"]) == ["PAPER"]
+    assert list(value["presets"]["PAPER"]) == ["fixed", "dram"] and value["memories"]["fixed"] == 20
+    for figure in value["presets"]["PAPER"].values():
+        assert figure["ratio"] == pytest.approx(10) and figure["same"] is True
+        assert figure["predicted_cycles_per_second"] == pytest.approx(10 * figure["cycles_per_second"])
+    assert backend.predicted == [False] * 4
+    assert [request.memory for _, request in backend.runs] == ["fixed"] * 4 + ["dram"] * 4
+    one = json.loads(metronome("bench", "--predict", "--memory", "tdm", "--preset", "TINY", "--json", "-").out)
+    assert {name: list(each) for name, each in one["presets"].items()} == {"TINY": ["tdm"]}
+    assert "10.0  the same" in metronome("bench", "--predict", "--repeat", 1).out
+
+
+def test_bench_does_not_praise_a_wrong_prediction(metronome, backend):
+    backend.other = {"counters": backend.result.counters | {"nops": 41}}
+    done = metronome("bench", "--predict", "--repeat", 1)
+    assert done.status == 1 and "NOT THE SAME" in done.out
+
+
 def test_bench_measures_base_unless_asked_for_more(metronome, backend):
     assert metronome("bench", "--repeat", 1).status == 0
     assert [config for config, _ in backend.runs] == [BASE]

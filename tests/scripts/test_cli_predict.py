@@ -22,7 +22,7 @@ def predicted(capsys, *arguments):
 @pytest.mark.slow
 def test_it_says_what_run_says(capsys):
     status, document = predicted(capsys, *VECADD)
-    assert (status, document["passed"], document["engine"], document["stepped"]) == (0, True, "predict", None)
+    assert (status, document["passed"], document["config"]["engine"], document["stepped"]) == (0, True, "predict", None)
     assert document["total_cycles"] > document["cycles"] > document["committed"] > 0
     warps = document["warps"]
     # Everything that a warp did in the region is in one of its numbers.

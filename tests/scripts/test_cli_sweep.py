@@ -46,6 +46,40 @@ def test_the_table(metronome):
     assert max(len(line) for line in lines) <= 80
 
 
+def test_the_predicted_table(metronome, backend):
+    done = metronome("sweep", "psort", "--engine", "predict", "--issue", "lrr,gto")
+    assert done.status == 0 and ", predicted" in done.out
+    assert pairs(backend) == [("swas", None, "lrr", "btfn"), ("swas", None, "gto", "btfn")]
+    assert backend.predicted == [True, True]
+    value = json.loads(metronome("sweep", "psort", "--engine", "PREDICT", "--json", "-").out)
+    assert {run["config"]["engine"] for run in value["runs"]} == {"predict"}
+    assert {run["config"]["engine"] for run in json.loads(metronome("sweep", "psort", "--json", "-").out)["runs"]} == {
+        "rtl"}
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--engine", "rlt"), "--engine: unknown name 'rlt' (did you mean rtl?)"),
+    (("--engine", "predict", "--mode", "swas,baseline"), "it cannot be predicted"),
+    (("--engine", "predict", "--check"), "it cannot be predicted"),
+    (("--engine", "predict", "--forecast"), "--forecast is compared with a run of the hardware: leave out --engine"),
+    (("--forecast", "--set", "probe=false"), "--forecast compares what the probe shows: leave out --set probe=false"),
+])
+def test_what_cannot_be_predicted_is_refused_before_anything_runs(metronome, backend, arguments, message):
+    done = metronome("sweep", "psort", *arguments)
+    assert (done.status, backend.runs) == (2, [])
+    assert done.err.startswith(f"metronome: {message}") and len(done.err.splitlines()) == 1
+
+
+def test_the_table_with_forecasts(metronome, backend):
+    """500 cycles; the forecast says 400."""
+    lines = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr", "--forecast").out.splitlines()
+    (row,) = [line for line in lines if "baseline" in line]
+    assert row.split()[4:] == ["500", "0.8000", "400", "-20.00", "%", "25.00", "%", "50.00", "%"]
+    assert max(len(line) for line in lines) <= 85
+    value = json.loads(metronome("sweep", "psort", "--forecast", "--json", "-").out)
+    assert {run["forecast"]["cycles"] for run in value["runs"]} == {400}
+
+
 def test_json_holds_every_run(metronome):
     value = json.loads(metronome("sweep", "psort", "--mode", "swas", "--json", "-").out)
     assert value["kernel"] == "psort"

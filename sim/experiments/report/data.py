@@ -21,7 +21,7 @@ Thing = TypeVar("Thing")
 #: Options of a run that say what is computed.
 _WORKLOAD = ("function", "type", "size", "seed", "cflags", "no_simt", "max_cycles")
 #: Options that belong to the machine, beside its preset and the fields that were set.
-_MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck")
+_MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck", "engine")
 _SCHEME = ("mode", "fetch", "issue", "prediction")
 #: Columns of the reasons for which nothing is issued.
 STALLS = tuple(f"stalls.{reason.name.lower()}" for reason in StallReason if reason)

@@ -12,13 +12,13 @@ from .breakdown import breakdown
 from .data import Row, Rows, varying
 from .model import Column, Figure, Numbers, Section, Table
 
-__all__ = ["general_section", "settings_items", "status_section", "table_of_runs"]
+__all__ = ["MODES", "MOST_BARS", "general_section", "settings_items", "status_section", "table_of_runs"]
 
 #: More bars than this are not drawn: the table has them.
-_MOST_BARS = 600
+MOST_BARS = 600
 #: So many missing runs are named.
 _MOST_MISSING = 12
-_MODES = {"swas": SERIES[0], "baseline": SERIES[1], "vortex": SERIES[2]}
+MODES = {"swas": SERIES[0], "baseline": SERIES[1], "vortex": SERIES[2]}
 
 
 def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
@@ -119,11 +119,11 @@ def _bars(rows: Sequence[Row], column: str) -> list[dict[str, Any]]:
 
 def _figure(rows: Sequence[Row], column: str, axis: str, title: str, caption: str) -> list[Figure]:
     values = _bars(rows, column)
-    if not values or len(values) > _MOST_BARS:
+    if not values or len(values) > MOST_BARS:
         return []
     return [Figure(
         f"general-{column}", title, caption, "docs/counters.md",
-        charts.panel_bars(values, title=axis, colours=_MODES, legend="mode",
+        charts.panel_bars(values, title=axis, colours=MODES, legend="mode",
                           form="~s" if column == "cycles" else "~r"),
         Numbers(("workload", "scheme", "mode", column),
                 [(each["panel"], each["bar"], each["kind"], each["value"]) for each in values]),
@@ -137,8 +137,8 @@ def general_section(rows: Sequence[Row]) -> Section:
     ])
     names = ", ".join(name.removeprefix("config.") for name in axes) or "nothing"
     items: list[str | Sequence[str] | Figure | Table] = [f"{len(rows)} runs. What varies among them: {names}."]
-    if len(rows) > _MOST_BARS:
-        items.append(f"More than {_MOST_BARS} runs are not drawn; the table has them.")
+    if len(rows) > MOST_BARS:
+        items.append(f"More than {MOST_BARS} runs are not drawn; the table has them.")
     items += _figure(rows, "cycles", "cycles", "Cycles of each run",
                      "Cycles of the measured region (fewer are better). Each panel is a workload and has a scale of "
                      "its own; a bar is a scheme, its colour the mode of coordination.")

@@ -15,6 +15,7 @@ from ..results import Results
 from .compare import compare_section, join
 from .crouzet import crouzet_sections
 from .data import ReportError, Row, Rows, load
+from .foretold import forecast_sections
 from .general import general_section, settings_items, status_section, table_of_runs
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
@@ -39,6 +40,7 @@ def report(results: Results) -> Page:
     rows = load(results)
     sections = [status_section(rows)]
     sections += _papers(rows.passed)
+    sections += forecast_sections(rows.passed)
     if rows.passed:
         runs = table_of_runs(rows.passed, "all-runs", "Every run that has passed", folded=len(rows.passed) > _FEW)
         sections.append(Section("all", "All runs", [*settings_items(rows.passed), runs]))

@@ -52,6 +52,22 @@ issue = ["lrr", "gto"]
 """
 
 
+FORECAST = """
+title = "invented forecasts"
+preset = "TINY"
+kernel = ["psort", "saxpy"]
+size = 8
+forecast = true
+[[block]]
+mode = "baseline"
+fetch = ["lrr", "gto"]
+issue = "lrr"
+[[block]]
+mode = "swas"
+issue = "lrr"
+"""
+
+
 def measured(row, rng):
     """The row as of a run that has passed."""
     cycles = rng.randint(2_000, 9_000_000)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from metronome.sim.compiling import Compiling
+from metronome.sim.engines import Engine
 from metronome.sim.experiments import record
 from metronome.sim.experiments.spec import expand, find_spec
 
@@ -36,6 +37,7 @@ def test_the_same_run_has_the_same_key():
 
 @pytest.mark.parametrize("changes", [
     {"size": 5}, {"seed": 2}, {"issue": "gto"}, {"max_cycles": 77}, {"check": True}, {"memcheck": True},
+    {"engine": Engine.PREDICT}, {"forecast": True},
     {"memory": "random"}, {"latency": 21}, {"dtype": "float32"},
     {"compiling": Compiling(("-O1",))}, {"compiling": Compiling(simt=False)},
 ], ids=str)
@@ -68,6 +70,13 @@ def test_other_hardware_another_key(monkeypatch):
     usual = only_run(RUN).key()
     monkeypatch.setattr(record, "sources_digest", lambda: "those of another commit")
     assert only_run(RUN).key() != usual
+
+
+def test_another_model_another_key_of_what_is_predicted(monkeypatch):
+    runs = [only_run(RUN), only_run(RUN + 'engine = "predict"'), only_run(RUN + "forecast = true")]
+    usual = [run.key() for run in runs]
+    monkeypatch.setattr(record, "model_digest", lambda: "that of another commit")
+    assert [run.key() != key for run, key in zip(runs, usual, strict=True)] == [False, True, True]
 
 
 def test_where_the_command_runs_is_no_part_of_a_run(tmp_path, monkeypatch):

@@ -237,7 +237,7 @@ def test_runs_without_a_region_are_named(tmp_path):
 
 
 def test_more_runs_than_can_be_drawn_are_a_table(tmp_path, monkeypatch):
-    monkeypatch.setattr("metronome.sim.experiments.report.general._MOST_BARS", 1)
+    monkeypatch.setattr("metronome.sim.experiments.report.general.MOST_BARS", 1)
     monkeypatch.setattr("metronome.sim.experiments.report.breakdown._MOST_BARS", 1)
     page = Page(render(report(invent(tmp_path / "results", SMALL, 1))))
     assert not page.figures and len(page.tables["all-runs"].rows) == 2 and "are not drawn" in page.text
@@ -251,6 +251,6 @@ def test_the_invented_experiment_is_what_it_says(own):
 def test_the_largest_chart_can_be_drawn():
     """The order of many names is a deep expression in Vega."""
     values = [{"panel": "psort", "bar": str(place), "kind": "swas", "value": place, "said": f"psort, {place}: {place}"}
-              for place in range(general._MOST_BARS)]
+              for place in range(general.MOST_BARS)]
     drawing = draw(panel_bars(values, title="cycles", colours={"swas": "#0072b2"}, legend="mode"))
-    assert drawing.count('aria-roledescription="bar"') == general._MOST_BARS
+    assert drawing.count('aria-roledescription="bar"') == general.MOST_BARS

@@ -99,12 +99,13 @@ def test_a_machine_of_a_file_and_a_kernel_of_a_folder_stand_beside_the_experimen
 
 
 def test_the_experiments_that_come_with_the_project():
-    paper, pta = (find_spec(name) for name in NAMED)
+    paper, pta, guarantee = (find_spec(name) for name in NAMED)
     assert len(paper.runs) == 6 * 2 * (9 + 3)
     assert {run.config.warps * run.config.threads for run in paper.runs} == {PAPER.warps * PAPER.threads}
     assert len({run.config for run in paper.runs}) == 4
     assert len(pta.runs) == 8 * 4 * 3 * 3
     assert len({run.config for run in pta.runs}) == 3
+    assert len(guarantee.runs) == 7 * (9 + 3) and all(run.forecast for run in guarantee.runs)
     assert all(named_specs().values())
 
 
@@ -142,7 +143,9 @@ PSORT = 'kernel = "psort"\n'
     (PSORT + "timing = 'DDR4_2400R'", "timing is for memory dram and tdm, not for fixed"),
     (PSORT + "memory = 'dram'\nmemory_clock = 'x'", "memory_clock: not a ratio: 'x'"),
     (PSORT + "config = 'none.toml'", "config none.toml: cannot read it: No such file or directory"),
-    (PSORT + "check = true\nprobe = false", "check and memcheck compare what the probe shows"),
+    (PSORT + "check = true\nprobe = false", "check, memcheck and forecast compare what the probe shows"),
+    (PSORT + "forecast = true\nengine = 'predict'", "forecast is compared with a run of the hardware"),
+    (PSORT + "engine = 'model'", "engine: unknown name 'model'"),
     (PSORT + "cflags = \"'\"", "cflags \"'\": No closing quotation"),
     (PSORT + "title = 3", "title must be a text, not 3"),
     (PSORT + "block = 3", "write a block as [[block]]"),

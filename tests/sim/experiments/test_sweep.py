@@ -67,6 +67,37 @@ def test_the_rows_are_what_was_asked_for(undisturbed):
         assert row["errors"] == row["discrepancies"] == 0
 
 
+def test_what_is_predicted_is_what_is_counted(undisturbed, tmp_path):
+    """Every column but for what says where the row comes from, and no simulation is built."""
+    spec = SPEC + 'engine = "predict"\n'
+    planned = plan(expand(spec, "mine", "mine.toml", Path()))
+    assert planned.machines == 0
+    finished, results = swept(spec, tmp_path / "predicted")
+    assert len(finished) == RUNS
+    predicted, unlike = results.table(times=False), ("run", "config.engine", "config.policies")
+    assert predicted["config.engine"].to_pylist() == ["predict"] * RUNS
+    assert predicted.drop_columns(list(unlike)).equals(undisturbed.drop_columns(list(unlike)))
+    assert not set(finished) & set(undisturbed["run"].to_pylist())
+
+
+@pytest.mark.parametrize(("axes", "message"), [
+    ('mode = "baseline"', "only swas can be predicted, not baseline"),
+    ("check = true", "check and memcheck watch the hardware"),
+])
+def test_what_cannot_be_predicted_is_told_before_anything_runs(axes, message):
+    text = f'kernel = "vecadd"\npreset = "TINY"\nengine = "predict"\n{axes}\n'
+    with pytest.raises(SpecError, match=message):
+        plan(expand(text, "mine", "mine.toml", Path()))
+
+
+def test_a_forecast_stands_in_the_row(tmp_path):
+    text = 'kernel = "psum"\npreset = "TINY"\nsize = 8\nissue = "lrr"\nforecast = true\n'
+    (row,) = swept(text, tmp_path / "forecast")[1].table().to_pylist()
+    assert (row["forecast.cycles"], row["forecast.total_cycles"]) == (row["cycles"], row["total_cycles"])
+    assert (row["forecast.same_cycle"], row["forecast.same_place"], row["forecast.problem"]) == (1, 1, None)
+    assert row["config.forecast"] is True
+
+
 #: A kernel that stores where nothing is, one whose result is wrong, and one that never ends.
 HOST = """
 import numpy as np, struct
