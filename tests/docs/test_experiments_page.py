@@ -10,7 +10,7 @@ from pages import ROOT
 
 from metronome.scripts.cli import main
 from metronome.sim.experiments.results import Results
-from metronome.sim.experiments.spec import _AXES, find_spec
+from metronome.sim.experiments.spec import _AXES, NAMED, find_spec
 from tests.builds import on
 
 PAGE = (ROOT / "docs" / "experiments.md").read_text("utf-8")
@@ -30,7 +30,7 @@ def test_every_axis_is_named():
 
 def test_the_table_of_experiments_has_their_runs():
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", PAGE, re.MULTILINE)
-    assert {name: int(runs) for name, runs in rows} == {name: len(find_spec(name).runs) for name in ("paper", "pta")}
+    assert {name: int(runs) for name, runs in rows} == {name: len(find_spec(name).runs) for name in NAMED}
 
 
 @on("TINY")
