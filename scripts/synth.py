@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["synth"]
 
 #: Options of placing and routing.
-_OF_ROUTING = ("freq", "seed", "seeds", "minutes")
+_OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer")
 #: Options of one unit, which the table of --price has not.
 _ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "mode", "issue", "fetch", "prediction",
              "breakdown", "depth", "cells", "compare", "log", "seed")
@@ -59,6 +59,9 @@ def synth(
     minutes: Annotated[
         float, typer.Option(metavar="N", help="End the placing and routing from one seed after so long.")
     ] = 30.0,
+    placer: Annotated[
+        str, typer.Option("--placer", metavar="NAME", help="heap (default), or static for a large design.")
+    ] = "heap",
     area: Annotated[bool, typer.Option("--area", help="Synthesise only: no clock rate.")] = False,
     cells: Annotated[bool, typer.Option("--cells", help="Also in gates and bits of memory.")] = False,
     compare: Annotated[bool, typer.Option("--compare", help="With the committed figures; growth is an error.")] = False,
@@ -84,7 +87,7 @@ def synth(
         raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
     unit = choose("--unit", unit or "sm", UNITS)
     within("--depth", depth, 1, _MAX_DEPTH)
-    options = _routing(freq, _seeds(seed, seeds or (_PRICE_SEEDS if price else None)), minutes)
+    options = _routing(freq, _seeds(seed, seeds or (_PRICE_SEEDS if price else None)), minutes, placer)
     target = json_target(json_file)
     if price:
         return show_price([] if area else options, only, output, json_file, target)
@@ -128,13 +131,16 @@ def _seeds(seed: int, seeds: str | None) -> list[int]:
     return list(dict.fromkeys(map(int, texts)))
 
 
-def _routing(freq: float, seeds: Iterable[int], minutes: float) -> list[Options]:
+def _routing(freq: float, seeds: Iterable[int], minutes: float, placer: str) -> list[Options]:
     from metronome.sim.synth import Options
+    from metronome.sim.synth.flow import PLACERS
+
+    placer = choose("--placer", placer, PLACERS)
 
     for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
         if not 0 < value <= most:
             raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
-    return [Options(freq=freq, seed=seed, minutes=minutes) for seed in seeds]
+    return [Options(freq=freq, seed=seed, minutes=minutes, placer=placer) for seed in seeds]
 
 
 def _committed(unit: str, config: SmConfig) -> UnitRow:

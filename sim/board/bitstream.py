@@ -62,6 +62,7 @@ def options_of(*, seed: int = 1, minutes: float = 120.0) -> Options:
     """How the board's designs are placed and routed."""
     return Options(
         freq=ulx3s.CLOCK_HZ / 1e6, speed=ulx3s.SPEED_GRADE, seed=seed, minutes=minutes, device=ulx3s.DEVICE,
+        placer="static",
         package=ulx3s.PACKAGE, constraints=ulx3s.constraints(), textcfg=True,
     )
 

@@ -19,7 +19,7 @@ from ..design import Progress
 from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
+__all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
 
 #: The top module of what is synthesised: the wrapper of the unit.
 TOP = "top"
@@ -54,6 +54,11 @@ _NETLIST, _STATISTICS = "top.json", "stat.json"
 _REPORT, _TEXTCFG, _OUTCOME = "report.json", "top.config", "outcome.json"
 
 
+#: nextpnr's placers, its usual one first. ``static`` moves all cells at once: a large design with many block RAMs has
+#: shorter wires then.
+PLACERS = ("heap", "static")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How to place and route.
@@ -69,6 +74,8 @@ class Options:
     #: nextpnr's, of the placement.
     seed: int = 1
     minutes: float = 30.0
+    #: nextpnr's: of :data:`PLACERS`.
+    placer: str = "heap"
     #: As nextpnr's options name it: 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
     device: str = "85k"
     package: str = "CABGA756"
@@ -116,6 +123,8 @@ def _arguments(options: Options) -> list[str]:
         "--freq", str(options.freq), "--seed", str(options.seed), "--timing-allow-fail", "--report", _REPORT,
         *(["--lpf", "pins.lpf"] if options.constraints else ["--lpf-allow-unconstrained"]),
         *(["--textcfg", _TEXTCFG] if options.textcfg else []),
+        # What was routed before there was a choice stays in the cache.
+        *(["--placer", options.placer] if options.placer != PLACERS[0] else []),
     ]
 
 

@@ -146,6 +146,7 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--unit", "alu", "--freq", "0"), "--freq"),
         (("--unit", "alu", "--freq", "nan"), "--freq"),
         (("--unit", "alu", "--freq", "1e300"), "--freq"),
+        (("--unit", "alu", "--placer", "sa"), "--placer: unknown name 'sa'"),
         (("--unit", "alu", "--minutes", "0"), "--minutes"),
         (("--unit", "alu", "--minutes", "nan"), "--minutes"),
         (("--unit", "alu", "--minutes", "40000"), "--minutes"),

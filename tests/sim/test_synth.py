@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from metronome.hdl.config import Coordination
 from metronome.hdl.presets import TINY
 from metronome.sim.synth import UNITS, Area, Cells, Options, SynthesisError, breakdown, make_unit, synthesize
-from metronome.sim.synth.flow import netlist, place_and_route, rtlil_of
+from metronome.sim.synth.flow import PLACERS, netlist, place_and_route, rtlil_of
 from metronome.sim.synth.parts import parts
 from metronome.sim.synth.report import critical_path, fmax, signal_name, unit_module
 from metronome.sim.synth.units import UnitEntry
@@ -292,6 +292,14 @@ def test_pins_and_the_configuration_for_a_bitstream():
     routed = place_and_route(folder, dataclasses.replace(board, constraints=pins), print)
     assert routed.problem is None
     assert ".device LFE5U-25F" in routed.textcfg.read_text()
+
+
+def test_the_other_placer_places_differently():
+    """By what it says of itself: electrostatic placement has a penalty of density, the usual one a spreading."""
+    folder = netlist(rtlil_of(*make_unit("scheduler", CONFIG)), print)
+    logs = [place_and_route(folder, Options(placer=name), print).log.read_text() for name in PLACERS]
+    assert ["penalty=" in log for log in logs] == [False, True]
+    assert ["spread =" in log for log in logs] == [True, False]
 
 
 def test_an_unknown_unit_is_a_key_error():
