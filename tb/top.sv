@@ -133,9 +133,6 @@ module metronome_top;
   int jump_pc[64];
   bit [63:0] jumps_again = 0, jumps_on = 0;
   int lsu_requests = 0, deadlocked = 0;
-  wire [63:0] blocked = 64'(probe[PROBE_CONTROL_WAITING_LSB+:PROBE_CONTROL_WAITING_BITS]) | jumps_on;
-  wire [63:0] active = 64'(probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS]);
-  wire stuck = active != 0 && (active & ~blocked) == 0 && !probe[PROBE_SM_HALT_LSB];
   wire deadlock = deadlocked >= DEADLOCK_CYCLES;
 
   wire ended = cycle > 0 && !busy;
@@ -174,6 +171,10 @@ module metronome_top;
   function automatic void observe_deadlock();
     int warp = 32'(probe[PROBE_ISSUE_WARP_LSB+:PROBE_ISSUE_WARP_BITS]);
     int pc = probe[PROBE_ISSUE_PC_LSB+:32];
+    // Taken before jumps_on changes: a jump of this cycle counts from the next on.
+    bit [63:0] active = 64'(probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS]);
+    bit [63:0] blocked = 64'(probe[PROBE_CONTROL_WAITING_LSB+:PROBE_CONTROL_WAITING_BITS]) | jumps_on;
+    bit stuck = active != 0 && (active & ~blocked) == 0 && !probe[PROBE_SM_HALT_LSB];
     if (probe[PROBE_ISSUE_VALID_LSB]) begin
       // Branch, jalr, jal.
       bit again = issued[6:4] == 3'b110 && jump_pc[warp] == pc;

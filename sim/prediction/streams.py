@@ -12,7 +12,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit
-from metronome.sim.iss import EndStatus, Iss
+from metronome.sim.iss import EndStatus, Iss, IssEnd
 from metronome.sim.iss.state import State
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict import races
@@ -23,6 +23,8 @@ __all__ = ["Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
 _MREGION = 0x7C0
+#: Instructions that the golden model executes before it is asked whether anything can change any more.
+_SLICE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class _Recorder:
     """Takes down a run of the golden model (:class:`sim.iss.watch.Recorder`)."""
 
     def __init__(self, state: State) -> None:
+        self._state = state
         self.pcs: list[int] = []
         self.warps: list[int] = []
         self.accesses: list[np.ndarray] = []
@@ -70,6 +73,20 @@ class _Recorder:
             self.changes.append(len(self.pcs))
             self.masks.append(masks.copy())
 
+    def spins(self) -> bool:
+        """Whether the last three instructions of every warp that does not wait are the same jump."""
+        state, tail = self._state, slice(-_SLICE, None)
+        last: dict[int, list[int]] = {
+            warp: [] for warp, active in enumerate(state.active) if active and state.waiting[warp] is None
+        }
+        for pc, warps in zip(reversed(self.pcs[tail]), reversed(self.warps[tail]), strict=True):
+            for warp, pcs in last.items():
+                if warps >> warp & 1 and len(pcs) < 3:
+                    pcs.append(pc)
+            if all(len(pcs) == 3 for pcs in last.values()):
+                break
+        return all(len(pcs) == 3 and len(set(pcs)) == 1 for pcs in last.values())
+
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
         self.accesses.append(addresses)
         if data is not None:
@@ -82,13 +99,26 @@ class _Recorder:
         self.reads_time = True
 
 
+def _run(iss: Iss, recorder: _Recorder, limit: int) -> IssEnd | None:
+    """To the end or the limit; None if nothing can change any more (tb/top.sv has the same rule for a deadlock)."""
+    while True:
+        end = iss.run(min(limit, _SLICE))
+        limit -= end.executed
+        if end.status is not EndStatus.LIMIT or limit <= 0:
+            return end
+        if recorder.spins():
+            return None
+
+
 def record(config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, limit: int) -> Streams | str:
     """The streams of a program in ``memory``, which is changed; or why there are none, in words."""
     code_memory = memory.copy()
     iss = Iss(config, memory)
     iss.launch(start_pc, argument)
     recorder = iss.recorder = _Recorder(iss)
-    end = iss.run(limit)
+    end = _run(iss, recorder, limit)
+    if end is None:
+        return "every warp that goes on jumps to itself"
     if end.status is not EndStatus.ENDED:
         return f"the golden model alone comes to no end: {end.status}"
     if recorder.reads_time:

@@ -15,6 +15,7 @@ from tests.system.prediction import differences
 from tests.system.rtl_programs import RawProgram
 from tests.system.test_deadlock_rtl import STUCK, by_warp
 from tests.system.test_random_simt_rtl import TIGHT
+from tests.tiers import long_but
 
 SEED = 20261124
 ADVERSARIAL = MemoryOptions(adversarial=True)
@@ -87,7 +88,7 @@ def test_random_programs_are_predicted(name):
 
 @on("BASE")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nobody else", "wspawn and a barrier", "one barrier less"])
+@pytest.mark.parametrize("name", long_but(list(STUCK), {"one barrier less", "a jump to itself and a barrier"}))
 def test_a_deadlock_is_predicted(name):
     request = RunRequest(launch=by_warp(*STUCK[name][0]), policy="lrr", max_cycles=20_000, trace=True)
     result = run(BASE, request)

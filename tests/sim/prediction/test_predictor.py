@@ -95,6 +95,15 @@ def test_a_race_is_stepped():
 
 
 @pytest.mark.slow
+def test_a_program_that_spins_is_not_recorded_to_the_limit():
+    """Ten million turns of a jump to itself would be half a minute."""
+    program = asm.Program()
+    program.add(asm.jal(0, 0))
+    prediction = predict(TINY, RunRequest(launch=RawProgram(program.assemble()), policy="lrr"))
+    assert (prediction.result.status, prediction.stepped) == ("deadlock", "every warp that goes on jumps to itself")
+    assert prediction.result.total_cycles < 10_000
+
+
 def test_a_program_that_reads_a_counter_is_stepped():
     program = asm.Program()
     program.add(asm.csrr(5, 0xB00), asm.csrr(6, 0xB02), asm.tmc(0))
