@@ -75,7 +75,7 @@ def board(
     seeds: Annotated[
         str, typer.Option(metavar="N,N,..", help="Placements, one after the other until one keeps up with the clock.")
     ] = "1",
-    minutes: Annotated[float, typer.Option(metavar="N", help="End placing and routing from one seed then.")] = 120.0,
+    minutes: Annotated[float, typer.Option(metavar="N", help="End placing and routing from one seed then.")] = 180.0,
     json_file: JsonOption = None,
 ) -> int:
     """Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.

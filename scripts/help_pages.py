@@ -57,7 +57,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome synth --price --only '*-2-*'", "the front ends compared"),
     ),
     "board": (
-        ("metronome board --output ulx3s", "a bitstream: hours, if it routes"),
+        ("metronome board --output ulx3s", "a bitstream: one to three hours"),
         ("metronome board vecadd --port /dev/ttyUSB0", "on the board"),
         ("metronome board psort --port rtl", "on one in simulation"),
     ),

@@ -58,7 +58,7 @@ class Bitstream:
         }
 
 
-def options_of(*, seed: int = 1, minutes: float = 120.0) -> Options:
+def options_of(*, seed: int = 1, minutes: float = 180.0) -> Options:
     """How the board's designs are placed and routed."""
     return Options(
         freq=ulx3s.CLOCK_HZ / 1e6, speed=ulx3s.SPEED_GRADE, seed=seed, minutes=minutes, device=ulx3s.DEVICE,
