@@ -39,7 +39,8 @@ def agrees(kernel, size, simulator, tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize("kernel", [KERNELS[0], *(pytest.param(each, marks=pytest.mark.long) for each in KERNELS[1:])])
+@pytest.mark.long  # `make test` has the other example on Icarus, and AXI in tests/hdl/bus
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_on_icarus(kernel, tmp_path):
     agrees(kernel, 2, "icarus", tmp_path)
 
