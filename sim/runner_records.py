@@ -8,12 +8,12 @@ import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import LINE_NUMBER_BITS, SmConfig
 from metronome.hdl.layouts.counters import REASON_BITS, counters_layout
 from metronome.hdl.layouts.execute import fault_layout
 from metronome.hdl.layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
 
-__all__ = ["decode_records", "flatten", "layout_dtype", "record_words", "status_layout"]
+__all__ = ["decode_records", "flatten", "layout_dtype", "record_layout", "record_words", "status_layout"]
 
 #: Words of the cycle number in front of the probe in every record.
 _CYCLE_WORDS = 2
@@ -35,9 +35,22 @@ def status_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
+def record_layout(config: SmConfig) -> data.StructLayout:
+    """One cycle as tb/top.sv sees it: the probe, and in ``port`` what passes the SM's memory port."""
+    tag = config.mem_tag_bits
+    return data.StructLayout({
+        **{name: field.shape for name, field in probe_layout(config)},
+        # Memory accepts a request; the SM accepts an answer.
+        "port": data.StructLayout({
+            "request": 1, "tag": tag, "line": LINE_NUMBER_BITS, "write": 1,
+            "answer": 1, "answer_tag": tag, "error": 1,
+        }),
+    })
+
+
 def record_words(config: SmConfig) -> int:
-    """32-bit words of one record: the cycle (64 bits), then the probe."""
-    return _CYCLE_WORDS + (probe_layout(config).size + 31) // 32
+    """32-bit words of one record: the cycle (64 bits), then :func:`record_layout`."""
+    return _CYCLE_WORDS + (record_layout(config).size + 31) // 32
 
 
 def flatten(layout: data.Layout, prefix: str, offset: int = 0) -> Iterator[tuple[str, int, int]]:
@@ -117,15 +130,14 @@ def decode_records(config: SmConfig, words: np.ndarray, parts: Collection[str] |
     words
         uint32 of shape (n, ``record_words(config)``).
     parts
-        The parts of the probe that are wanted; all if None.
+        The parts of :func:`record_layout` that are wanted; all if None.
 
     Returns
     -------
     Structured array of shape (n,): ``cycle`` (uint64; 0 is the cycle in which ``start`` was high) and the ``parts`` of
-    :func:`hdl.layouts.probe.probe_layout`, nested as there, lane arrays with shape (n, threads).
+    :func:`record_layout`, nested as there, lane arrays with shape (n, threads).
     """
-    probe = probe_layout(config)
-    wanted = [(name, field) for name, field in probe if parts is None or name in parts]
+    wanted = [(name, field) for name, field in record_layout(config) if parts is None or name in parts]
     fields: list = [("cycle", np.uint64), *((name, layout_dtype(field.shape)) for name, field in wanted)]
     out = np.zeros(len(words), fields)
     out["cycle"] = words[:, 0] | words[:, 1].astype(np.uint64) << np.uint64(32)

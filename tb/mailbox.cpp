@@ -39,7 +39,7 @@ struct Mailbox {
     uint64_t ready_from;       // the first cycle in which memory accepts another request
     uint64_t records;          // address of Python's record buffer
     uint64_t record_capacity;  // in records of record_words
-    uint64_t record_words;     // 32-bit words a record: two of the cycle, then the probe
+    uint64_t record_words;     // 32-bit words a record: two of the cycle, then the probe and the memory port
     uint64_t request_taken;    // requests that Python has read
     uint64_t response_given;   // responses that Python has written, in the order in which they are presented
     // Written by the simulation.
@@ -131,11 +131,11 @@ void mailbox_request(int64_t cycle, int line, int tag, svBit write, int64_t byte
     std::memcpy(request.data, data, sizeof request.data);
 }
 
-void mailbox_record(int64_t cycle, const svBitVecVal *probe) {
+void mailbox_record(int64_t cycle, const svBitVecVal *content) {
     auto *record = reinterpret_cast<uint32_t *>(box.records) + box.record_count++ * box.record_words;
     record[0] = static_cast<uint32_t>(cycle);
     record[1] = static_cast<uint32_t>(static_cast<uint64_t>(cycle) >> 32);
-    std::memcpy(record + 2, probe, (box.record_words - 2) * 4);
+    std::memcpy(record + 2, content, (box.record_words - 2) * 4);
 }
 
 void mailbox_finish(const svBitVecVal *status, int words) {

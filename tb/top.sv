@@ -18,7 +18,7 @@ module metronome_top;
   import "DPI-C" function void mailbox_request(
       input longint cycle, input int line, input int tag, input bit write, input longint byte_mask,
       input bit [511:0] data);
-  import "DPI-C" function void mailbox_record(input longint cycle, input bit [PROBE_BITS-1:0] record);
+  import "DPI-C" function void mailbox_record(input longint cycle, input bit [RECORD_BITS-1:0] record);
   import "DPI-C" function void mailbox_finish(input bit [STATUS_BITS-1:0] status, input int words);
   import "DPI-C" function bit mailbox_end_cycle(input longint cycle);
   import "DPI-C" function void statistics_launch(
@@ -189,6 +189,18 @@ module metronome_top;
     else if (req_ready) deadlocked = deadlocked + 1;
   endfunction
 
+  function automatic void record_cycle();
+    bit [RECORD_BITS-1:0] record = RECORD_BITS'(probe);
+    record[RECORD_PORT_REQUEST_LSB] = req_valid && req_ready;
+    record[RECORD_PORT_TAG_LSB+:RECORD_PORT_TAG_BITS] = req[REQ_TAG_LSB+:REQ_TAG_BITS];
+    record[RECORD_PORT_LINE_LSB+:RECORD_PORT_LINE_BITS] = req[REQ_LINE_LSB+:REQ_LINE_BITS];
+    record[RECORD_PORT_WRITE_LSB] = req[REQ_WRITE_LSB];
+    record[RECORD_PORT_ANSWER_LSB] = resp_taken;
+    record[RECORD_PORT_ANSWER_TAG_LSB+:RECORD_PORT_ANSWER_TAG_BITS] = resp[RESP_TAG_LSB+:RESP_TAG_BITS];
+    record[RECORD_PORT_ERROR_LSB] = resp[RESP_ERROR_LSB];
+    mailbox_record(cycle, record);
+  endfunction
+
   always @(posedge clk) begin
     bit [STATUS_BITS-1:0] status;
     resp_taken = resp_valid && resp_ready;
@@ -202,7 +214,7 @@ module metronome_top;
       // The SM's counters are registers, which the last cycle does not reach any more: these do not count it either.
       if (!stopped) observe_cycle();
       observe_deadlock();
-      if (record_level == 2 || (record_level == 1 && event_in_cycle)) mailbox_record(cycle, probe);
+      if (record_level == 2 || (record_level == 1 && event_in_cycle)) record_cycle();
       if (stopped) begin
         status = '0;
         status[STATUS_ENDED_LSB] = ended;

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import control, frontend, icache, lsu, observer, port, races, scoreboard
 from .compiled import inlined, outer
-from .records import NONE, SLOTS
+from .records import NONE, RING, SLOTS
 
 __all__ = ["FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 
@@ -173,6 +173,8 @@ def _begin_event(m, cycle, at, written):
     config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
     event, sums = m.events[at], m.observer[0]
     event.cycle, event.eligible, event.selected = cycle, front.eligible, front.selected
+    # One scheduler: who issues fetches.
+    event.fetched = front.selected
     event.nop = front.selected != NONE and front.selected_nop
     event.missed, event.unresolved = front.missed, front.unresolved
     event.active, event.waiting = flow.active, flow.waiting
@@ -181,9 +183,11 @@ def _begin_event(m, cycle, at, written):
     event.halt, event.taken, event.retired = flow.halted, flow.jumps, flow.retired
     event.executed = issue.warp_x if issue.warp_x != NONE and not flow.halted else NONE
     event.executed_pc = issue.pc_x
+    if event.executed != NONE:
+        event.executed_word = m.code[issue.code_x].word
+        event.executed_mask = m.steps[control.place(m, issue.warp_x, issue.step_x)].mask
     event.written = written[0] != NONE
     event.written_warp, event.written_register, event.written_last = written
-    event.of_load = issue.slot_warp[cycle % SLOTS] == NONE
     event.stall = observer.stall(m)
     for w in range(config.warps):
         event.reason[w] = sums.reason[w]
@@ -200,6 +204,13 @@ def _finish_event(m, at):
     event.answer = front.answered
     event.access, event.first, event.access_warp = unit.goes, unit.event_first, unit.event_warp
     event.line, event.store, event.hit, event.merge = unit.event_line, unit.event_store, unit.hit, unit.joins
+    event.uncached = unit.event_uncached
+    event.port_tag, event.port_answer = box.accepted, NONE
+    if box.accepted != NONE:
+        at_port = (box.given - 1) % RING
+        event.port_line, event.port_write = box.request_line[at_port], box.request_write[at_port]
+    if box.answer_taken:
+        event.port_answer, event.port_error = box.response_tag, box.response_error
     event.forward, event.wait = unit.forward, unit.wait
     event.fill, event.fill_line = unit.installed != NONE, unit.installed
     sums.events = at + 1

@@ -187,10 +187,11 @@ ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
 #: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.
 EVENT = np.dtype([
     *((name, np.int64) for name in (
-        "cycle eligible selected nop missed miss refill refill_line turn unresolved request answer active waiting"
-        " region resolves resolved_warp redirects release activates taken retired executed executed_pc access first"
-        " access_warp line store hit merge forward wait fill fill_line written written_warp written_register"
-        " written_last of_load halt stall"
+        "cycle eligible fetched selected nop missed miss refill refill_line turn unresolved request answer active"
+        " waiting region resolves resolved_warp redirects release activates taken retired executed executed_pc"
+        " executed_word executed_mask access first access_warp line store uncached hit merge forward wait fill"
+        " fill_line written written_warp written_register written_last halt stall port_tag port_line port_write"
+        " port_answer port_error"
     ).split()),
     ("reason", np.int64, WARPS),
 ])

@@ -6,7 +6,7 @@ which anything differs, the units are asked in the order in which one acts on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
+from metronome.sim.measured import events_of, tidy
 from metronome.sim.predict.records import NONE
 from metronome.sim.runner_types import RunResult
 
@@ -27,87 +28,41 @@ RESULT_FIELDS = (
 )
 
 
-#: A signal: its name, what the hardware says (events of a run -> one value a cycle), the field of EVENT, and, if it
-#: means something only sometimes, the field of EVENT that says when.
-Signal = tuple[str, Callable[[Any], np.ndarray], str, str | None]
-
-
-def _number(mask: np.ndarray) -> np.ndarray:
-    """The number of the one bit of each mask, NONE for 0."""
-    bits = mask.astype(np.uint64)
-    numbers = np.bitwise_count(np.maximum(bits, 1) - np.uint64(1)).astype(np.int64)
-    return np.where(bits == 0, NONE, numbers)
-
-
-def _field(*path: str) -> Callable[[Any], np.ndarray]:
-    def of(events: Any) -> np.ndarray:
-        for name in path:
-            events = events[name]
-        return events.astype(np.int64)
-
-    return of
-
-
-def _where(valid: tuple[str, ...], value: tuple[str, ...]) -> Callable[[Any], np.ndarray]:
-    return lambda events: np.where(_field(*valid)(events) != 0, _field(*value)(events), NONE)
-
-
-#: By unit, in the order in which they are asked.
-UNITS: tuple[tuple[str, tuple[Signal, ...]], ...] = (
+#: By unit, in the order in which they are asked: what each signal is called, and its field of EVENT.
+UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("the memory port", (
-        ("request of the I-cache", _where(("front", "request"), ("front", "request_tag")), "request", None),
+        ("request of the I-cache", "request"), ("request to memory", "port_tag"), ("line asked for", "port_line"),
+        ("write", "port_write"), ("answer", "port_answer"), ("error", "port_error"),
     )),
     ("the load/store unit", (
-        ("access that goes", _field("lookup", "access"), "access", None),
-        ("reason of a wait", _field("lookup", "wait"), "wait", None),
-        ("line into the cache", _field("lookup", "fill"), "fill", None),
-        ("its number", _field("lookup", "fill_line"), "fill_line", "fill"),
-        ("line", _field("lookup", "line"), "line", "access"),
-        ("warp", _field("lookup", "warp"), "access_warp", "access"),
-        ("store", _field("lookup", "store"), "store", "access"),
-        ("first of its instruction", _field("lookup", "first"), "first", "access"),
-        ("hit", _field("lookup", "hit"), "hit", "access"),
-        ("merge", _field("lookup", "merge"), "merge", "access"),
-        ("forward", _field("lookup", "forward"), "forward", "access"),
+        ("access that goes", "access"), ("reason of a wait", "wait"), ("line into the cache", "fill"),
+        ("its number", "fill_line"), ("line", "line"), ("warp", "access_warp"), ("store", "store"),
+        ("first of its instruction", "first"), ("uncached", "uncached"), ("hit", "hit"), ("merge", "merge"),
+        ("forward", "forward"),
     )),
     ("the writeback", (
-        ("write of a register", _field("wb", "valid"), "written", None),
-        ("warp", _field("wb", "value", "warp"), "written_warp", "written"),
-        ("register", _field("wb", "value", "rd"), "written_register", "written"),
-        ("last", _field("wb", "value", "last"), "written_last", "written"),
+        ("write of a register", "written"), ("warp", "written_warp"), ("register", "written_register"),
+        ("last", "written_last"),
     )),
     ("the control unit", (
-        ("active warps", _field("control", "active"), "active", None),
-        ("waiting warps", _field("control", "waiting"), "waiting", None),
-        ("resolution", _where(("control", "resolution", "valid"), ("control", "resolution", "warp")), "resolved", None),
-        ("redirect", _field("control", "resolution", "redirect"), "redirects", "resolves"),
-        ("released warps", _field("control", "release"), "release", None),
-        ("warps that start", _field("control", "activation", "warps"), "activates", None),
-        ("jump", _field("control", "taken"), "taken", None),
-        ("thread-instructions", _field("control", "retired"), "retired", None),
-        ("region", _field("control", "region"), "region", None),
-        ("halt", _field("sm", "halt"), "halt", None),
+        ("active warps", "active"), ("waiting warps", "waiting"), ("resolution", "resolves"),
+        ("warp that resolves", "resolved_warp"), ("redirect", "redirects"), ("released warps", "release"),
+        ("warps that start", "activates"), ("jump", "taken"), ("thread-instructions", "retired"), ("region", "region"),
+        ("halt", "halt"),
     )),
     ("the I-cache", (
-        ("miss", _field("front", "missed"), "missed", None),
-        ("miss that asks for its line", _field("front", "miss"), "miss", None),
-        ("line into the cache", _field("front", "refill"), "refill", None),
-        ("its number", _field("front", "refill_line"), "refill_line", "refill"),
-        ("answer of memory", _where(("front", "answer"), ("front", "answer_tag")), "answer", None),
+        ("miss", "missed"), ("miss that asks for its line", "miss"), ("line into the cache", "refill"),
+        ("its number", "refill_line"), ("answer of memory", "answer"),
     )),
     ("the front end", (
-        ("warps with unresolved control flow", _field("front", "unresolved"), "unresolved", None),
-        ("jump followed at decode", lambda events: _number(events["front"]["turn"]), "turn", None),
+        ("warps with unresolved control flow", "unresolved"), ("jump followed at decode", "turn"),
     )),
-    ("the scoreboard", (("reasons", _field("sm", "reason"), "reason", None),)),
-    ("the front end", (("eligible warps", _field("front", "eligible"), "eligible", None),)),
-    ("the policy", (
-        ("selected warp", _where(("front", "select_valid"), ("front", "select_warp")), "selected", None),
-    )),
+    ("the scoreboard", (("reasons", "reason"),)),
+    ("the front end", (("eligible warps", "eligible"),)),
+    ("the policy", (("selected warp", "selected"), ("fetch", "fetched"), ("stall", "stall"))),
     ("the instruction buffer", (
-        ("NOP", _field("front", "select_nop"), "nop", "chosen"),
-        ("instruction in stage X", _where(("issue", "valid"), ("issue", "warp")), "executed", None),
-        ("its pc", _field("issue", "pc"), "executed_pc", "executes"),
+        ("NOP", "nop"), ("instruction in stage X", "executed"), ("its pc", "executed_pc"),
+        ("its word", "executed_word"), ("its lanes", "executed_mask"),
     )),
 )
 
@@ -130,31 +85,11 @@ class Parting:
         ])
 
 
-def _derived(predicted: np.ndarray, name: str) -> np.ndarray:
-    if name == "resolved":
-        return np.where(predicted["resolves"] != 0, predicted["resolved_warp"], NONE)
-    if name == "chosen":
-        return (predicted["selected"] != NONE).astype(np.int64)
-    if name == "executes":
-        return (predicted["executed"] != NONE).astype(np.int64)
-    return predicted[name]
-
-
-def _differs(config: SmConfig, measured: Any, predicted: np.ndarray, signal: Signal) -> np.ndarray:
-    """Whether the signal differs, one value a cycle."""
-    _, hardware, name, when = signal
-    here, there = _derived(predicted, name), hardware(measured)
-    if name == "reason":
-        return (here[:, : config.warps] != there[:, : config.warps]).any(axis=1)
-    # A set of 64 warps has the sign bit here.
-    differs = here != there
-    return differs if when is None else differs & (_derived(predicted, when) != 0)
-
-
-def _side(config: SmConfig, selected: int, nop: int, eligible: int, reasons: Sequence[int], active: int) -> str:
+def _side(config: SmConfig, event: np.void) -> str:
     """Who is selected, who was eligible, and why the others were not."""
-    warps = range(config.warps)
-    chosen = "nobody" if selected == NONE else f"warp {selected}" + (" (a NOP)" if nop else "")
+    selected, eligible, active = int(event["selected"]), int(event["eligible"]), int(event["active"])
+    reasons, warps = event["reason"].tolist(), range(config.warps)
+    chosen = "nobody" if selected == NONE else f"warp {selected}" + (" (a NOP)" if event["nop"] else "")
     may = ", ".join(str(warp) for warp in warps if eligible >> warp & 1) or "none"
     others = ", ".join(
         f"{warp} {StallReason(reasons[warp]).name.lower()}"
@@ -163,8 +98,8 @@ def _side(config: SmConfig, selected: int, nop: int, eligible: int, reasons: Seq
     return f"{chosen} issues; eligible: {may}" + (f"; not eligible: {others}" if others else "")
 
 
-def compare(config: SmConfig, measured: Any, predicted: np.ndarray) -> Parting | None:
-    """The first difference of the same cycles: the events of a run with its trace, and EVENT of a prediction.
+def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> Parting | None:
+    """The first difference of the same cycles, both EVENT and tidy (:func:`sim.measured.tidy`).
 
     Raises
     ------
@@ -173,34 +108,20 @@ def compare(config: SmConfig, measured: Any, predicted: np.ndarray) -> Parting |
     """
     count = min(len(measured), len(predicted))
     measured, predicted = measured[:count], predicted[:count]
-    if not np.array_equal(measured["cycle"].astype(np.int64), predicted["cycle"]):
+    if not np.array_equal(measured["cycle"], predicted["cycle"]):
         raise ValueError("the cycles of the two are not the same")
-    found = [
-        (unit, signal, _differs(config, measured, predicted, signal)) for unit, signals in UNITS for signal in signals
-    ]
-    any_differs = np.zeros(count, bool)
-    for _, _, differs in found:
-        any_differs |= differs
-    if not any_differs.any():
+    differs = measured != predicted
+    if not differs.any():
         return None
-    at = int(any_differs.argmax())
-    unit = next(unit for unit, _, differs in found if differs[at])
-    signals = tuple(
-        _told(config, measured, predicted, at, signal)
-        for name, signal, differs in found if name == unit and differs[at]
+    at = int(differs.argmax())
+    there, mine = measured[at], predicted[at]
+    unit, signals = next(
+        (unit, told) for unit, signals in UNITS
+        if (told := tuple(_told(there, mine, *signal) for signal in signals if _unequal(there, mine, signal[1])))
     )
-    front, mine = measured["front"], predicted[at]
     return Parting(
-        cycle=int(mine["cycle"]), unit=unit, signals=signals,
-        measured=_side(
-            config, int(_where(("front", "select_valid"), ("front", "select_warp"))(measured)[at]),
-            int(front["select_nop"][at]), int(front["eligible"][at]), measured["sm"]["reason"][at].tolist(),
-            int(measured["control"]["active"][at]),
-        ),
-        predicted=_side(
-            config, int(mine["selected"]), int(mine["nop"]), int(mine["eligible"]), mine["reason"].tolist(),
-            int(mine["active"]),
-        ),
+        cycle=int(mine["cycle"]), unit=unit, signals=signals, measured=_side(config, there),
+        predicted=_side(config, mine),
     )
 
 
@@ -253,10 +174,10 @@ class Verifier:
         """See :class:`sim.prediction.predictor.Watcher`."""
         first = self._cycles
         self._cycles += len(events)
-        measured = self._events[first : self._cycles]
+        measured = events_of(self._events[first : self._cycles])
         if self.parting is None:
-            self.parting = compare(self._config, measured, events)
-        selected = _where(("front", "select_valid"), ("front", "select_warp"))(measured)
+            self.parting = compare(self._config, measured, tidy(events))
+        selected = measured["selected"]
         self.mismatches += len(events) - int(np.count_nonzero(selected == events["selected"][: len(selected)]))
 
     def verdict(self, measured: RunResult, predicted: RunResult) -> Verification:
@@ -305,11 +226,14 @@ def _unlike(name: str, there: Any, here: Any) -> list[str]:
     return [f"{name}: measured {there}, predicted {here}"]
 
 
-def _told(config: SmConfig, measured: Any, predicted: np.ndarray, at: int, signal: Signal) -> str:
-    name, hardware, field, _ = signal
-    here, there = _derived(predicted, field)[at], hardware(measured)[at]
+def _unequal(measured: np.void, predicted: np.void, field: str) -> bool:
+    return not np.array_equal(measured[field], predicted[field])
+
+
+def _told(measured: np.void, predicted: np.void, name: str, field: str) -> str:
+    there, here = measured[field], predicted[field]
     if field == "reason":
-        warp = int((here[: config.warps] != there[: config.warps]).argmax())
-        here, there = (StallReason(int(side[warp])).name.lower() for side in (here, there))
+        warp = int((here != there).argmax())
+        there, here = (StallReason(int(side[warp])).name.lower() for side in (there, here))
         return f"warp {warp}: measured {there}, predicted {here}"
     return f"{name}: measured {there}, predicted {here}"
