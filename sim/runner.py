@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from metronome.hdl.config import SmConfig
 
 from .build import Build, BuildError, Progress, build
 from .kernel import Launch, load_into
+from .measured import EVENT_PARTS, events_of
 from .memcheck import declared
 from .memory.models import MEMORY_MODELS
 from .memory.store import SparseMemory
 from .runner_process import messages
+from .runner_records import decode_records, record_words
 from .runner_types import (
     Job,
     ResultCallback,
@@ -23,6 +28,7 @@ from .runner_types import (
     RunResult,
     SimulationError,
     WarpState,
+    Watcher,
     pack_memory,
     unpack_memory,
 )
@@ -90,23 +96,80 @@ def _with_source(report: str, source: Callable[[int], str | None]) -> str:
 
 
 def _result(
-    config: SmConfig, request: RunRequest, fields: dict[str, Any], console: list[str], built: Build
+    config: SmConfig, request: RunRequest, fields: dict[str, Any], console: list[str],
+    events: np.ndarray | None, built: Build,
 ) -> RunResult:
     memory = unpack_memory(config, fields.pop("pages"))
     source = request.launch.image.source_line if isinstance(request.launch, Launch) else lambda pc: None
     fields["mismatches"] = [_with_source(text, source) for text in fields["mismatches"]]
     return RunResult(
         memory=memory, console="".join(console), build_seconds=built.build_seconds,
-        elaborate_seconds=built.elaborate_seconds, **fields,
+        elaborate_seconds=built.elaborate_seconds, events=events, **fields,
     )
+
+
+class _Records:
+    """The records of each cycle of one run, as they come: kept if ``keep``, and told to ``watcher``."""
+
+    def __init__(self, config: SmConfig, *, keep: bool, watcher: Watcher | None) -> None:
+        self._config, self._watcher = config, watcher
+        self._kept: list[np.ndarray] | None = [] if keep else None
+        #: The last record that has come: nobody knows yet whether there is another behind it.
+        self._last: np.ndarray | None = None
+        if watcher is not None:
+            watcher.begin()
+
+    def take(self, content: bytes) -> None:
+        words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._config))
+        records = decode_records(self._config, words, None if self._kept is not None else EVENT_PARTS)
+        if self._kept is not None:
+            self._kept.append(records)
+        if self._watcher is not None:
+            whole = records if self._last is None else np.concatenate([self._last, records])
+            self._watcher.take(events_of(whole[:-1]))
+            self._last = whole[-1:].copy()
+
+    def all(self) -> np.ndarray | None:
+        if self._kept is None:
+            return None
+        return np.concatenate(self._kept or [decode_records(self._config, np.zeros((0, record_words(self._config))))])
+
+
+def _process(
+    config: SmConfig, built: Build, batch: Sequence[tuple[int, Job, bool, Watcher | None]], waves: Path | None,
+    on_console: ConsoleCallback | None, report: Progress,
+) -> Iterator[tuple[int, dict[str, Any], list[str], np.ndarray | None]]:
+    """One simulation process: position, fields, what was printed, and the events (if kept) of each that ends.
+
+    ``batch``: position, job, whether its events are kept, who is told of them.
+    """
+    lines: list[str] = []
+    records: _Records | None = None
+    for kind, index, content, *more in messages(built.executable, [job for _, job, _, _ in batch], waves):
+        position, _, keep, watcher = batch[index]
+        records = records or _Records(config, keep=keep, watcher=watcher)
+        if kind == "records":
+            records.take(content)
+        elif kind == "cycles":
+            report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
+        elif kind == "console":
+            lines.append(content)
+            if on_console is not None:
+                on_console(position, content)
+        else:
+            yield position, content, lines, records.all()
+            lines, records = [], None
 
 
 def run(
     config: SmConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None,
-    progress: Progress | None = None, verilog: str | None = None,
+    progress: Progress | None = None, verilog: str | None = None, watcher: Watcher | None = None,
 ) -> RunResult:
     """Run one program; see :func:`run_many`."""
-    return run_many(config, [request], on_console=on_console, progress=progress, verilog=verilog)[0]
+    watchers = None if watcher is None else [watcher]
+    return run_many(
+        config, [request], on_console=on_console, progress=progress, verilog=verilog, watchers=watchers
+    )[0]
 
 
 def _waves_file() -> Path | None:
@@ -127,6 +190,7 @@ def _waves_file() -> Path | None:
 def run_many(
     config: SmConfig, requests: Sequence[RunRequest], *, on_result: ResultCallback | None = None,
     on_console: ConsoleCallback | None = None, progress: Progress | None = None, verilog: str | None = None,
+    watchers: Sequence[Watcher | None] | None = None,
 ) -> list[RunResult]:
     """Run programs, as many as possible in one simulation process, with a reset between them.
 
@@ -143,6 +207,8 @@ def run_many(
         Called at the start of each long step, and with the step and its state in parentheses while programs run.
     verilog
         A ``metronome_sm`` in place of the SM (:func:`sim.build.build`).
+    watchers
+        For each request who is told of every cycle, as they come, or None. It needs a configuration with probe.
 
     Returns
     -------
@@ -155,7 +221,11 @@ def run_many(
     BuildError, SimulationError
         If the simulation cannot be built (or METRONOME_WAVES be written), or goes wrong itself.
     """
-    jobs = [job_of(config, request) for request in requests]
+    told: Sequence[Watcher | None] = watchers or [None] * len(requests)
+    jobs = [
+        job_of(config, request if watcher is None else replace(request, trace=True))
+        for request, watcher in zip(requests, told, strict=True)
+    ]
     waves = _waves_file()
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     report = progress or _silent
@@ -165,22 +235,11 @@ def run_many(
         waiting = [position for position, job in enumerate(jobs) if job.check == check]
         while waiting:
             ended = 0
-            lines: list[str] = []
-            batch = [jobs[position] for position in waiting]
-            for kind, index, content, *more in messages(built.executable, batch, waves):
-                position = waiting[index]
-                if kind == "cycles":
-                    report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
-                    continue
-                if kind == "console":
-                    lines.append(content)
-                    if on_console is not None:
-                        on_console(position, content)
-                    continue
-                results[position] = _result(config, requests[position], content, lines, built)
-                lines = []
+            batch = [(position, jobs[position], requests[position].trace, told[position]) for position in waiting]
+            for position, content, lines, events in _process(config, built, batch, waves, on_console, report):
+                results[position] = _result(config, requests[position], content, lines, events, built)
                 built = Build(built.executable)  # its seconds count once
-                ended = index + 1
+                ended += 1
                 if on_result is not None:
                     on_result(position, results[position])
             if ended == 0:

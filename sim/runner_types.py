@@ -23,7 +23,16 @@ if TYPE_CHECKING:  # see sim/memcheck/areas.py
     from .kernel import Launch
 
 __all__ = [
-    "Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "no_counts", "pack_memory",
+    "Fault",
+    "Job",
+    "Program",
+    "RunRequest",
+    "RunResult",
+    "SimulationError",
+    "WarpState",
+    "Watcher",
+    "no_counts",
+    "pack_memory",
     "unpack_memory",
 ]
 
@@ -32,6 +41,19 @@ DEFAULT_MAX_CYCLES = 10_000_000
 
 class SimulationError(Exception):
     """The simulation process itself went wrong; the text ends with the tail of its log."""
+
+
+class Watcher(Protocol):
+    """Who is told what each unit does in every cycle, of the hardware or of a prediction."""
+
+    def begin(self) -> None:
+        """The machine starts, perhaps not for the first time: what was told before does not count."""
+
+    def take(self, events: np.ndarray) -> None:
+        """The next cycles, from cycle 0 on: :data:`sim.predict.records.EVENT`, tidy, valid until the call's end.
+
+        The cycle in which a program is found to have stopped is not among them.
+        """
 
 
 class Program(Protocol):

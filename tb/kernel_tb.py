@@ -2,8 +2,9 @@
 
 Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of
 :class:`sim.runner_types.Job`; messages go, pickled one after the other, to the file descriptor
-``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("result", job, fields),
-("error", traceback) and, as the last one, ("done",). It stops after a program that did not end by itself.
+``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("records", job,
+bytes of uint32), ("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a
+program that did not end by itself.
 """
 
 import os
@@ -86,25 +87,24 @@ def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, s
 
 
 class _Observer:
-    """Takes the records of one program: to the checker, to the trace."""
+    """Takes the records of one program: to the checker, and out of this process, where each cycle was asked for."""
 
-    def __init__(self, job: Job, checker: LockStep | None) -> None:
+    def __init__(self, job: Job, checker: LockStep | None, send: Callable[[bytes], None]) -> None:
         self.checker = checker
         self.config = job.config
-        self.events: list[np.ndarray] | None = [] if job.trace else None
+        self.send = send if job.trace else None
         self.mismatches: list[str] = []
-        self.parts = None if job.trace else CHECKED_PARTS
         self.level = _ALL_RECORDS if job.trace else _EVENT_RECORDS if job.check else _NO_RECORDS
 
     def take(self, box: Mailbox) -> None:
         if not box.records_due:
             return
-        records = decode_records(self.config, box.take_records(), self.parts)
-        if self.events is not None:
-            self.events.append(records)
+        words = box.take_records()
+        if self.send is not None:
+            self.send(words.tobytes())
         if self.checker is not None and not self.mismatches:
             try:
-                self.checker.feed(records)
+                self.checker.feed(decode_records(self.config, words, CHECKED_PARTS))
             except Mismatch as mismatch:
                 self.mismatches.append(str(mismatch))
 
@@ -118,7 +118,8 @@ class _Observer:
 
 
 async def _run(
-    dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console, tell: Callable[[int, float], None]
+    dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console, tell: Callable[[int, float], None],
+    send_records: Callable[[bytes], None],
 ) -> dict[str, Any]:
     """One program: the fields of its RunResult. ``tell`` is called with cycles and seconds once in a while."""
     memory = unpack_memory(job.config, job.pages)
@@ -133,7 +134,7 @@ async def _run(
     )
     if job.without_argument:
         model.unwritten = job.arg // LINE_BYTES
-    observer = _Observer(job, checker)
+    observer = _Observer(job, checker, send_records)
     changed = ValueChange(dut.wake)
     started = told = time.perf_counter()
     box.launch(
@@ -159,12 +160,11 @@ async def _run(
         observer.finish(memory, fields)
         if observer.mismatches:
             fields["status"] = "mismatch"
-    events = None if observer.events is None else np.concatenate(observer.events)
     return fields | {
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None,
         "argument_missing": model.read_unwritten,
-        "memcheck": None if memcheck is None else memcheck.findings, "events": events, "sim_seconds": seconds,
+        "memcheck": None if memcheck is None else memcheck.findings, "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
         "memory_commands": commands, "region": read_statistics(job.config),
     }
@@ -182,7 +182,9 @@ async def _run_all(dut: Any, out: BinaryIO) -> None:
         checker = LockStep(jobs[0].config) if jobs[0].check else None
         for index, job in enumerate(jobs):
             console = Console(job.config.memory_map, partial(send, "console", index))
-            fields = await _run(dut, box, job, checker, console, partial(send, "cycles", index))
+            fields = await _run(
+                dut, box, job, checker, console, partial(send, "cycles", index), partial(send, "records", index)
+            )
             send("result", index, fields)
             if fields["status"] != "ended":
                 break

@@ -18,14 +18,14 @@ from metronome.sim.predict import machine, policies
 from metronome.sim.predict.compiled import compiling
 from metronome.sim.predict.records import CODE, CONFIG, STEP, WARPS
 from metronome.sim.runner import job_of
-from metronome.sim.runner_types import Job, RunRequest, RunResult, unpack_memory
+from metronome.sim.runner_types import Job, RunRequest, RunResult, Watcher, unpack_memory
 
 from . import sums
-from .running import OrderMattersError, Running, Watcher
+from .running import OrderMattersError, Running
 from .setup import new_machine
 from .streams import Streams, record
 
-__all__ = ["Prediction", "Recordings", "Watcher", "predict", "prepare", "refuse", "result_of"]
+__all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_of"]
 
 
 @dataclass(frozen=True, kw_only=True)

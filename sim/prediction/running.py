@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.sim.measured import tidy
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, to_bus
@@ -15,30 +16,20 @@ from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict import machine
 from metronome.sim.predict.code import CodeTable
 from metronome.sim.predict.records import NONE, RING
-from metronome.sim.runner_types import Job, RunRequest
+from metronome.sim.runner_types import Job, RunRequest, Watcher
 
 from . import sums
 from .setup import LOG, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams
 
-__all__ = ["OrderMattersError", "Running", "Watcher"]
+__all__ = ["OrderMattersError", "Running"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
 #: The memory model is looked at after so many cycles at the latest, as in a simulation.
 _MOST_CYCLES = 1 << 16
 _EVENTS = 1 << 12
-
-
-class Watcher(Protocol):
-    """Who is told what each unit does in every cycle."""
-
-    def begin(self) -> None:
-        """The machine starts, perhaps not for the first time: what was told before does not count."""
-
-    def take(self, events: np.ndarray) -> None:
-        """The next cycles: EVENT, valid until the call's end."""
 
 
 class OrderMattersError(Exception):
@@ -108,7 +99,7 @@ class Running:
                 self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
                 self.sums["issues"] = 0
             if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
-                self.watcher.take(self.machine.events[: int(self.sums["events"])])
+                self.watcher.take(tidy(self.machine.events[: int(self.sums["events"])]))
                 self.sums["events"] = 0
             if finished or reason == machine.SERVE:
                 # A cycle that has ended is behind the machine, the one in which it stops is not.

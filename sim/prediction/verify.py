@@ -15,7 +15,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim.measured import events_of, tidy
+from metronome.sim.measured import events_of
 from metronome.sim.predict.records import NONE
 from metronome.sim.runner_types import RunResult
 
@@ -154,7 +154,7 @@ class Verification:
 
 
 class Verifier:
-    """Compares a run, whose trace is there, with a prediction under way (:class:`sim.prediction.predictor.Watcher`).
+    """Compares a run, whose trace is there, with a prediction under way (:class:`sim.runner_types.Watcher`).
 
     ``parting``: the first cycle in which they part; None as long as they do not. ``mismatches``: the cycles in which
     they do not select the same.
@@ -165,18 +165,18 @@ class Verifier:
         self.begin()
 
     def begin(self) -> None:
-        """See :class:`sim.prediction.predictor.Watcher`."""
+        """See :class:`sim.runner_types.Watcher`."""
         self.parting: Parting | None = None
         self.mismatches = 0
         self._cycles = 0
 
     def take(self, events: np.ndarray) -> None:
-        """See :class:`sim.prediction.predictor.Watcher`."""
+        """See :class:`sim.runner_types.Watcher`."""
         first = self._cycles
         self._cycles += len(events)
         measured = events_of(self._events[first : self._cycles])
         if self.parting is None:
-            self.parting = compare(self._config, measured, tidy(events))
+            self.parting = compare(self._config, measured, events)
         selected = measured["selected"]
         self.mismatches += len(events) - int(np.count_nonzero(selected == events["selected"][: len(selected)]))
 
