@@ -66,16 +66,20 @@ class Backend(Protocol):
     def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """An image in Vortex's format."""
 
-    def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
+    def run(
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None
+    ) -> RunResult:
         """Build the SM unless that is cached, and run one program on it.
 
         ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
+        ``watcher`` is told of every cycle.
         """
 
     def predict(
-        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, *, again: bool = False
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None,
+        *, again: bool = False,
     ) -> Prediction:
-        """Compute a run. ``progress`` and ``console`` as for :meth:`run`.
+        """Compute a run. ``progress``, ``console`` and ``watcher`` as for :meth:`run`.
 
         ``again``: what the golden model has said of a program is remembered, and used for the next runs of it.
         """
@@ -210,13 +214,17 @@ class SimBackend:
         with _user_errors():
             return prepare_vxbin(path, argument, config)
 
-    def run(self, config: SmConfig, request: RunRequest, progress: Report, console: Report) -> RunResult:
+    def run(
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None
+    ) -> RunResult:
         """See :class:`Backend`."""
         from metronome.sim.build import BuildError
         from metronome.sim.runner import run
 
         try:
-            return run(config, request, progress=progress, on_console=lambda position, line: console(line))
+            return run(
+                config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher
+            )
         except BuildError as error:
             raise UsageError(str(error)) from error
 
@@ -230,7 +238,7 @@ class SimBackend:
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report | None,
         watcher: Watcher | None = None, *, again: bool = False,
     ) -> Prediction:
-        """See :class:`Backend`. ``watcher`` as in :func:`sim.prediction.predictor.predict`."""
+        """See :class:`Backend`."""
         progress("load the model")
         from metronome.sim.predict.compiled import is_compiled
         from metronome.sim.prediction.predictor import predict, prepare

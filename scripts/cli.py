@@ -30,6 +30,7 @@ from .signals import Received, Terminated, terminable
 from .stdout import BrokenOutput, guard_stdout
 from .sweep import sweep
 from .synth import synth
+from .trace import trace
 from .verilog import verilog
 
 __all__ = ["app", "main"]
@@ -47,9 +48,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "new": new, "run": run, "predict": predict, "build": build, "sweep": sweep, "report": report,
-    "config": config, "verilog": verilog, "synth": synth, "board": board, "prove": prove, "bench": bench,
-    "cache": cache,
+    "kernels": kernels, "new": new, "run": run, "predict": predict, "trace": trace, "build": build, "sweep": sweep,
+    "report": report, "config": config, "verilog": verilog, "synth": synth, "board": board, "prove": prove,
+    "bench": bench, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name, epilog=epilog(_name))(_function)

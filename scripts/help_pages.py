@@ -26,6 +26,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome predict psort --issue gto --json -", "as run says it"),
         ("metronome predict ./mine --issues issues.csv", "who issues when"),
     ),
+    "trace": (
+        ("metronome trace psort -o psort.csv", "a row an event"),
+        ("metronome trace ./mine -o mine.parquet --engine predict", "computed"),
+    ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
         ("metronome build psort --type float32", "writes psort.elf"),

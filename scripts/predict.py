@@ -16,6 +16,7 @@ from .errors import Exit, UsageError
 from .outputs import require_writable, write_file
 from .progress import show_progress
 from .run import print_console, run
+from .tracing import trace_files, traced
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,15 +76,18 @@ def predict(
     **given: Any,
 ) -> int:
     """Compute what a run would do, cycle by cycle, without the hardware."""
-    issues_file = _issues_file(issues)
+    issues_file, traces = _issues_file(issues), trace_files(given["trace"], "--trace")
     outputs = [] if issues_file is None else [("--issues", issues_file)]
+    outputs += [("--trace", path) for path in traces]
+    if verify and traces:
+        raise UsageError("--trace is that of one run, --verify makes two: leave one of them out")
     asked = asked_run(ctx, given, outputs)
     backend, verification = backend_of(ctx), None
-    with show_progress() as progress:
+    with show_progress() as progress, traced(traces, asked.config) as watcher:
         if verify:
             prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
         else:
-            prediction = backend.predict(asked.config, asked.request, progress, print_console)
+            prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
     result = prediction.result
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)

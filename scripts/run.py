@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.file_proxy import FileProxy
@@ -11,6 +13,7 @@ from rich.file_proxy import FileProxy
 from .asking import asked_run
 from .backend import backend_of
 from .compiling import CflagsOption, FunctionOption, NoSimtOption
+from .errors import UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption
 from .options import JsonOption
 from .program import RegionOption
@@ -29,8 +32,9 @@ from .run_options import (
     TypeOption,
 )
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption
+from .tracing import TraceOption, trace_files, traced
 
-__all__ = ["print_console", "run"]
+__all__ = ["print_console", "run", "run_traced"]
 
 
 def run(
@@ -86,12 +90,23 @@ def run(
         ),
     ] = None,
     per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False,
+    trace: TraceOption = None,
     json_file: JsonOption = None,
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
-    asked = asked_run(ctx, locals())
-    with show_progress() as progress:
-        result = backend_of(ctx).run(asked.config, asked.request, progress, print_console)
+    return run_traced(ctx, locals(), trace_files(trace, "--trace"), "--trace")
+
+
+def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[Path], option: str) -> int:
+    """Run what is ``given`` for the parameters of ``metronome run``; every cycle goes to the files ``traces``.
+
+    ``option``: what names those files. Returns the exit status.
+    """
+    asked = asked_run(ctx, given, [(option, path) for path in traces])
+    if traces and not asked.config.probe:
+        raise UsageError(f"{option} shows what the probe sees: leave out --set probe=false")
+    with show_progress() as progress, traced(traces, asked.config) as watcher:
+        result = backend_of(ctx).run(asked.config, asked.request, progress, print_console, watcher)
     return asked.finish(result)
 
 

@@ -20,7 +20,6 @@ from .memcheck import declared
 from .memory.models import MEMORY_MODELS
 from .memory.store import SparseMemory
 from .runner_process import messages
-from .runner_records import decode_records, record_words
 from .runner_types import (
     Job,
     ResultCallback,
@@ -120,6 +119,9 @@ class _Records:
             watcher.begin()
 
     def take(self, content: bytes) -> None:
+        # Here, with the hardware language behind it: most runs have no records.
+        from .runner_records import decode_records, record_words
+
         words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._config))
         records = decode_records(self._config, words, None if self._kept is not None else EVENT_PARTS)
         if self._kept is not None:
@@ -132,7 +134,7 @@ class _Records:
     def all(self) -> np.ndarray | None:
         if self._kept is None:
             return None
-        return np.concatenate(self._kept or [decode_records(self._config, np.zeros((0, record_words(self._config))))])
+        return np.concatenate(self._kept)
 
 
 def _process(

@@ -125,7 +125,7 @@ class FakeBackend:
     def prepare_vxbin(self, path, argument, config):
         return self._launch(f"vxbin {path.name}")
 
-    def run(self, config, request, progress, console):
+    def run(self, config, request, progress, console, watcher=None):
         progress("simulate")
         for line in self.result.console.splitlines(keepends=True):
             console(line)
@@ -138,7 +138,7 @@ class FakeBackend:
         if config.coordination is not Coordination.SWAS or request.check:
             raise UsageError("it cannot be predicted")
 
-    def predict(self, config, request, progress, console, *, again=False):
+    def predict(self, config, request, progress, console, watcher=None, *, again=False):
         """A run's result, ten times as fast."""
         result = self.run(config, request, progress, console)
         self.predicted.append(again)

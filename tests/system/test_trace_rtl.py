@@ -1,0 +1,87 @@
+"""Traces of hardware and prediction: the same file, byte for byte, and what it says adds up to the counters."""
+
+import csv
+import io
+from collections import Counter
+
+import pytest
+from pyarrow import parquet
+
+from metronome.hdl.presets import BASE, TINY
+from metronome.sim.kernel import prepare
+from metronome.sim.kernel_folders import KERNELS
+from metronome.sim.prediction.predictor import predict
+from metronome.sim.runner import run
+from metronome.sim.runner_types import RunRequest
+from metronome.sim.trace.cycles import CycleStream
+from metronome.sim.trace.tables import CsvTrace, ParquetTrace
+from tests.builds import on
+from tests.system.scheme_builds import BASELINE, build_of, group_of
+from tests.tiers import long_but
+
+
+def traced(make, config, request):
+    """The result, and the file of each kind."""
+    files = [io.BytesIO(), io.BytesIO()]
+    for file in files:
+        file.close = lambda: None
+    stream = CycleStream(config, [CsvTrace(config, files[0]), ParquetTrace(config, files[1])])
+    result = make(config, request, watcher=stream)
+    stream.finish()
+    return result, *(file.getvalue() for file in files)
+
+
+def counted(text):
+    """Of the region: events, states of warps by cycles, stalls by cycles."""
+    rows = list(csv.DictReader(io.StringIO(text.decode())))
+    events, stalls, inside, stalled, since = Counter(), Counter(), False, None, 0
+    for row in rows:
+        cycle, event = int(row["cycle"]), row["event"]
+        if event in ("region_begin", "region_end"):
+            if inside and stalled:
+                stalls[stalled] += cycle - since
+            inside, since = event == "region_begin", cycle
+        if event in ("issue", "nop", "stall"):
+            if inside and stalled:
+                stalls[stalled] += cycle - since
+            stalled, since = row["detail"] if event == "stall" else None, cycle
+        if inside:
+            events[event, row["detail"]] += 1
+    return events, stalls
+
+
+@pytest.mark.parametrize(("preset", "kernel"), [
+    *(pytest.param(TINY, name, marks=on("TINY")) for name in ("psum", "diverge")),
+    *(pytest.param(BASE, *each.values, marks=[on("BASE"), *each.marks]) for each in long_but(KERNELS, ["vecadd"])),
+])
+def test_the_same_file_from_both(preset, kernel):
+    request = RunRequest(launch=prepare(kernel, None, 16, 1, preset), policy="gtlo", memory="dram")
+    measured, *there = traced(run, preset, request)
+    predicted, *here = traced(predict, preset, request)
+    assert here == there
+    table = parquet.read_table(io.BytesIO(there[1]))
+    assert table.num_rows == there[0].count(b"\n") - 1
+    assert table["cycle"].to_pylist() == sorted(table["cycle"].to_pylist())
+    assert predicted.result.total_cycles == measured.total_cycles
+    events, stalls = counted(there[0])
+    counters = measured.counters
+    assert events["issue", ""] == counters["committed"]
+    assert sum(count for (event, _), count in events.items() if event == "nop") == counters["nops"]
+    assert events["miss", ""] == counters["icache_misses"]
+    assert {name: count for name, count in stalls.items() if count} == {
+        name: count for name, count in counters["stalls"].items() if count}
+    loads = sum(count for (event, detail), count in events.items() if event == "lookup" and detail.startswith("load_"))
+    assert loads == measured.region.loads.accesses
+
+
+@on(group_of(*BASELINE))
+def test_two_schedulers():
+    config, _ = build_of(*BASELINE)
+    request = RunRequest(launch=prepare("psum", None, 16, 1, config), policy="lrr", fetch_policy="lrr")
+    measured, text, _ = traced(run, config, request)
+    events, stalls = counted(text)
+    assert events["issue", ""] == measured.counters["committed"]
+    assert {name: count for name, count in stalls.items() if count} == {
+        name: count for name, count in measured.counters["stalls"].items() if count}
+    assert sum(count for (event, _), count in events.items() if event == "nop") == 0
+    assert events["fetch", ""] >= measured.counters["committed"]
