@@ -83,7 +83,7 @@ def predict(
         raise UsageError("--trace is that of one run, --verify makes two: leave one of them out")
     asked = asked_run(ctx, given, outputs)
     backend, verification = backend_of(ctx), None
-    with show_progress() as progress, traced(traces, asked.config) as watcher:
+    with show_progress() as progress, traced(traces, asked.config, asked.launch.image.source_line) as watcher:
         if verify:
             prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
         else:

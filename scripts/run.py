@@ -105,7 +105,7 @@ def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[Pa
     asked = asked_run(ctx, given, [(option, path) for path in traces])
     if traces and not asked.config.probe:
         raise UsageError(f"{option} shows what the probe sees: leave out --set probe=false")
-    with show_progress() as progress, traced(traces, asked.config) as watcher:
+    with show_progress() as progress, traced(traces, asked.config, asked.launch.image.source_line) as watcher:
         result = backend_of(ctx).run(asked.config, asked.request, progress, print_console, watcher)
     return asked.finish(result)
 

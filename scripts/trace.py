@@ -31,7 +31,7 @@ def trace(
 ) -> int:
     """Write what happened in every cycle of a run."""
     if not output:
-        raise UsageError(f"which file? --output FILE, whose name ends in {' or '.join(FORMATS)}")
+        raise UsageError(f"which file? --output FILE, whose name ends in one of {', '.join(FORMATS)}")
     if engine is Engine.RTL:
         return run_traced(ctx, given, trace_files(output, "--output"), "--output")
     for name in ("check", "memcheck"):

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "TraceOption", "trace_files", "traced"]
 
 #: What a trace can be, by the end of its file's name.
-FORMATS = {".csv": "events as CSV", ".parquet": "events as Parquet"}
+FORMATS = {".csv": "events as CSV", ".parquet": "events as Parquet", ".kanata": "the pipeline, for the viewer Konata"}
 
 TraceOption = Annotated[
     list[str] | None,
@@ -43,27 +43,30 @@ def trace_files(names: Sequence[str] | None, option: str) -> list[Path]:
     """
     for name in names or []:
         if Path(name).suffix not in FORMATS:
-            raise UsageError(f"{option}: the name of the file has to end in {' or '.join(FORMATS)}, not {name!r}")
+            raise UsageError(f"{option}: the name of the file has to end in one of {', '.join(FORMATS)}, not {name!r}")
     return [require_writable(name, option) for name in names or []]
 
 
-def _sink(path: Path, config: SmConfig, file: IO[bytes]) -> Sink:
+def _sink(path: Path, config: SmConfig, source: Callable[[int], str | None], file: IO[bytes]) -> Sink:
+    from metronome.sim.trace.kanata import KanataTrace
     from metronome.sim.trace.tables import CsvTrace, ParquetTrace
 
+    if path.suffix == ".kanata":
+        return KanataTrace(config, file, source)
     return {".csv": CsvTrace, ".parquet": ParquetTrace}[path.suffix](config, file)
 
 
 class _Output:
     """One file of a trace, written beside its place; a sink of cycles."""
 
-    def __init__(self, path: Path, config: SmConfig) -> None:
+    def __init__(self, path: Path, config: SmConfig, source: Callable[[int], str | None]) -> None:
         self._path, self._in_place = path, not path.exists() or path.is_file()
         with self._errors():
             # What is no file (a device, a pipe) is written when all is there.
             folder = path.parent if self._in_place else None
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
             self._file, self._part = os.fdopen(handle, "w+b"), Path(name)
-        self._sink = _sink(path, config, self._file)
+        self._sink = _sink(path, config, source, self._file)
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -101,10 +104,13 @@ class _Output:
 
 
 @contextlib.contextmanager
-def traced(paths: Sequence[Path], config: SmConfig) -> Iterator[Watcher | None]:
+def traced(
+    paths: Sequence[Path], config: SmConfig, source: Callable[[int], str | None]
+) -> Iterator[Watcher | None]:
     """Who is to be told of every cycle so that the files are written; None if there are none.
 
-    However the run ends, they have what was told until then. If one cannot be written, none of it is left.
+    ``source``: the source line of a pc, or None. However the run ends, they have what was told until then. If one
+    cannot be written, none of it is left.
     """
     if not paths:
         yield None
@@ -114,7 +120,7 @@ def traced(paths: Sequence[Path], config: SmConfig) -> Iterator[Watcher | None]:
     with contextlib.ExitStack() as stack:
         outputs = []
         for path in paths:
-            output = _Output(path, config)
+            output = _Output(path, config, source)
             stack.callback(output.close)
             outputs.append(output)
         stream = CycleStream(config, outputs)

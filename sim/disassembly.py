@@ -13,7 +13,7 @@ from metronome.hdl.isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFil
 
 from .asm import ABI_NAMES, DYN
 
-__all__ = ["disassemble", "register_name", "unit_of"]
+__all__ = ["disassemble", "register_name", "registers_of", "unit_of"]
 
 _FLOAT_NAMES = tuple(
     "ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 fs0 fs1 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7 fs2 fs3 fs4 fs5 fs6 fs7 fs8 fs9 fs10 fs11"
@@ -38,6 +38,17 @@ def unit_of(word: int) -> Unit | None:
     """The unit that executes it, or None: an illegal instruction."""
     row = _row_of(word)
     return None if row is None else row.unit
+
+
+@functools.cache
+def registers_of(word: int) -> tuple[int | None, tuple[int, ...]]:
+    """The register that it writes, or None, and those that it reads: 0 to 63, x0 left out."""
+    row = _row_of(word)
+    if row is None:
+        return None, ()
+    files = ((7, row.rd), (15, row.rs1), (20, row.rs2), (27, row.rs3))
+    numbers = [None if file is None else (word >> low & 31 | 32 * file.value) or None for low, file in files]
+    return numbers[0], tuple(number for number in numbers[1:] if number is not None)
 
 
 def _signed(word: int, high: int, low: int) -> int:

@@ -15,6 +15,7 @@ from metronome.sim.predict.records import EVENT
 from metronome.sim.trace.cycles import nothing_before
 from tests.builds import on
 
+ENDINGS = ".csv, .parquet, .kanata"
 CYCLES = np.concatenate([nothing_before(np.zeros(0, EVENT))] * 3000)
 CYCLES["selected"] = CYCLES["fetched"] = 1
 CYCLES["cycle"] = range(3000)
@@ -27,6 +28,10 @@ class FullDisk(io.FileIO):
         if self.tell() + len(data) > 1024:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(data)
+
+
+def source(pc):
+    """No line table."""
 
 
 def command(*words):
@@ -58,8 +63,8 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
 
 @pytest.mark.parametrize(("words", "line"), [
     (("trace", "psort"), "which file?"),
-    (("trace", "psort", "-o", "x.text"), "--output: the name of the file has to end in .csv or .parquet, not 'x.text'"),
-    (("run", "psort", "--trace", "x"), "--trace: the name of the file has to end in .csv or .parquet, not 'x'"),
+    (("trace", "psort", "-o", "x.py"), f"--output: the name of the file has to end in one of {ENDINGS}, not 'x.py'"),
+    (("run", "psort", "--trace", "x"), f"--trace: the name of the file has to end in one of {ENDINGS}, not 'x'"),
     (("trace", "psort", "-o", "nowhere/x.csv"), "--output: cannot write 'nowhere/x.csv': No such file"),
     (("trace", "psort", "-o", "x.csv", "-o", "x.csv"), "x.csv is already the file of --output"),
     (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output shows what the probe sees"),
@@ -75,14 +80,14 @@ def test_bad_use_is_one_line(words, line, metronome, tmp_path, monkeypatch):
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "kanata"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_a_run_that_breaks_off_leaves_what_there_was(ending, error, tmp_path):
     whole, broken = tmp_path / f"whole.{ending}", tmp_path / f"broken.{ending}"
-    with traced([whole], TINY) as watcher:
+    with traced([whole], TINY, source) as watcher:
         watcher.begin()
         watcher.take(CYCLES[:1000])
-    with pytest.raises(error), traced([broken], TINY) as watcher:
+    with pytest.raises(error), traced([broken], TINY, source) as watcher:
         watcher.begin()
         watcher.take(CYCLES[:1000])
         raise error
@@ -90,12 +95,13 @@ def test_a_run_that_breaks_off_leaves_what_there_was(ending, error, tmp_path):
     assert len(os.listdir(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "kanata"])
 def test_a_full_disk_is_told_and_leaves_what_there_was_before(ending, tmp_path, monkeypatch):
     file = tmp_path / f"trace.{ending}"
     file.write_text("mine")
     monkeypatch.setattr("metronome.scripts.tracing.os.fdopen", FullDisk)
-    with pytest.raises(UsageError, match=r"cannot write .*: No space left on device"), traced([file], TINY) as watcher:
+    told = pytest.raises(UsageError, match=r"cannot write .*: No space left on device")
+    with told, traced([file], TINY, source) as watcher:
         watcher.begin()
         watcher.take(CYCLES)
     assert os.listdir(tmp_path) == [file.name]

@@ -14,21 +14,38 @@ from metronome.sim.prediction.predictor import predict
 from metronome.sim.runner import run
 from metronome.sim.runner_types import RunRequest
 from metronome.sim.trace.cycles import CycleStream
+from metronome.sim.trace.kanata import KanataTrace
 from metronome.sim.trace.tables import CsvTrace, ParquetTrace
 from tests.builds import on
+from tests.sim.trace.kanata_reader import read_kanata
 from tests.system.scheme_builds import BASELINE, build_of, group_of
 from tests.tiers import long_but
 
 
 def traced(make, config, request):
     """The result, and the file of each kind."""
-    files = [io.BytesIO(), io.BytesIO()]
-    for file in files:
-        file.close = lambda: None
-    stream = CycleStream(config, [CsvTrace(config, files[0]), ParquetTrace(config, files[1])])
+    files = [io.BytesIO(), io.BytesIO(), io.BytesIO()]
+    stream = CycleStream(config, [
+        CsvTrace(config, files[0]), ParquetTrace(config, files[1]),
+        KanataTrace(config, files[2], request.launch.image.source_line),
+    ])
     result = make(config, request, watcher=stream)
     stream.finish()
     return result, *(file.getvalue() for file in files)
+
+
+def issues(text):
+    """Cycle, warp, pc and, in a word, what else is said of each issue and NOP in the CSV file."""
+    for row in csv.DictReader(io.StringIO(text.decode())):
+        if row["event"] in ("issue", "nop"):
+            yield int(row["cycle"]), int(row["warp"]), row["pc"].removeprefix("0x"), row["event"]
+
+
+def shown(text):
+    """The same in the file for Konata, sorted."""
+    for entry in read_kanata(text.decode()).values():
+        what = ("", "nop") if entry.flushed else (entry.labels[0][:8], "issue")
+        yield from ((since, entry.thread, *what) for _, name, since, _ in entry.stages if name == "I")
 
 
 def counted(text):
@@ -59,6 +76,7 @@ def test_the_same_file_from_both(preset, kernel):
     measured, *there = traced(run, preset, request)
     predicted, *here = traced(predict, preset, request)
     assert here == there
+    assert sorted(shown(there[2])) == list(issues(there[0]))
     table = parquet.read_table(io.BytesIO(there[1]))
     assert table.num_rows == there[0].count(b"\n") - 1
     assert table["cycle"].to_pylist() == sorted(table["cycle"].to_pylist())
@@ -78,7 +96,8 @@ def test_the_same_file_from_both(preset, kernel):
 def test_two_schedulers():
     config, _ = build_of(*BASELINE)
     request = RunRequest(launch=prepare("psum", None, 16, 1, config), policy="lrr", fetch_policy="lrr")
-    measured, text, _ = traced(run, config, request)
+    measured, text, _, pipeline = traced(run, config, request)
+    assert sorted(shown(pipeline)) == list(issues(text))
     events, stalls = counted(text)
     assert events["issue", ""] == measured.counters["committed"]
     assert {name: count for name, count in stalls.items() if count} == {

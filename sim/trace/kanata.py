@@ -1,0 +1,205 @@
+"""Kanata 0004, which the viewer Konata shows: a line for each fetch, with the stages that it went through.
+
+Source: docs/kanata-log-format.md of Konata. A thread is a warp. Lane 0 has the stages: F fetch, D decode, B in the
+instruction buffer, I issue, R operand read, X execution, W write of the register. Lane 1 says what the warp's next
+instruction waits for. What never becomes an instruction is flushed: a NOP in its place, a wrong path.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import IO
+
+import numpy as np
+
+from metronome.hdl.config import Coordination, SmConfig
+from metronome.sim.disassembly import disassemble, registers_of
+from metronome.sim.predict.records import NONE
+
+from .cycles import Cause, Cycles
+from .rows import DETAILS, INACTIVE, READY, states_of
+
+__all__ = ["KanataTrace"]
+
+_FETCH, _STAGE_X = 3, 2
+#: Stages behind the fetch, by cycles since it began.
+_STAGES = (("D", _FETCH), ("B", _FETCH + 1))
+_ABOUT = {
+    Cause.START: "NOP: in the buffer at the start", Cause.MISS: "NOP: its fetch missed the I-cache",
+    Cause.REDIRECT: "NOP: control flow went elsewhere",
+}
+
+
+class _Warp:
+    """What is in a warp's buffer and on the way there, and who writes its registers."""
+
+    def __init__(self) -> None:
+        #: (id, cycle of the fetch), the next to be issued first.
+        self.fetched: deque[tuple[int, int]] = deque()
+        #: id and cycle since which the next one waits, with the reason.
+        self.waits: tuple[int, int, str] | None = None
+        #: By register: the instruction that is to write it.
+        self.writers: dict[int, int] = {}
+        #: By register: who has written it last, and when.
+        self.written: dict[int, tuple[int, int]] = {}
+
+
+class KanataTrace:
+    """A trace for Konata. ``source``: the source line of a pc, or None."""
+
+    def __init__(self, config: SmConfig, sink: IO[bytes], source: Callable[[int], str | None]) -> None:
+        self._config, self._sink, self._source = config, sink, source
+        self._swas = config.coordination is Coordination.SWAS
+
+    def begin(self) -> None:
+        """See :class:`sim.trace.cycles.Sink`."""
+        self._sink.seek(0)
+        self._sink.truncate()
+        self._sink.write(b"Kanata\t0004\nC=\t0\n")
+        self._warps = [_Warp() for _ in range(self._config.warps)]
+        #: Lines by cycle, of this cycle and later ones.
+        self._lines: dict[int, list[str]] = {}
+        #: What ends in them, and whether it is flushed: retirements are numbered when their cycle has come.
+        self._ends: dict[int, list[tuple[int, int]]] = {}
+        self._next = self._retired = self._told = 0
+        self._alive: set[int] = set()
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.trace.cycles.Sink`."""
+        events = cycles.events
+        states = states_of(events, self._config.warps)
+        changed = states != np.concatenate([states_of(cycles.before, self._config.warps), states[:-1]])
+        changes = changed.any(axis=1).tolist()
+        names = (
+            "cycle", "selected", "fetched", "resolved_warp", "turn", "written_warp", "written_register",
+        )
+        columns = [events[name].tolist() for name in names]
+        redirects = ((events["resolves"] != 0) & (events["redirects"] != 0)).tolist()
+        ends = ((events["written"] != 0) & (events["written_last"] != 0)).tolist()
+        selections = (cycles.pc, cycles.word, cycles.lanes, cycles.cause, cycles.missed)
+        rows = zip(*columns, redirects, ends, changes, *(each.tolist() for each in selections), strict=True)
+        for place, row in enumerate(rows):
+            cycle, selected, fetched, resolved, turn, writer, register, redirect, end, change = row[:10]
+            pc, word, lanes, cause, missed = row[10:]
+            if end:
+                # Before the issue: who is issued now may write the same register.
+                self._write(self._warps[writer], cycle, register)
+            if not self._swas and missed != NONE:
+                self._flush(missed, cycle, cycle - 1, "its fetch missed the I-cache")
+            if change:
+                self._states(cycle, np.flatnonzero(changed[place]).tolist(), states[place])
+            if selected != NONE:
+                self._issue(self._warps[selected], selected, cycle, pc, word, lanes, cause)
+            if fetched != NONE:
+                self._fetch(fetched, cycle)
+            if not self._swas and redirect:
+                self._flush(resolved, cycle, 0, "control flow went elsewhere")
+            if not self._swas and turn != NONE:
+                self._flush(turn, cycle, cycle - _FETCH + 1, "behind a jump")
+        self._put(int(events["cycle"][-1]))
+
+    def finish(self) -> None:
+        """See :class:`sim.trace.cycles.Sink`."""
+        last = max([self._told, *self._lines, *self._ends])
+        for number in sorted(self._alive):
+            self._line(last, f"L\t{number}\t0\t(the run is over)")
+            self._end(number, last, flushed=1)
+        self._put(last)
+
+    def _line(self, cycle: int, text: str) -> None:
+        self._lines.setdefault(cycle, []).append(text)
+
+    def _put(self, until: int) -> None:
+        """Write what belongs to the cycles up to ``until``: nothing can be added to them any more."""
+        parts = []
+        for cycle in sorted(cycle for cycle in self._lines.keys() | self._ends.keys() if cycle <= until):
+            if cycle > self._told:
+                parts.append(f"C\t{cycle - self._told}")
+                self._told = cycle
+            parts += self._lines.pop(cycle, ())
+            for number, flushed in self._ends.pop(cycle, ()):
+                parts.append(f"R\t{number}\t{self._retired}\t{flushed}")
+                self._retired += 1 - flushed
+        if parts:
+            self._sink.write("\n".join([*parts, ""]).encode())
+
+    def _begin(self, warp: int, cycle: int) -> int:
+        number = self._next
+        self._next += 1
+        self._alive.add(number)
+        self._line(cycle, f"I\t{number}\t{number}\t{warp}")
+        return number
+
+    def _fetch(self, warp: int, cycle: int) -> None:
+        number = self._begin(warp, cycle)
+        self._line(cycle, f"S\t{number}\t0\tF")
+        for stage, later in _STAGES:
+            self._line(cycle + later, f"S\t{number}\t0\t{stage}")
+        self._warps[warp].fetched.append((number, cycle))
+
+    def _end(self, number: int, cycle: int, flushed: int) -> None:
+        if number in self._alive:
+            self._alive.remove(number)
+            self._ends.setdefault(cycle, []).append((number, flushed))
+
+    def _flush(self, warp: int, cycle: int, since: int, about: str) -> None:
+        """Whatever the warp has fetched since a cycle is for nothing."""
+        mine = self._warps[warp]
+        while mine.fetched and mine.fetched[-1][1] >= since:
+            number, begun = mine.fetched.pop()
+            for stage, later in _STAGES:
+                if begun + later > cycle:  # it does not come so far
+                    self._lines[begun + later].remove(f"S\t{number}\t0\t{stage}")
+            self._line(cycle, f"L\t{number}\t0\t(flushed: {about})")
+            if mine.waits is not None and mine.waits[0] == number:
+                mine.waits = None
+            self._end(number, cycle, 1)
+
+    def _states(self, cycle: int, warps: list[int], states: np.ndarray) -> None:
+        for warp in warps:
+            mine, state = self._warps[warp], int(states[warp])
+            if mine.waits is not None:
+                self._line(cycle, f"E\t{mine.waits[0]}\t1\t{mine.waits[2]}")
+                mine.waits = None
+            if state not in (READY, INACTIVE) and mine.fetched:
+                number, reason = mine.fetched[0][0], DETAILS[state - 1]
+                mine.waits = number, cycle, reason
+                self._line(cycle, f"S\t{number}\t1\t{reason}")
+
+    def _issue(self, mine: _Warp, warp: int, cycle: int, pc: int, word: int, lanes: int, cause: int) -> None:
+        if cause == Cause.START or not mine.fetched:
+            number = self._begin(warp, cycle)
+        else:
+            number, _ = mine.fetched.popleft()
+        self._line(cycle, f"S\t{number}\t0\tI")
+        if cause:
+            self._line(cycle, f"L\t{number}\t0\t{_ABOUT[Cause(cause)]}")
+            self._end(number, cycle + 1, 1)
+            return
+        if pc == NONE:
+            return  # the run is over before it is executed
+        place = self._source(pc)
+        count = lanes.bit_count()
+        about = f"warp {warp}, {count} of {self._config.threads} lanes ({lanes:#x}), word {word:#010x}"
+        self._line(cycle, f"L\t{number}\t0\t{pc:08x}: {disassemble(word, pc)}")
+        self._line(cycle, f"L\t{number}\t1\t{about}" + (f", {place}" if place else ""))
+        self._line(cycle + 1, f"S\t{number}\t0\tR")
+        self._line(cycle + _STAGE_X, f"S\t{number}\t0\tX")
+        register, sources = registers_of(word)
+        for each in sources:
+            writer, when = mine.written.get(each, (NONE, NONE))
+            # It came just in time: what is issued next has waited for it, or might have.
+            if when >= cycle - 1:
+                self._line(cycle, f"W\t{number}\t{writer}\t0")
+        if register is None:
+            self._end(number, cycle + _STAGE_X + 1, 0)
+        else:
+            mine.writers[register] = number
+
+    def _write(self, mine: _Warp, cycle: int, register: int) -> None:
+        number = mine.writers.pop(register, None)
+        if number is not None:
+            self._line(cycle, f"S\t{number}\t0\tW")
+            self._end(number, cycle + 1, 0)
+            mine.written[register] = number, cycle
