@@ -16,7 +16,7 @@ from typing import Any
 from metronome.hdl.config import MemoryMap
 
 from .names import readable
-from .source_lines import SourceLines
+from .source_lines import Frame, SourceLines
 
 __all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf", "load_vxbin"]
 
@@ -85,6 +85,19 @@ class ElfImage:
         Of what a header of the machine's interface has inlined it is the line that calls it.
         """
         return self._lines.at(self._loaded(pc))
+
+    def frames_at(self, pc: int) -> tuple[Frame, ...]:
+        """The functions that the instruction at ``pc`` is in, with their lines, the outermost first.
+
+        Without a line table it is the function alone, with the pc in place of a line; none if even that is not known.
+        """
+        frames = self._lines.frames(self._loaded(pc))
+        if frames and frames[0].function:
+            return frames
+        function = self.function_at(pc)
+        if frames:
+            return (frames[0]._replace(function=function or "?"), *frames[1:])
+        return () if function is None else (Frame(function, f"{pc:#010x}"),)
 
     def _loaded(self, pc: int) -> int:
         """The pc in the file for which the instruction at ``pc`` stands."""

@@ -1,19 +1,36 @@
-"""Where functions that were inlined have been called from, as an ELF's debug information has it."""
+"""Functions of an ELF's debug information: where they are, and where those that were inlined are called from."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["call_sites"]
+from .names import readable
 
-#: (address, end, depth of inlining from 1 on, number of the file, line): a call in whose place the code stands.
-CallSite = tuple[int, int, int, int, int]
+__all__ = ["Scope", "scopes"]
+
+#: Where one DIE says that it is another one's: a name is at the end of such a chain.
+_ORIGINS = ("DW_AT_abstract_origin", "DW_AT_specification")
 
 
-def call_sites(content: bytes) -> Iterator[tuple[Any, CallSite]]:
-    """Every call that was inlined, with the header of the line table that numbers its file."""
+class Scope(NamedTuple):
+    """Code of a function, from ``address`` to ``end``.
+
+    ``depth``: 0, or how deep it was inlined; then ``file`` (its number) and ``line`` are those of the call in whose
+    place the code stands, else 0.
+    """
+
+    address: int
+    end: int
+    depth: int
+    function: str
+    file: int
+    line: int
+
+
+def scopes(content: bytes) -> Iterator[tuple[Any, Scope]]:
+    """Every function and every call that was inlined, with the header of the line table that numbers its file."""
     from elftools.elf.elffile import ELFFile  # here, since few runs ask for a line
 
     elf = ELFFile(io.BytesIO(content))
@@ -23,19 +40,31 @@ def call_sites(content: bytes) -> Iterator[tuple[Any, CallSite]]:
     for unit in dwarf.iter_CUs():
         program = dwarf.line_program_for_CU(unit)
         if program is not None:
-            for site in _inside(dwarf, unit, unit.get_top_DIE(), 0):
-                yield program.header, site
+            for scope in _inside(dwarf, unit, unit.get_top_DIE(), 0):
+                yield program.header, scope
 
 
-def _inside(dwarf: Any, unit: Any, die: Any, depth: int) -> Iterator[CallSite]:
+def _inside(dwarf: Any, unit: Any, die: Any, depth: int) -> Iterator[Scope]:
     for child in die.iter_children():
         inlined = child.tag == "DW_TAG_inlined_subroutine"
-        if inlined and "DW_AT_call_line" in child.attributes:
-            file = child.attributes["DW_AT_call_file"].value
-            line = child.attributes["DW_AT_call_line"].value
+        if inlined or child.tag == "DW_TAG_subprogram":
+            call = [child.attributes.get(f"DW_AT_call_{part}") for part in ("file", "line")]
+            file, line = (0 if part is None else part.value for part in call)
             for first, end in _ranges(dwarf, unit, child):
-                yield first, end, depth + 1, file, line
+                yield Scope(first, end, depth + inlined, _function(child), file, line)
         yield from _inside(dwarf, unit, child, depth + inlined)
+
+
+def _function(die: Any) -> str:
+    """The name of the function as its author wrote it, with types if it is C++."""
+    while True:
+        for attribute in ("DW_AT_linkage_name", "DW_AT_name"):
+            if attribute in die.attributes:
+                return readable(die.attributes[attribute].value.decode(errors="replace"))
+        origin = next((origin for origin in _ORIGINS if origin in die.attributes), None)
+        if origin is None:
+            return "?"
+        die = die.get_DIE_from_attribute(origin)
 
 
 def _ranges(dwarf: Any, unit: Any, die: Any) -> Iterator[tuple[int, int]]:

@@ -8,15 +8,30 @@ from __future__ import annotations
 import bisect
 import functools
 import io
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from .inlines import call_sites
+from .inlines import Scope, scopes
 
-__all__ = ["SourceLines"]
+__all__ = ["Frame", "SourceLines", "own_frame"]
 
 #: Ours, and Vortex's.
 _INTERFACES = ("metronome.h", "vx_intrinsics.h")
+
+
+class Frame(NamedTuple):
+    """A function and where in it a pc is, ``file:line``. One that was inlined has a frame of its own.
+
+    Line 0 is the compiler's own code, which belongs to no line of the source.
+    """
+
+    function: str
+    line: str
+
+
+def own_frame(frames: Sequence[Frame]) -> Frame | None:
+    """The frame to show, of those of a pc: the innermost that is not in a header of the machine's interface."""
+    return next((frame for frame in frames[::-1] if not _is_interface(frame.line)), frames[-1] if frames else None)
 
 
 class SourceLines:
@@ -30,15 +45,26 @@ class SourceLines:
 
         Of what a header of the machine's interface has inlined it is the line that calls it.
         """
+        frame = own_frame(self.frames(pc))
+        return None if frame is None or frame.line.endswith(":0") else frame.line
+
+    def frames(self, pc: int) -> tuple[Frame, ...]:
+        """The functions that the instruction at ``pc`` is in, the outermost first; none if its line is not known.
+
+        In code without functions, as an assembler's, the function is empty.
+        """
         rows = self._rows
         position = bisect.bisect_right(rows, pc, key=lambda row: row[0]) - 1
         if position < 0 or pc >= rows[position][1]:
-            return None
-        line = rows[position][2]
-        if _is_interface(line):
-            calls = sorted((row for row in self._calls if row[0] <= pc < row[1]), key=lambda row: -row[2])
-            line = next((row[3] for row in calls if not _is_interface(row[3])), line)
-        return line
+            return ()
+        around = sorted(
+            ((scope, names) for scope, names in self._scopes if scope.address <= pc < scope.end),
+            key=lambda each: each[0].depth,
+        )
+        calls = [f"{names.get(scope.file, '?')}:{scope.line}" for scope, names in around if scope.depth]
+        functions = [scope.function for scope, _ in around] or [""]
+        places = [*calls, rows[position][2]]
+        return tuple(Frame(function, place) for function, place in zip(functions, places, strict=True))
 
     @functools.cached_property
     def _rows(self) -> tuple[tuple[int, int, str], ...]:
@@ -53,13 +79,10 @@ class SourceLines:
             return ()
 
     @functools.cached_property
-    def _calls(self) -> tuple[tuple[int, int, int, str], ...]:
-        """(address, end, depth of inlining, file:line of the call)."""
+    def _scopes(self) -> tuple[tuple[Scope, Mapping[int, str]], ...]:
+        """The functions, each with the names of its files."""
         try:
-            return tuple(
-                (first, end, depth, f"{_file_names(header).get(file, '?')}:{line}")
-                for header, (first, end, depth, file, line) in call_sites(self._content)
-            )
+            return tuple((scope, _file_names(header)) for header, scope in scopes(self._content))
         except Exception:
             return ()  # as above
 
@@ -85,7 +108,7 @@ def _line_rows(content: bytes) -> Iterator[tuple[int, int, str]]:
         for entry in program.get_entries():
             if entry.state is None:
                 continue
-            if state is not None and entry.state.address > state.address and state.line:
+            if state is not None and entry.state.address > state.address:
                 yield state.address, entry.state.address, f"{names.get(state.file, '?')}:{state.line}"
             state = None if entry.state.end_sequence else entry.state
 
