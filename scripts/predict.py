@@ -16,7 +16,7 @@ from .errors import Exit, UsageError
 from .outputs import require_writable, write_file
 from .progress import show_progress
 from .run import print_console, run
-from .tracing import trace_files, traced
+from .tracing import about, trace_files, traced
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,14 +76,14 @@ def predict(
     **given: Any,
 ) -> int:
     """Compute what a run would do, cycle by cycle, without the hardware."""
-    issues_file, traces = _issues_file(issues), trace_files(given["trace"], "--trace")
+    issues_file, traces = _issues_file(issues), trace_files(given["trace"], "--trace", given["trace_format"])
     outputs = [] if issues_file is None else [("--issues", issues_file)]
-    outputs += [("--trace", path) for path in traces]
+    outputs += [("--trace", file.path) for file in traces]
     if verify and traces:
         raise UsageError("--trace is that of one run, --verify makes two: leave one of them out")
     asked = asked_run(ctx, given, outputs)
     backend, verification = backend_of(ctx), None
-    with show_progress() as progress, traced(traces, asked.config, asked.launch.image.source_line) as watcher:
+    with show_progress() as progress, traced(traces, asked.config, about(asked)) as watcher:
         if verify:
             prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
         else:

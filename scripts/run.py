@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,7 +31,7 @@ from .run_options import (
     TypeOption,
 )
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption
-from .tracing import TraceOption, trace_files, traced
+from .tracing import FormatOption, TraceFile, TraceOption, about, trace_files, traced
 
 __all__ = ["print_console", "run", "run_traced"]
 
@@ -91,21 +90,22 @@ def run(
     ] = None,
     per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False,
     trace: TraceOption = None,
+    trace_format: FormatOption = None,
     json_file: JsonOption = None,
 ) -> int:
     """Run a program on the simulated SM, check its result, report cycles and where they went."""
-    return run_traced(ctx, locals(), trace_files(trace, "--trace"), "--trace")
+    return run_traced(ctx, locals(), trace_files(trace, "--trace", trace_format), "--trace")
 
 
-def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[Path], option: str) -> int:
+def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[TraceFile], option: str) -> int:
     """Run what is ``given`` for the parameters of ``metronome run``; every cycle goes to the files ``traces``.
 
     ``option``: what names those files. Returns the exit status.
     """
-    asked = asked_run(ctx, given, [(option, path) for path in traces])
+    asked = asked_run(ctx, given, [(option, file.path) for file in traces])
     if traces and not asked.config.probe:
         raise UsageError(f"{option} shows what the probe sees: leave out --set probe=false")
-    with show_progress() as progress, traced(traces, asked.config, asked.launch.image.source_line) as watcher:
+    with show_progress() as progress, traced(traces, asked.config, about(asked)) as watcher:
         result = backend_of(ctx).run(asked.config, asked.request, progress, print_console, watcher)
     return asked.finish(result)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,14 +12,15 @@ from metronome.sim.engines import Engine
 
 from .asking import with_parameters_of
 from .errors import UsageError
+from .outputs import refuse_shared, require_writable
 from .predict import predict
 from .run import run, run_traced
-from .tracing import FORMATS, trace_files
+from .tracing import FORMATS, FormatOption, trace_files, written
 
 __all__ = ["trace"]
 
 
-@with_parameters_of(run, without=("trace",))
+@with_parameters_of(run, without=("trace", "trace_format"))
 def trace(
     ctx: typer.Context,
     output: Annotated[
@@ -27,14 +30,45 @@ def trace(
     engine: Annotated[
         Engine, typer.Option("--engine", metavar="NAME", help="rtl: the hardware; predict: computed, for swas.")
     ] = Engine.RTL,
+    kind: FormatOption = None,
+    diff: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--diff", metavar="A B", help="Instead of a run: two pages of runs (.html) as one page."),
+    ] = None,
     **given: Any,
 ) -> int:
     """Write what happened in every cycle of a run."""
+    if diff is not None:
+        return _diff(diff, output, given)
     if not output:
         raise UsageError(f"which file? --output FILE, whose name ends in one of {', '.join(FORMATS)}")
+    files = trace_files(output, "--output", kind)
     if engine is Engine.RTL:
-        return run_traced(ctx, given, trace_files(output, "--output"), "--output")
+        return run_traced(ctx, given, files, "--output")
     for name in ("check", "memcheck"):
         if given.pop(name):
             raise UsageError(f"--{name} watches the hardware: leave it out, or --engine predict")
-    return predict(ctx, issues=None, verify=False, trace=output, **given)
+    return predict(ctx, issues=None, verify=False, trace=output, trace_format=kind, **given)
+
+
+def _diff(names: tuple[str, str], output: Sequence[str] | None, given: Mapping[str, Any]) -> int:
+    if any(given[name] for name in ("kernel", "elf", "binary")):
+        raise UsageError("--diff reads two pages that are there: leave out the program")
+    if not output or len(output) > 1 or not output[0].endswith(".html"):
+        raise UsageError("--diff makes one page: --output FILE.html")
+    one, other = (Path(name).expanduser() for name in names)
+    target = require_writable(output[0], "--output")
+    refuse_shared([("--output", target)], [("--diff", one), ("--diff", other)])
+    from metronome.sim.trace.difference import PageError, write_difference
+
+    for path in (one, other):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise UsageError(f"--diff: cannot read {path}: {error.strerror or error}") from None
+    with written(target) as file, file.errors():
+        try:
+            write_difference((one, other), file.file)
+        except PageError as error:
+            raise UsageError(f"--diff: {error}") from None
+    return 0

@@ -6,7 +6,8 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -14,17 +15,31 @@ import typer
 
 from .errors import UsageError
 from .outputs import require_writable
+from .result import memory_of
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.runner_types import Watcher
+    from metronome.sim.trace.about import About
     from metronome.sim.trace.cycles import Cycles, Sink
 
-__all__ = ["FORMATS", "TraceOption", "trace_files", "traced"]
+    from .asking import AskedRun
+
+__all__ = ["FORMATS", "FormatOption", "TraceFile", "TraceOption", "about", "trace_files", "traced", "written"]
 
 #: What a trace can be, by the end of its file's name.
-FORMATS = {".csv": "events as CSV", ".parquet": "events as Parquet", ".kanata": "the pipeline, for the viewer Konata"}
+FORMATS = {
+    ".html": "a page with a picture of the schedule", ".csv": "events as CSV", ".parquet": "events as Parquet",
+    ".kanata": "the pipeline, for the viewer Konata",
+}
 
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="NAME",
+        help=f"The format of every traced file, whatever its name: {', '.join(name[1:] for name in FORMATS)}.",
+    ),
+]
 TraceOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -33,60 +48,92 @@ TraceOption = Annotated[
 ]
 
 
-def trace_files(names: Sequence[str] | None, option: str) -> list[Path]:
-    """The files, tried out.
+@dataclass(frozen=True)
+class TraceFile:
+    """A file to be written, in one of :data:`FORMATS`."""
+
+    path: Path
+    kind: str
+
+
+def trace_files(names: Sequence[str] | None, option: str, kind: str | None = None) -> list[TraceFile]:
+    """The files, tried out. ``kind``: what --format says.
 
     Raises
     ------
     UsageError
         For a name that does not say which format, or a file that cannot be written.
     """
+    if kind is not None and f".{kind}" not in FORMATS:
+        raise UsageError(f"--format must be one of {', '.join(known[1:] for known in FORMATS)}, not {kind!r}")
+    if kind is not None and not names:
+        raise UsageError(f"--format is that of traced files: name one with {option}")
     for name in names or []:
-        if Path(name).suffix not in FORMATS:
-            raise UsageError(f"{option}: the name of the file has to end in one of {', '.join(FORMATS)}, not {name!r}")
-    return [require_writable(name, option) for name in names or []]
+        if kind is None and Path(name).suffix not in FORMATS:
+            raise UsageError(
+                f"{option}: the name of the file has to end in one of {', '.join(FORMATS)}, not {name!r}; "
+                "or say --format"
+            )
+    return [
+        TraceFile(require_writable(name, option), Path(name).suffix if kind is None else f".{kind}")
+        for name in names or []
+    ]
 
 
-def _sink(path: Path, config: SmConfig, source: Callable[[int], str | None], file: IO[bytes]) -> Sink:
-    from metronome.sim.trace.kanata import KanataTrace
+def about(asked: AskedRun) -> About:
+    """What the traces say of a run."""
+    from metronome.sim.trace.about import About
+
+    config, request, launch = asked.config, asked.request, asked.launch
+    size = "" if launch.size is None else f" ({launch.dtype}, size {launch.size})"
+    facts = [
+        ("program", f"{launch.name}{size}"), ("machine", asked.machine.title),
+        ("warps", f"{config.warps} x {config.threads} threads"), ("front end", str(config.coordination.value)),
+        *([] if request.fetch_policy is None else [("fetch policy", request.fetch_policy)]),
+        ("issue policy", request.policy), ("prediction", str(config.prediction)), ("memory", memory_of(request)),
+        ("seed", str(request.seed)),
+    ]
+    name = f"{launch.name}, {config.coordination.value} {request.policy}, {asked.machine.title}"
+    return About(name=name, facts=facts, image=launch.image)
+
+
+def _sink(file: TraceFile, config: SmConfig, about: About, open_file: IO[bytes]) -> Sink:
+    if file.kind == ".html":
+        from metronome.sim.trace.page import HtmlTrace
+
+        return HtmlTrace(config, open_file, about)
+    if file.kind == ".kanata":
+        from metronome.sim.trace.kanata import KanataTrace
+
+        return KanataTrace(config, open_file, about.image.source_line)
     from metronome.sim.trace.tables import CsvTrace, ParquetTrace
 
-    if path.suffix == ".kanata":
-        return KanataTrace(config, file, source)
-    return {".csv": CsvTrace, ".parquet": ParquetTrace}[path.suffix](config, file)
+    return {".csv": CsvTrace, ".parquet": ParquetTrace}[file.kind](config, open_file)
 
 
 class _Output:
-    """One file of a trace, written beside its place; a sink of cycles."""
+    """One file, written beside its place."""
 
-    def __init__(self, path: Path, config: SmConfig, source: Callable[[int], str | None]) -> None:
+    def __init__(self, path: Path) -> None:
         self._path, self._in_place = path, not path.exists() or path.is_file()
-        with self._errors():
+        with self.errors():
             # What is no file (a device, a pipe) is written when all is there.
             folder = path.parent if self._in_place else None
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
-            self._file, self._part = os.fdopen(handle, "w+b"), Path(name)
-        self._sink = _sink(path, config, source, self._file)
+            self.file, self._part = os.fdopen(handle, "w+b"), Path(name)
 
     @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
+        """What goes wrong with the file is said of its name."""
         try:
             yield
         except OSError as error:
             raise UsageError(f"cannot write {self._path}: {error.strerror or error}") from None
 
-    def begin(self) -> None:
-        with self._errors():
-            self._sink.begin()
-
-    def take(self, cycles: Cycles) -> None:
-        with self._errors():
-            self._sink.take(cycles)
-
-    def finish(self) -> None:
-        with self._errors():
-            self._sink.finish()
-            self._file.close()
+    def put_in_place(self) -> None:
+        """All is written."""
+        with self.errors():
+            self.file.close()
             if self._in_place:
                 umask = os.umask(0)
                 os.umask(umask)
@@ -99,31 +146,62 @@ class _Output:
     def close(self) -> None:
         """Leave nothing behind but what is finished."""
         with contextlib.suppress(OSError):  # a full disk has been told already
-            self._file.close()
+            self.file.close()
         self._part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
+def written(path: Path) -> Iterator[_Output]:
+    """A file that comes into its place if all goes well; else nothing of it is left."""
+    output = _Output(path)
+    try:
+        yield output
+        output.put_in_place()
+    finally:
+        output.close()
+
+
+class _Traced:
+    """A sink of cycles that writes a file of a trace."""
+
+    def __init__(self, output: _Output, sink: Sink) -> None:
+        self._output, self._sink = output, sink
+
+    def begin(self) -> None:
+        with self._output.errors():
+            self._sink.begin()
+
+    def take(self, cycles: Cycles) -> None:
+        with self._output.errors():
+            self._sink.take(cycles)
+
+    def finish(self) -> None:
+        with self._output.errors():
+            self._sink.finish()
+        self._output.put_in_place()
+
+
+@contextlib.contextmanager
 def traced(
-    paths: Sequence[Path], config: SmConfig, source: Callable[[int], str | None]
+    files: Sequence[TraceFile], config: SmConfig, about: About, others: Sequence[Sink] = ()
 ) -> Iterator[Watcher | None]:
     """Who is to be told of every cycle so that the files are written; None if there are none.
 
-    ``source``: the source line of a pc, or None. However the run ends, they have what was told until then. If one
-    cannot be written, none of it is left.
+    ``others``: further sinks of cycles. However the run ends, the files have what was told until then. If one cannot be
+    written, none of it is left.
     """
-    if not paths:
+    if not files and not others:
         yield None
         return
     from metronome.sim.trace.cycles import CycleStream
 
     with contextlib.ExitStack() as stack:
-        outputs = []
-        for path in paths:
-            output = _Output(path, config, source)
+        sinks = list(others)
+        for file in files:
+            output = _Output(file.path)
             stack.callback(output.close)
-            outputs.append(output)
-        stream = CycleStream(config, outputs)
+            sinks.append(_Traced(output, _sink(file, config, about, output.file)))
+        stream = CycleStream(config, sinks)
         stream.begin()
         try:
             yield stream

@@ -16,7 +16,10 @@ from metronome.sim.predict.records import NONE
 
 from .cycles import Cause, Cycles
 
-__all__ = ["DETAILS", "ROW", "Kind", "Rows", "states_of"]
+__all__ = [
+    "DETAILS", "INACTIVE", "OUTCOMES", "READY", "ROW", "SOURCES", "Kind", "Rows", "outcomes_of", "sources_of",
+    "states_of",
+]
 
 
 class Kind(enum.IntEnum):
@@ -55,14 +58,17 @@ _VALUES = ("warp", "pc", "word", "lanes", "line", "tag", "register", "detail")
 
 _REASONS = tuple(reason.name.lower() for reason in StallReason if reason)
 _CAUSES = tuple(cause.name.lower() for cause in Cause if cause)
-_SOURCES = ("code_read", "data_read", "data_write")
+#: Who has sent a request to memory.
+SOURCES = ("code_read", "data_read", "data_write")
 _OUTCOMES = ("hit", "merge", "forward", "uncached", "miss")
+#: What becomes of an access to a line.
+OUTCOMES = tuple(f"{way}_{outcome}" for way in ("load", "store") for outcome in _OUTCOMES)
 _WAITS = tuple(f"wait_{wait.name.lower()}" for wait in LookupWait if wait)
 #: All that a row can say in a word, each of them once (a dictionary of Parquet is to have no word twice): why a warp or
 #: the SM waits (by :class:`StallReason`), what else a warp does, where a NOP is from, ...
 DETAILS = (
-    *_REASONS, "ready", "inactive", *_CAUSES, "taken", "not_taken", *_SOURCES, *(f"{each}_error" for each in _SOURCES),
-    *(f"{way}_{outcome}" for way in ("load", "store") for outcome in _OUTCOMES), *_WAITS, "wait_over", "part", "last",
+    *_REASONS, "ready", "inactive", *_CAUSES, "taken", "not_taken", *SOURCES, *(f"{each}_error" for each in SOURCES),
+    *OUTCOMES, *_WAITS, "wait_over", "part", "last",
 )
 #: The state of a warp by its number: a :class:`StallReason`, or one of these.
 READY, INACTIVE = len(_REASONS) + 1, len(_REASONS) + 2
@@ -71,8 +77,8 @@ _CAUSE = len(_REASONS) + 2
 _TAKEN = _CAUSE + len(_CAUSES)
 _NOT_TAKEN = _TAKEN + 1
 _SOURCE = _NOT_TAKEN + 1
-_OUTCOME = _SOURCE + 2 * len(_SOURCES)
-_WAIT = _OUTCOME + 2 * len(_OUTCOMES)
+_OUTCOME = _SOURCE + 2 * len(SOURCES)
+_WAIT = _OUTCOME + len(OUTCOMES)
 _WAIT_OVER = _WAIT + len(_WAITS)
 _PART, _LAST = _WAIT_OVER + 1, _WAIT_OVER + 2
 
@@ -85,6 +91,20 @@ def states_of(events: np.ndarray, warps: int) -> np.ndarray:
     active = (events["active"][:, None] >> np.arange(warps) & 1 != 0) & (events["halt"] == 0)[:, None]
     reasons = events["reason"][:, :warps].astype(np.int8)
     return np.where(active, np.where(reasons == 0, np.int8(READY), reasons), np.int8(INACTIVE))
+
+
+def sources_of(config: SmConfig, tags: np.ndarray) -> np.ndarray:
+    """Who has sent the requests of these tags, as places in :data:`SOURCES`."""
+    code, read = 1 << config.mem_tag_bits - 1, 1 << config.lsu_tag_bits - 1
+    return np.where(tags & code == 0, 0, np.where(tags & read == 0, 1, 2))
+
+
+def outcomes_of(events: np.ndarray) -> np.ndarray:
+    """What becomes of the accesses of these cycles, as places in :data:`OUTCOMES`."""
+    outcome = np.full(len(events), _OUTCOMES.index("miss"))
+    for name in ("uncached", "forward", "merge", "hit"):
+        outcome[events[name] != 0] = _OUTCOMES.index(name)
+    return outcome + len(_OUTCOMES) * events["store"]
 
 
 class Rows:
@@ -164,23 +184,20 @@ class Rows:
         at_wait = np.flatnonzero(events["wait"] != before["wait"])
         wait = events["wait"][at_wait]
         request, answer = events["port_tag"][at_request], events["port_answer"][at_answer]
-        outcome = np.full(len(at_lookup), _OUTCOMES.index("miss"))
-        for name in ("uncached", "forward", "merge", "hit"):
-            outcome[events[name][at_lookup] != 0] = _OUTCOMES.index(name)
-        failed = len(_SOURCES) * (events["port_error"][at_answer] != 0)
+        failed = len(SOURCES) * (events["port_error"][at_answer] != 0)
         return [
             self._rows(events, at_refill, Kind.REFILL, line=events["refill_line"][at_refill]),
             self._rows(
                 events, at_answer, Kind.ANSWER, tag=self._number(answer),
-                detail=_SOURCE + self._origin(answer) + failed,
+                detail=_SOURCE + sources_of(self._config, answer) + failed,
             ),
             self._rows(
                 events, at_request, Kind.REQUEST, tag=self._number(request), line=events["port_line"][at_request],
-                detail=_SOURCE + self._origin(request),
+                detail=_SOURCE + sources_of(self._config, request),
             ),
             self._rows(
                 events, at_lookup, Kind.LOOKUP, warp=events["access_warp"][at_lookup], line=events["line"][at_lookup],
-                detail=_OUTCOME + len(_OUTCOMES) * events["store"][at_lookup] + outcome,
+                detail=_OUTCOME + outcomes_of(events[at_lookup]),
             ),
             self._rows(
                 events, at_wait, Kind.WAIT,
@@ -193,10 +210,6 @@ class Rows:
                 detail=np.where(events["written_last"][at_write] != 0, _LAST, _PART),
             ),
         ]
-
-    def _origin(self, tags: np.ndarray) -> np.ndarray:
-        """Who has sent a request, as a place among the sources."""
-        return np.where(tags & self._source == 0, 0, np.where(tags & self._kind == 0, 1, 2))
 
     def _number(self, tags: np.ndarray) -> np.ndarray:
         """A tag without its sender."""
