@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ import pytest
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
 from metronome.scripts.errors import UsageError
-from metronome.scripts.tracing import traced
+from metronome.scripts.tracing import TraceFile, traced
+from metronome.sim.elf import ElfImage
 from metronome.sim.predict.records import EVENT
+from metronome.sim.trace.about import About
 from metronome.sim.trace.cycles import nothing_before
 from tests.builds import on
 
-ENDINGS = ".csv, .parquet, .kanata"
+KINDS = ("html", "csv", "parquet", "kanata")
+ENDINGS = ".html, .csv, .parquet, .kanata"
 CYCLES = np.concatenate([nothing_before(np.zeros(0, EVENT))] * 3000)
 CYCLES["selected"] = CYCLES["fetched"] = 1
 CYCLES["cycle"] = range(3000)
@@ -30,8 +34,13 @@ class FullDisk(io.FileIO):
         return super().write(data)
 
 
-def source(pc):
-    """No line table."""
+ABOUT = About(
+    name="a run", facts=[("program", "none")], image=ElfImage(path=Path("none.elf"), entry=0, segments=())
+)
+
+
+def traced_file(path):
+    return [TraceFile(path, path.suffix)]
 
 
 def command(*words):
@@ -55,6 +64,20 @@ def test_hardware_and_prediction_write_the_same(capsys, tmp_path):
 
 
 @on("TINY")
+def test_the_format_may_be_said(tmp_path):
+    """Two pages are one, whatever their files are called."""
+    files = [tmp_path / "a", tmp_path / "b"]
+    for file, policy in zip(files, ("lrr", "gtlo"), strict=True):
+        asked = ("psum", "--preset", "TINY", "--size", "8", "--issue", policy, "--engine", "predict")
+        assert command("trace", *asked, "-o", file, "--format", "html") == 0
+    both = tmp_path / "c.html"
+    assert command("trace", "--diff", *files, "-o", both) == 0
+    assert both.stat().st_size > max(file.stat().st_size for file in files)
+    assert command("trace", "--diff", both, files[0], "-o", tmp_path / "d.html") == 2
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "c.html"]
+
+
+@on("TINY")
 def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     file = tmp_path / "a.csv"
     assert command("trace", "psum", "--preset", "TINY", "--max-cycles", "100", "-o", str(file)) == 4
@@ -70,6 +93,14 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output shows what the probe sees"),
     (("trace", "psort", "-o", "x.csv", "--engine", "predict", "--check"), "--check watches the hardware"),
     (("predict", "psort", "--trace", "x.csv", "--verify"), "--verify makes two"),
+    (("trace", "psort", "-o", "x", "--format", "py"), "--format must be one of html, csv, parquet, kanata, not 'py'"),
+    (("run", "psort", "--format", "csv"), "--format is that of traced files: name one with --trace"),
+    (("trace", "psort", "--diff", "a.html", "b.html", "-o", "c.html"), "--diff reads two pages that are there"),
+    (("trace", "--diff", "a.html", "b.html"), "--diff makes one page: --output FILE.html"),
+    (("trace", "--diff", "a.html", "b.html", "-o", "c.csv"), "--diff makes one page: --output FILE.html"),
+    (("trace", "--diff", "a.html", "b.html", "-o", "c.html"), "--diff: cannot read a.html: No such file"),
+    (("trace", "--diff", "/dev/null", "/dev/null", "-o", "c.html"), "/dev/null: not a page of one run"),
+    (("trace", "--diff", "/dev/null", "c.html", "-o", "c.html"), "c.html is already the file of --diff"),
 ])
 def test_bad_use_is_one_line(words, line, metronome, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -80,14 +111,14 @@ def test_bad_use_is_one_line(words, line, metronome, tmp_path, monkeypatch):
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "kanata"])
+@pytest.mark.parametrize("ending", KINDS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_a_run_that_breaks_off_leaves_what_there_was(ending, error, tmp_path):
     whole, broken = tmp_path / f"whole.{ending}", tmp_path / f"broken.{ending}"
-    with traced([whole], TINY, source) as watcher:
+    with traced(traced_file(whole), TINY, ABOUT) as watcher:
         watcher.begin()
         watcher.take(CYCLES[:1000])
-    with pytest.raises(error), traced([broken], TINY, source) as watcher:
+    with pytest.raises(error), traced(traced_file(broken), TINY, ABOUT) as watcher:
         watcher.begin()
         watcher.take(CYCLES[:1000])
         raise error
@@ -95,13 +126,13 @@ def test_a_run_that_breaks_off_leaves_what_there_was(ending, error, tmp_path):
     assert len(os.listdir(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "kanata"])
+@pytest.mark.parametrize("ending", KINDS)
 def test_a_full_disk_is_told_and_leaves_what_there_was_before(ending, tmp_path, monkeypatch):
     file = tmp_path / f"trace.{ending}"
     file.write_text("mine")
     monkeypatch.setattr("metronome.scripts.tracing.os.fdopen", FullDisk)
     told = pytest.raises(UsageError, match=r"cannot write .*: No space left on device")
-    with told, traced([file], TINY, source) as watcher:
+    with told, traced(traced_file(file), TINY, ABOUT) as watcher:
         watcher.begin()
         watcher.take(CYCLES)
     assert os.listdir(tmp_path) == [file.name]

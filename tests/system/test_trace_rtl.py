@@ -14,7 +14,10 @@ from metronome.sim.prediction.predictor import predict
 from metronome.sim.runner import run
 from metronome.sim.runner_types import RunRequest
 from metronome.sim.trace.cycles import CycleStream
+from metronome.sim.trace.about import About
 from metronome.sim.trace.kanata import KanataTrace
+from metronome.sim.trace.page import HtmlTrace
+from metronome.sim.trace.profile import USES, Profile
 from metronome.sim.trace.tables import CsvTrace, ParquetTrace
 from tests.builds import on
 from tests.sim.trace.kanata_reader import read_kanata
@@ -24,14 +27,20 @@ from tests.tiers import long_but
 
 def traced(make, config, request):
     """The result, and the file of each kind."""
-    files = [io.BytesIO(), io.BytesIO(), io.BytesIO()]
+    files = [io.BytesIO() for _ in range(4)]
+    about, profile = About(name="a run", facts=[], image=request.launch.image), Profile(config)
     stream = CycleStream(config, [
         CsvTrace(config, files[0]), ParquetTrace(config, files[1]),
-        KanataTrace(config, files[2], request.launch.image.source_line),
+        KanataTrace(config, files[2], request.launch.image.source_line), HtmlTrace(config, files[3], about), profile,
     ])
     result = make(config, request, watcher=stream)
     stream.finish()
-    return result, *(file.getvalue() for file in files)
+    return result, *(file.getvalue() for file in files), list(profile.cells())
+
+
+def used(cells):
+    """Cycles by what they were used for."""
+    return {use: sum(cell.cycles for cell in cells if cell.use == use) for use in USES}
 
 
 def issues(text):
@@ -88,6 +97,14 @@ def test_the_same_file_from_both(preset, kernel):
     assert events["miss", ""] == counters["icache_misses"]
     assert {name: count for name, count in stalls.items() if count} == {
         name: count for name, count in counters["stalls"].items() if count}
+    uses = used(there[-1])
+    assert sum(uses.values()) == counters["cycles"]
+    assert uses["issued"] == counters["committed"]
+    assert sum(count for use, count in uses.items() if use.startswith("nop_")) == counters["nops"]
+    assert {name: uses[name] for name in counters["stalls"] if name != "none"} == {
+        name: count for name, count in counters["stalls"].items() if name != "none"}
+    for warp, row in enumerate(measured.region.as_json()["warps"]):
+        assert sum(cell.cycles for cell in there[-1] if (cell.warp, cell.use) == (warp, "issued")) == row["issued"]
     loads = sum(count for (event, detail), count in events.items() if event == "lookup" and detail.startswith("load_"))
     assert loads == measured.region.loads.accesses
 
@@ -96,7 +113,9 @@ def test_the_same_file_from_both(preset, kernel):
 def test_two_schedulers():
     config, _ = build_of(*BASELINE)
     request = RunRequest(launch=prepare("psum", None, 16, 1, config), policy="lrr", fetch_policy="lrr")
-    measured, text, _, pipeline = traced(run, config, request)
+    measured, text, _, pipeline, _, cells = traced(run, config, request)
+    assert sum(cell.cycles for cell in cells) == measured.counters["cycles"]
+    assert used(cells)["issued"] == measured.counters["committed"]
     assert sorted(shown(pipeline)) == list(issues(text))
     events, stalls = counted(text)
     assert events["issue", ""] == measured.counters["committed"]
