@@ -20,6 +20,7 @@ from .loads import parse_loads
 from .machine import Machine, machine
 from .options import json_target
 from .outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
+from .profiling import Counted, print_profile
 from .program import find_program
 from .result import Outcome, print_outcome
 from .run_options import check_run_options, memory_latency, memory_options
@@ -48,11 +49,12 @@ class AskedRun:
 
     def finish(
         self, result: RunResult, more: Mapping[str, Any] | None = None, *, engine: Engine = Engine.RTL,
-        finishes: Sequence[int | None] | None = None,
+        finishes: Sequence[int | None] | None = None, profiled: Counted | None = None,
     ) -> int:
         """Write what was asked for, whatever the outcome: a dump is most wanted after a fault.
 
-        ``more`` goes into the JSON; ``finishes`` is for the table (:func:`scripts.result.print_outcome`).
+        ``more`` goes into the JSON; ``finishes`` is for the table (:func:`scripts.result.print_outcome`); what was
+        ``profiled`` is told in both.
 
         Returns the exit status.
         """
@@ -62,11 +64,15 @@ class AskedRun:
         )
         for dump in self.dumps:
             dump.write(result.memory)
+        summary = None if profiled is None else profiled.summary()
+        told = {} if summary is None else {"profile": summary.as_json()}
         if self.as_json:
-            write_json(self.target, outcome.as_json() | dict(more or {}))
+            write_json(self.target, outcome.as_json() | dict(more or {}) | told)
         print_outcome(
             outcome, table=not self.as_json or self.target is not None, per_warp=self.per_warp, finishes=finishes
         )
+        if summary is not None and (not self.as_json or self.target is not None):
+            print_profile(summary)
         return outcome.exit_status
 
 

@@ -14,6 +14,7 @@ from .asking import asked_run, with_parameters_of
 from .backend import backend_of
 from .errors import Exit, UsageError
 from .outputs import require_writable, write_file
+from .profiling import Counted
 from .progress import show_progress
 from .run import print_console, run
 from .tracing import about, trace_files, traced
@@ -79,11 +80,14 @@ def predict(
     issues_file, traces = _issues_file(issues), trace_files(given["trace"], "--trace", given["trace_format"])
     outputs = [] if issues_file is None else [("--issues", issues_file)]
     outputs += [("--trace", file.path) for file in traces]
-    if verify and traces:
-        raise UsageError("--trace is that of one run, --verify makes two: leave one of them out")
+    for option, asks in (("--trace", traces), ("--profile", given["profile"])):
+        if verify and asks:
+            raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
     asked = asked_run(ctx, given, outputs)
     backend, verification = backend_of(ctx), None
-    with show_progress() as progress, traced(traces, asked.config, about(asked)) as watcher:
+    counted = Counted(asked) if given["profile"] else None
+    sinks = [] if counted is None else [counted.profile]
+    with show_progress() as progress, traced(traces, asked.config, about(asked), sinks) as watcher:
         if verify:
             prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
         else:
@@ -98,7 +102,7 @@ def predict(
         more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
     if verification is not None:
         more |= verification.as_json()
-    status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes)
+    status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)
     if verification is None or verification.passed:
         return status
     complaints = verification.complaints()

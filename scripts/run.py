@@ -15,6 +15,7 @@ from .compiling import CflagsOption, FunctionOption, NoSimtOption
 from .errors import UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption
 from .options import JsonOption
+from .profiling import Counted, ProfileOption
 from .program import RegionOption
 from .progress import show_progress
 from .run_options import (
@@ -89,6 +90,7 @@ def run(
         ),
     ] = None,
     per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False,
+    profile: ProfileOption = False,
     trace: TraceOption = None,
     trace_format: FormatOption = None,
     json_file: JsonOption = None,
@@ -103,11 +105,14 @@ def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[Tr
     ``option``: what names those files. Returns the exit status.
     """
     asked = asked_run(ctx, given, [(option, file.path) for file in traces])
-    if traces and not asked.config.probe:
-        raise UsageError(f"{option} shows what the probe sees: leave out --set probe=false")
-    with show_progress() as progress, traced(traces, asked.config, about(asked)) as watcher:
+    if (traces or given["profile"]) and not asked.config.probe:
+        named = option if traces else "--profile"
+        raise UsageError(f"{named} shows what the probe sees: leave out --set probe=false")
+    counted = Counted(asked) if given["profile"] else None
+    sinks = [] if counted is None else [counted.profile]
+    with show_progress() as progress, traced(traces, asked.config, about(asked), sinks) as watcher:
         result = backend_of(ctx).run(asked.config, asked.request, progress, print_console, watcher)
-    return asked.finish(result)
+    return asked.finish(result, profiled=counted)
 
 
 def print_console(line: str) -> None:

@@ -10,7 +10,7 @@ import base64
 import functools
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,13 +21,14 @@ from markupsafe import Markup
 from metronome.hdl.config import SmConfig
 from metronome.sim.disassembly import disassemble
 from metronome.sim.drawing.palette import css_variables
+from metronome.sim.elf import ElfImage
 from metronome.sim.predict.records import NONE
-from metronome.sim.source_lines import Frame, own_frame
 
 from .about import About
 from .cycles import Cycles
 from .legend import LEGEND
 from .levels import BLOCK, Levels
+from .places import Place, place_of
 from .profile import USES, Profile
 from .tracks import Part, Tracks
 
@@ -74,13 +75,13 @@ class RunData:
         """Names as in viewer/blocks.js. ``rows``: numbers of a bin."""
         for region in self._regions:
             region[1] = self.cycles if region[1] == NONE else region[1]
-        places = _Places(self._about.image.frames_at)
+        places = _Places(self._about.image)
         codes = [
             [pc, disassemble(word, pc) if pc != NONE else "", word, places.number(pc)]
             for pc, word in self.tracks.codes
         ]
         states, numbers = self.tracks.states, self.tracks.numbers
-        of_profile = _Places(self._about.image.frames_at)
+        of_profile = _Places(self._about.image)
         cells = [
             [cell.warp, of_profile.number(cell.pc), USES.index(cell.use), cell.cycles] for cell in profile.cells()
         ]
@@ -102,33 +103,21 @@ class RunData:
 class _Places:
     """Source lines with their functions, by number."""
 
-    def __init__(self, frames: Callable[[int], Sequence[Frame]]) -> None:
-        self._frames = frames
-        self._numbers: dict[str, int] = {}
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._numbers: dict[Place, int] = {}
         self._of_pc: dict[int, int] = {}
         self.rows: list[dict[str, Any]] = []
 
     def number(self, pc: int) -> int:
         """The place of a pc."""
         if pc not in self._of_pc:
-            row = self._row(pc)
-            self._of_pc[pc] = self._numbers.setdefault(json.dumps(row), len(self.rows))
+            place = place_of(self._image, pc)
+            row = {"line": place.line, "own": place.function, "frames": place.frames}
+            self._of_pc[pc] = self._numbers.setdefault(place, len(self.rows))
             if self._of_pc[pc] == len(self.rows):
                 self.rows.append(row)
         return self._of_pc[pc]
-
-    def _row(self, pc: int) -> dict[str, Any]:
-        if pc == NONE:
-            return {"line": "(no instruction)", "own": "", "frames": []}
-        frames = self._frames(pc)
-        own = own_frame(frames)
-        if own is None:
-            return {"line": f"{pc:#010x}", "own": "", "frames": []}
-        file, _, line = own.line.rpartition(":")
-        return {
-            "line": f"{file} (no line)" if line == "0" else own.line, "own": own.function,
-            "frames": [[frame.function, frame.line] for frame in frames],
-        }
 
 
 class HtmlTrace:

@@ -125,14 +125,13 @@ class Tracks:
     def _numbers_of(self, cycles: Cycles) -> np.ndarray:
         """The number of each instruction, new ones included."""
         both = np.where(cycles.pc == NONE, NONE, cycles.pc << 32 | cycles.word)
-        values, places = np.unique(both, return_inverse=True)
-        numbers = []
-        for value in values.tolist():
+        values, first, places = np.unique(both, return_index=True, return_inverse=True)
+        # In the order in which they come, so that it does not matter how many cycles come at a time.
+        for value in values[np.argsort(first)].tolist():
             if value != NONE and value not in self._code_numbers:
                 self._code_numbers[value] = len(self.codes)
                 self.codes.append((value >> 32 & 0xFFFFFFFF, value & 0xFFFFFFFF))
-            numbers.append(self._code_numbers.get(value, 0))
-        return np.array(numbers, np.uint32)[places]
+        return np.array([self._code_numbers.get(value, 0) for value in values.tolist()], np.uint32)[places]
 
     @staticmethod
     def _units_of(words: np.ndarray) -> np.ndarray:

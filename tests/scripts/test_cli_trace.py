@@ -2,7 +2,9 @@
 
 import errno
 import io
+import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +95,8 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output shows what the probe sees"),
     (("trace", "psort", "-o", "x.csv", "--engine", "predict", "--check"), "--check watches the hardware"),
     (("predict", "psort", "--trace", "x.csv", "--verify"), "--verify makes two"),
+    (("predict", "psort", "--profile", "--verify"), "--profile is that of one run, --verify makes two"),
+    (("run", "psort", "--profile", "--set", "probe=false"), "--profile shows what the probe sees"),
     (("trace", "psort", "-o", "x", "--format", "py"), "--format must be one of html, csv, parquet, kanata, not 'py'"),
     (("run", "psort", "--format", "csv"), "--format is that of traced files: name one with --trace"),
     (("trace", "psort", "--diff", "a.html", "b.html", "-o", "c.html"), "--diff reads two pages that are there"),
@@ -137,3 +141,42 @@ def test_a_full_disk_is_told_and_leaves_what_there_was_before(ending, tmp_path, 
         watcher.take(CYCLES)
     assert os.listdir(tmp_path) == [file.name]
     assert file.read_text() == "mine"
+
+
+@on("TINY")
+def test_a_profile_adds_up_to_the_region(capsys, tmp_path):
+    asked = ("psum", "--preset", "TINY", "--size", "16", "--profile", "--json")
+    documents = []
+    for name in ("run", "predict"):
+        file = tmp_path / name
+        assert command(name, *asked, file) == 0
+        documents.append(json.loads(file.read_text()))
+    document, predicted = documents
+    profile = document["profile"]
+    assert profile == predicted["profile"]
+    assert profile["cycles"] == document["cycles"] == sum(cell["cycles"] for cell in profile["cells"])
+    for part in ("lines", "functions", "warps"):
+        assert sum(each["cycles"] for each in profile[part]) == document["cycles"]
+        assert all(sum(each["uses"].values()) == each["cycles"] for each in profile[part])
+        uses = Counter()
+        for each in profile[part]:
+            uses.update(each["uses"])
+        assert uses["issued"] == document["committed"]
+        assert {name: uses[name] for name in document["stalls"]} == document["stalls"]
+    out = capsys.readouterr().out
+    assert f"where the {document['cycles']} cycles of the region went" in out
+    hottest = profile["lines"][0]
+    assert hottest["source"].rpartition("/")[2] in out
+    assert hottest["function"] in out
+    assert sum(each["cycles"] for each in hottest["warps"]) == hottest["cycles"]
+    assert "more lines: --json has them" in out
+
+
+@on("TINY")
+def test_no_region_no_profile(capsys, tmp_path):
+    source = tmp_path / "a.c"
+    source.write_text("int main(void) { return 0; }\n")
+    assert command("run", source, "--preset", "TINY", "--profile") == 0
+    assert "no profile: nothing was measured" in capsys.readouterr().out
+    assert command("run", source, "--preset", "TINY", "--profile", "--region", "whole") == 0
+    assert "a.c:1" in capsys.readouterr().out

@@ -20,7 +20,7 @@ def browser():
 @pytest.fixture
 def visit(browser):
     """Open a page; the requests that it makes, and what it complains of."""
-    context = browser.new_context(offline=True, viewport={"width": 1100, "height": 900})
+    context = browser.new_context(offline=True, has_touch=True, viewport={"width": 1100, "height": 900})
 
     def go(file):
         tab = context.new_page()

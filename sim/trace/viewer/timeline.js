@@ -67,10 +67,7 @@ class Timeline {
   get width() { return this.canvas.clientWidth - GUTTER; }
   get perPixel() { const [from, to] = this.domain; return (to - from) / this.width; }
   /** Cycles that are seen, from and to. */
-  get domain() {
-    const scale = this.length / this.width;
-    return [this.transform.invertX(0) * scale, this.transform.invertX(this.width) * scale];
-  }
+  get domain() { return this.domainOf(this.width); }
 
   resize() {
     if (this.canvas.clientWidth <= GUTTER) return;
@@ -80,7 +77,8 @@ class Timeline {
     this.canvas.style.height = `${this.height}px`;
     this.canvas.width = Math.round(this.canvas.clientWidth * this.ratio);
     this.canvas.height = Math.round(this.height * this.ratio);
-    this.zoom.extent([[0, 0], [this.width, this.height]]).translateExtent([[0, 0], [this.width, this.height]])
+    const picture = [[GUTTER, 0], [GUTTER + this.width, this.height]];
+    this.zoom.extent(picture).translateExtent(picture)
       .scaleExtent([1, Math.max(1, this.length * WIDEST / this.width)]);
     this.paint = new Paint(this.words);
     this.show(...kept);
@@ -88,14 +86,14 @@ class Timeline {
 
   domainOf(width) {
     const scale = this.length / width;
-    return [this.transform.invertX(0) * scale, this.transform.invertX(width) * scale];
+    return [0, width].map(x => (this.transform.invertX(GUTTER + x) - GUTTER) * scale);
   }
 
   /** Show the cycles between two. */
   show(from, to) {
     const span = Math.max(Math.min(to - from, this.length), this.width / WIDEST, 1e-9);
     const k = this.length / span, start = Math.max(0, Math.min(this.length - span, from));
-    const x = -start * this.width / this.length * k;
+    const x = GUTTER - k * (GUTTER + start * this.width / this.length);
     this.selection.call(this.zoom.transform, d3.zoomIdentity.translate(x, 0).scale(k));
     this.redraw();
   }
