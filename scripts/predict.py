@@ -85,7 +85,7 @@ def predict(
             raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
     asked = asked_run(ctx, given, outputs)
     backend, verification = backend_of(ctx), None
-    counted = Counted(asked) if given["profile"] else None
+    counted = Counted(asked.config, asked.launch.image) if given["profile"] else None
     sinks = [] if counted is None else [counted.profile]
     with show_progress() as progress, traced(traces, asked.config, about(asked), sinks) as watcher:
         if verify:

@@ -11,9 +11,9 @@ from rich.markup import escape
 from .tables import new_table
 
 if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.elf import ElfImage
     from metronome.sim.trace.summary import Sum, Summary
-
-    from .asking import AskedRun
 
 __all__ = ["Counted", "ProfileOption", "print_profile"]
 
@@ -29,16 +29,16 @@ _USES = 2
 class Counted:
     """The cycles of a run that was asked for: ``profile`` is the sink that counts them."""
 
-    def __init__(self, asked: AskedRun) -> None:
+    def __init__(self, config: SmConfig, image: ElfImage) -> None:
         from metronome.sim.trace.profile import Profile
 
-        self._asked, self.profile = asked, Profile(asked.config)
+        self._image, self.profile = image, Profile(config)
 
     def summary(self) -> Summary:
         """What was counted."""
         from metronome.sim.trace.summary import Summary
 
-        return Summary(self.profile, self._asked.launch.image)
+        return Summary(self.profile, self._image)
 
 
 def print_profile(summary: Summary) -> None:

@@ -108,7 +108,7 @@ def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[Tr
     if (traces or given["profile"]) and not asked.config.probe:
         named = option if traces else "--profile"
         raise UsageError(f"{named} shows what the probe sees: leave out --set probe=false")
-    counted = Counted(asked) if given["profile"] else None
+    counted = Counted(asked.config, asked.launch.image) if given["profile"] else None
     sinks = [] if counted is None else [counted.profile]
     with show_progress() as progress, traced(traces, asked.config, about(asked), sinks) as watcher:
         result = backend_of(ctx).run(asked.config, asked.request, progress, print_console, watcher)
