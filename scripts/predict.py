@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,8 @@ from .outputs import require_writable, write_file
 from .profiling import Counted
 from .progress import show_progress
 from .run import print_console, run
-from .tracing import about, trace_files, traced
+from .tracing import TraceFile, about, trace_files, traced
+from .waving import WAVEFORMS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,6 +67,15 @@ def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
     return finish
 
 
+def _check_use(traces: Sequence[TraceFile], given: Mapping[str, Any], *, verify: bool) -> None:
+    """UsageError for what a prediction does not have."""
+    if any(file.kind in WAVEFORMS for file in traces):
+        raise UsageError("--trace: a waveform is that of the hardware: metronome run, or metronome trace")
+    for option, asks in (("--trace", traces), ("--profile", given["profile"])):
+        if verify and asks:
+            raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
+
+
 @with_parameters_of(run, without=("check", "memcheck"))
 def predict(
     ctx: typer.Context,
@@ -80,9 +91,7 @@ def predict(
     issues_file, traces = _issues_file(issues), trace_files(given["trace"], "--trace", given["trace_format"])
     outputs = [] if issues_file is None else [("--issues", issues_file)]
     outputs += [("--trace", file.path) for file in traces]
-    for option, asks in (("--trace", traces), ("--profile", given["profile"])):
-        if verify and asks:
-            raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
+    _check_use(traces, given, verify=verify)
     asked = asked_run(ctx, given, outputs)
     backend, verification = backend_of(ctx), None
     counted = Counted(asked.config, asked.launch.image) if given["profile"] else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -33,6 +34,7 @@ from .run_options import (
 )
 from .schemes import FetchOption, IssueOption, ModeOption, PredictionOption
 from .tracing import FormatOption, TraceFile, TraceOption, about, trace_files, traced
+from .waving import WAVEFORMS, check_waveforms, waved
 
 __all__ = ["print_console", "run", "run_traced"]
 
@@ -99,19 +101,29 @@ def run(
     return run_traced(ctx, locals(), trace_files(trace, "--trace", trace_format), "--trace")
 
 
-def run_traced(ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[TraceFile], option: str) -> int:
+def run_traced(
+    ctx: typer.Context, given: Mapping[str, Any], traces: Sequence[TraceFile], option: str,
+    window: tuple[int | None, int | None] = (None, None),
+) -> int:
     """Run what is ``given`` for the parameters of ``metronome run``; every cycle goes to the files ``traces``.
 
-    ``option``: what names those files. Returns the exit status.
+    ``option``: what names those files; ``window``: the first and the last cycle of a waveform. Returns the exit status.
     """
+    waveforms = [file for file in traces if file.kind in WAVEFORMS]
+    check_waveforms(waveforms, *window)
     asked = asked_run(ctx, given, [(option, file.path) for file in traces])
-    if (traces or given["profile"]) and not asked.config.probe:
-        named = option if traces else "--profile"
+    seen = [file for file in traces if file not in waveforms]
+    if (seen or given["profile"]) and not asked.config.probe:
+        named = option if seen else "--profile"
         raise UsageError(f"{named} shows what the probe sees: leave out --set probe=false")
     counted = Counted(asked.config, asked.launch.image) if given["profile"] else None
     sinks = [] if counted is None else [counted.profile]
-    with show_progress() as progress, traced(traces, asked.config, about(asked), sinks) as watcher:
-        result = backend_of(ctx).run(asked.config, asked.request, progress, print_console, watcher)
+    with (
+        show_progress() as progress, traced(seen, asked.config, about(asked), sinks) as watcher,
+        waved(waveforms, asked.config, *window) as waves,
+    ):
+        request = dataclasses.replace(asked.request, waves=waves)
+        result = backend_of(ctx).run(asked.config, request, progress, print_console, watcher)
     return asked.finish(result, profiled=counted)
 
 

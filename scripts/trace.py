@@ -16,6 +16,7 @@ from .outputs import refuse_shared, require_writable
 from .predict import predict
 from .run import run, run_traced
 from .tracing import FORMATS, FormatOption, trace_files, written
+from .waving import WAVEFORMS
 
 __all__ = ["trace"]
 
@@ -31,6 +32,10 @@ def trace(
         Engine, typer.Option("--engine", metavar="NAME", help="rtl: the hardware; predict: computed, for swas.")
     ] = Engine.RTL,
     kind: FormatOption = None,
+    first: Annotated[
+        int | None, typer.Option("--from", metavar="CYCLE", help="The first cycle of a waveform (.vcd, .fst).")
+    ] = None,
+    last: Annotated[int | None, typer.Option("--to", metavar="CYCLE", help="The last cycle of a waveform.")] = None,
     diff: Annotated[
         tuple[str, str] | None,
         typer.Option("--diff", metavar="A B", help="Instead of a run: two pages of runs (.html) as one page."),
@@ -44,7 +49,10 @@ def trace(
         raise UsageError(f"which file? --output FILE, whose name ends in one of {', '.join(FORMATS)}")
     files = trace_files(output, "--output", kind)
     if engine is Engine.RTL:
-        return run_traced(ctx, given, files, "--output")
+        return run_traced(ctx, given, files, "--output", (first, last))
+    waveforms = [file.path.name for file in files if file.kind in WAVEFORMS]
+    if waveforms or first is not None or last is not None:
+        raise UsageError("a waveform is that of the hardware: leave out --engine predict")
     for name in ("check", "memcheck"):
         if given.pop(name):
             raise UsageError(f"--{name} watches the hardware: leave it out, or --engine predict")

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
     from .asking import AskedRun
 
-__all__ = ["FORMATS", "FormatOption", "TraceFile", "TraceOption", "about", "trace_files", "traced", "written"]
+__all__ = ["FORMATS", "FormatOption", "Output", "TraceFile", "TraceOption", "about", "trace_files", "traced", "written"]
 
 #: What a trace can be, by the end of its file's name.
 FORMATS = {
     ".html": "a page with a picture of the schedule", ".csv": "events as CSV", ".parquet": "events as Parquet",
-    ".kanata": "the pipeline, for the viewer Konata",
+    ".kanata": "the pipeline, for the viewer Konata", ".pftrace": "slices and counters, for Perfetto",
+    ".vcd": "all signals", ".fst": "all signals, compact",
+    ".gtkw": "how GTKWave shows them",
 }
 
 FormatOption = Annotated[
@@ -102,6 +104,10 @@ def _sink(file: TraceFile, config: SmConfig, about: About, open_file: IO[bytes])
         from metronome.sim.trace.page import HtmlTrace
 
         return HtmlTrace(config, open_file, about)
+    if file.kind == ".pftrace":
+        from metronome.sim.trace.perfetto import PerfettoTrace
+
+        return PerfettoTrace(config, open_file, about)
     if file.kind == ".kanata":
         from metronome.sim.trace.kanata import KanataTrace
 
@@ -111,16 +117,17 @@ def _sink(file: TraceFile, config: SmConfig, about: About, open_file: IO[bytes])
     return {".csv": CsvTrace, ".parquet": ParquetTrace}[file.kind](config, open_file)
 
 
-class _Output:
+class Output:
     """One file, written beside its place."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._in_place = path, not path.exists() or path.is_file()
+        #: Where it is written; None: where files usually are that are not there for long.
+        self.folder = path.parent if self._in_place else None
         with self.errors():
             # What is no file (a device, a pipe) is written when all is there.
-            folder = path.parent if self._in_place else None
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
-            self.file, self._part = os.fdopen(handle, "w+b"), Path(name)
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=self.folder)
+            self.file, self.part = os.fdopen(handle, "w+b"), Path(name)
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -137,23 +144,23 @@ class _Output:
             if self._in_place:
                 umask = os.umask(0)
                 os.umask(umask)
-                self._part.chmod(0o666 & ~umask)
-                self._part.replace(self._path)
+                self.part.chmod(0o666 & ~umask)
+                self.part.replace(self._path)
             else:
-                with self._part.open("rb") as source, self._path.open("wb") as target:
+                with self.part.open("rb") as source, self._path.open("wb") as target:
                     shutil.copyfileobj(source, target)
 
     def close(self) -> None:
         """Leave nothing behind but what is finished."""
         with contextlib.suppress(OSError):  # a full disk has been told already
             self.file.close()
-        self._part.unlink(missing_ok=True)
+        self.part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def written(path: Path) -> Iterator[_Output]:
+def written(path: Path) -> Iterator[Output]:
     """A file that comes into its place if all goes well; else nothing of it is left."""
-    output = _Output(path)
+    output = Output(path)
     try:
         yield output
         output.put_in_place()
@@ -164,7 +171,7 @@ def written(path: Path) -> Iterator[_Output]:
 class _Traced:
     """A sink of cycles that writes a file of a trace."""
 
-    def __init__(self, output: _Output, sink: Sink) -> None:
+    def __init__(self, output: Output, sink: Sink) -> None:
         self._output, self._sink = output, sink
 
     def begin(self) -> None:
@@ -198,7 +205,7 @@ def traced(
     with contextlib.ExitStack() as stack:
         sinks = list(others)
         for file in files:
-            output = _Output(file.path)
+            output = Output(file.path)
             stack.callback(output.close)
             sinks.append(_Traced(output, _sink(file, config, about, output.file)))
         stream = CycleStream(config, sinks)

@@ -28,6 +28,9 @@ __all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_bui
 
 _ROOT = Path(__file__).resolve().parent.parent
 _TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "top.sv"))
+#: The main program where signals are dumped, in place of cocotb's.
+_WAVES_MAIN = _ROOT / "tb" / "waves_main.cpp"
+_WAVES_FLAGS = ("--trace-vcd", "--trace-structs", "--no-trace-params")
 _PREFIX, _EXECUTABLE = "Vtop", "metronome_top"
 #: The Debian package of each program that the build calls.
 _TOOLS = {"make": "make", "g++": "g++", "perl": "perl"}
@@ -72,7 +75,7 @@ def versions() -> list[str]:
 
 def digest(*content: object) -> str:
     """A short hash of ``content`` and of the flags here, for the name of a folder."""
-    flags = (_VERILATOR_FLAGS, _MAKE_FLAGS, _UNIT_BYTES, _SMALL_BYTES)
+    flags = (_VERILATOR_FLAGS, _WAVES_FLAGS, _MAKE_FLAGS, _UNIT_BYTES, _SMALL_BYTES)
     return hashlib.sha256(repr((*content, *flags)).encode()).hexdigest()[:16]
 
 
@@ -104,9 +107,12 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
     script, env = verilator()
     libs = cocotb_config.libs_dir
     main = Path(cocotb_config.share_dir) / "lib" / "verilator" / "verilator.cpp"
+    folders: list[str] = []
+    if waves:
+        folders, main = ["-CFLAGS", f"-I{main.parent}"], _WAVES_MAIN
     progress("verilate")
     call([
-        str(script), *_VERILATOR_FLAGS, *(["--trace-vcd", "--trace-structs"] if waves else []),
+        str(script), *_VERILATOR_FLAGS, *(_WAVES_FLAGS if waves else ()), *folders,
         "-Mdir", "obj", f"-I{folder}", "-o", f"../{_EXECUTABLE}",
         # Without the library's place: it is the environment's that runs the executable (sim/runner_process.py).
         "-LDFLAGS", f"-L{libs} -lcocotbvpi_verilator -Wl,--export-dynamic",
@@ -207,7 +213,7 @@ def _is_whole(entry: Path) -> bool:
 
 def _key(design: Design, waves: bool) -> str:
     """The name of what is built from the design: the testbench's sources, tool versions and flags go in too."""
-    sources = [(path.name, path.read_text()) for path in _TB_SOURCES]
+    sources = [(path.name, path.read_text()) for path in (*_TB_SOURCES, *([_WAVES_MAIN] if waves else []))]
     return digest(design.digest(), sources, waves, versions())
 
 

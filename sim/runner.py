@@ -28,6 +28,7 @@ from .runner_types import (
     SimulationError,
     WarpState,
     Watcher,
+    Waves,
     pack_memory,
     unpack_memory,
 )
@@ -138,7 +139,7 @@ class _Records:
 
 
 def _process(
-    config: SmConfig, built: Build, batch: Sequence[tuple[int, Job, bool, Watcher | None]], waves: Path | None,
+    config: SmConfig, built: Build, batch: Sequence[tuple[int, Job, bool, Watcher | None]], waves: Waves | None,
     on_console: ConsoleCallback | None, report: Progress,
 ) -> Iterator[tuple[int, dict[str, Any], list[str], np.ndarray | None]]:
     """One simulation process: position, fields, what was printed, and the events (if kept) of each that ends.
@@ -174,7 +175,25 @@ def run(
     )[0]
 
 
-def _waves_file() -> Path | None:
+def _waves_asked(requests: Sequence[RunRequest]) -> Waves | None:
+    """What is to be dumped.
+
+    Raises
+    ------
+    ValueError
+        If a request among several asks for it.
+    BuildError
+        For a file that cannot be written.
+    """
+    asked = [request.waves for request in requests if request.waves is not None]
+    if not asked:
+        return _waves_of_environment()
+    if len(requests) > 1:
+        raise ValueError("waves is of a run alone, not of one among several")
+    return asked[0]
+
+
+def _waves_of_environment() -> Waves | None:
     """The file that METRONOME_WAVES asks for, made here: the simulation itself says nothing if it cannot write it."""
     name = os.environ.get("METRONOME_WAVES")
     if not name:
@@ -186,7 +205,7 @@ def _waves_file() -> Path | None:
         raise BuildError(f"METRONOME_WAVES: cannot write {name}: {error.strerror}: name another file") from None
     if not path.is_file():
         raise BuildError(f"METRONOME_WAVES: {name} is no ordinary file: name another one")
-    return path
+    return Waves(path=path)
 
 
 def run_many(
@@ -219,7 +238,7 @@ def run_many(
     Raises
     ------
     ValueError
-        For a request that ``config`` cannot run.
+        For a request that ``config`` cannot run, or if one of several asks for waves.
     BuildError, SimulationError
         If the simulation cannot be built (or METRONOME_WAVES be written), or goes wrong itself.
     """
@@ -228,7 +247,7 @@ def run_many(
         job_of(config, request if watcher is None else replace(request, trace=True))
         for request, watcher in zip(requests, told, strict=True)
     ]
-    waves = _waves_file()
+    waves = _waves_asked(requests)
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     report = progress or _silent
     report("simulate")

@@ -16,7 +16,7 @@ from typing import Any
 
 from .build import BuildError
 from .processes import own_folder, started
-from .runner_types import Job, SimulationError
+from .runner_types import Job, SimulationError, Waves
 
 __all__ = ["environment", "messages", "started_sooner"]
 
@@ -109,7 +109,15 @@ def _tail(log: Path) -> str:
     return "\n".join(lines) or "(its log is empty)"
 
 
-def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[tuple[Any, ...]]:
+def _wanted(waves: Waves | None) -> dict[str, str]:
+    """The environment that says what is dumped (tb/waves_main.cpp)."""
+    if waves is None:
+        return {}
+    asked = {"METRONOME_WAVES": waves.path, "METRONOME_WAVES_FROM": waves.first, "METRONOME_WAVES_TO": waves.last}
+    return {name: str(value) for name, value in asked.items() if value is not None}
+
+
+def messages(executable: Path, jobs: list[Job], waves: Waves | None) -> Iterator[tuple[Any, ...]]:
     """Run ``jobs`` in one process; yields the messages of tb/kernel_tb.py but for the last, as they arrive.
 
     Raises
@@ -122,10 +130,10 @@ def messages(executable: Path, jobs: list[Job], waves: Path | None) -> Iterator[
     with own_folder("metronome-") as folder:
         (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
         read_fd, write_fd = os.pipe()
-        command = [str(executable), *(["--trace", "--trace-file", str(waves)] if waves else [])]
+        command = [str(executable), *(["--trace", "--trace-file", str(waves.path)] if waves else [])]
         environ = started_sooner(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
             "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
-            **({"METRONOME_WAVES": str(waves)} if waves else {}),
+            **_wanted(waves),
         }
         log = folder / "log"
         with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe, contextlib.ExitStack() as stack:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "SimulationError",
     "WarpState",
     "Watcher",
+    "Waves",
     "no_counts",
     "pack_memory",
     "unpack_memory",
@@ -56,6 +58,15 @@ class Watcher(Protocol):
         """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Waves:
+    """A waveform of all signals as VCD in ``path``: of the cycles ``first`` to ``last``, or where None of all."""
+
+    path: Path
+    first: int | None = None
+    last: int | None = None
+
+
 class Program(Protocol):
     """What can be run: :class:`sim.kernel.Launch`, or anything else with these."""
 
@@ -79,7 +90,7 @@ class RunRequest:
     (:func:`sim.memory.models.create_model`). ``check`` runs the golden model in lock step; ``memcheck`` does so too,
     and watches what it does to memory (docs/memcheck.md), which needs a :class:`sim.kernel.Launch`. ``fetch_policy``
     is that of the fetch scheduler, where there is one. ``trace`` keeps a record of every cycle in
-    :attr:`RunResult.events`.
+    :attr:`RunResult.events`. ``waves`` dumps all signals; only a request that is run alone can have it.
     """
 
     launch: Program | Launch
@@ -93,6 +104,7 @@ class RunRequest:
     trace: bool = False
     max_cycles: int = DEFAULT_MAX_CYCLES
     fetch_policy: str | None = None
+    waves: Waves | None = None
 
 
 @dataclass(frozen=True)

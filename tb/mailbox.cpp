@@ -9,6 +9,9 @@
 
 #include "svdpi.h"
 
+// The cycle that is simulated, for tb/waves_main.cpp.
+int64_t mailbox_cycle = INT64_MIN;
+
 namespace {
 
 constexpr uint64_t kRing = 256;  // requests and responses in flight: above the largest number of memory tags
@@ -103,6 +106,7 @@ svBit mailbox_launch(
 // What memory does in this cycle: bit 0 it accepts a request, bit 1 a response is due.
 int mailbox_drive(int64_t cycle) {
     const auto now = static_cast<uint64_t>(cycle);
+    mailbox_cycle = cycle;
     if (measured_from != 0) {
         const uint64_t passed = nanoseconds() - measured_from;
         (measures_wake ? box.wakes : box.samples) += 1;

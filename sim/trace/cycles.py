@@ -20,6 +20,8 @@ __all__ = ["Cause", "CycleStream", "Cycles", "Sink"]
 
 #: From a selection to stage X.
 _STAGE_X = 2
+#: Cycles that are passed on at a time, so that what is written does not depend on how they come.
+_CHUNK = 4096
 
 
 class Cause(enum.IntEnum):
@@ -82,17 +84,17 @@ def nothing_before(like: np.ndarray) -> np.ndarray:
 class CycleStream:
     """A watcher (:class:`sim.runner_types.Watcher`) that passes :class:`Cycles` on to ``sinks``.
 
-    It holds the last few cycles back, so memory does not grow with the run. :meth:`finish` passes them on, too.
+    It passes them on some thousand at a time, always the same ones together, so memory does not grow with the run.
+    :meth:`finish` passes on what is left.
     """
 
     def __init__(self, config: SmConfig, sinks: Sequence[Sink]) -> None:
         self._config, self._sinks = config, sinks
-        self._held: np.ndarray | None = None
-        self._before: np.ndarray | None = None
 
     def begin(self) -> None:
         """See :class:`sim.runner_types.Watcher`."""
-        self._held = self._before = None
+        self._held: list[np.ndarray] = []
+        self._before: np.ndarray | None = None
         #: Of each warp's last d selections: whether that fetch missed.
         self._fetches = [np.zeros(0, bool) for _ in range(self._config.warps)]
         self._selections = np.zeros(self._config.warps, np.int64)
@@ -101,24 +103,29 @@ class CycleStream:
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.runner_types.Watcher`."""
-        events = events.copy() if self._held is None else np.concatenate([self._held, events])
-        if len(events) <= _STAGE_X:
-            self._held = events
+        self._held.append(events.copy())
+        if sum(map(len, self._held)) < _CHUNK + _STAGE_X:
             return
-        self._pass_on(events, len(events) - _STAGE_X)
-        self._held = events[-_STAGE_X:].copy()
+        held = np.concatenate(self._held)
+        while len(held) >= _CHUNK + _STAGE_X:
+            self._pass_on(held, _CHUNK)
+            held = held[_CHUNK:]
+        self._held = [held.copy()]
 
     def finish(self) -> None:
         """The run is over, wherever it is: what was held back is passed on, and the sinks are finished."""
-        if self._held is not None and len(self._held):
-            self._pass_on(self._held, len(self._held))
-        self._held = None
+        held = np.concatenate(self._held) if self._held else np.zeros(0)
+        self._held = []
+        while len(held):
+            count = min(len(held), _CHUNK)
+            self._pass_on(held, count)
+            held = held[count:]
         for sink in self._sinks:
             sink.finish()
 
     def _pass_on(self, events: np.ndarray, count: int) -> None:
         """The first ``count`` of ``events``; those behind them are what they are to become."""
-        now = events[:count]
+        now, events = events[:count], events[: count + _STAGE_X]
         behind = np.minimum(np.arange(count) + _STAGE_X, len(events) - 1)
         there = np.arange(count) + _STAGE_X < len(events)
         later = events[behind]

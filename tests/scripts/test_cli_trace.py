@@ -20,8 +20,8 @@ from metronome.sim.trace.about import About
 from metronome.sim.trace.cycles import nothing_before
 from tests.builds import on
 
-KINDS = ("html", "csv", "parquet", "kanata")
-ENDINGS = ".html, .csv, .parquet, .kanata"
+KINDS = ("html", "csv", "parquet", "kanata", "pftrace")
+ENDINGS = ".html, .csv, .parquet, .kanata, .pftrace, .vcd, .fst, .gtkw"
 CYCLES = np.concatenate([nothing_before(np.zeros(0, EVENT))] * 3000)
 CYCLES["selected"] = CYCLES["fetched"] = 1
 CYCLES["cycle"] = range(3000)
@@ -95,9 +95,15 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output shows what the probe sees"),
     (("trace", "psort", "-o", "x.csv", "--engine", "predict", "--check"), "--check watches the hardware"),
     (("predict", "psort", "--trace", "x.csv", "--verify"), "--verify makes two"),
+    (("trace", "psort", "-o", "x.gtkw"), "ask for a .vcd or .fst file, too"),
+    (("trace", "psort", "-o", "x.csv", "--from", "3"), "--from and --to are of a waveform"),
+    (("trace", "psort", "-o", "x.vcd", "--to", "-1"), "--to must be a cycle, from 0 on, not -1"),
+    (("trace", "psort", "-o", "x.fst", "--from", "3", "--to", "2"), "2 is before 3"),
+    (("trace", "psort", "-o", "x.vcd", "--engine", "predict"), "a waveform is that of the hardware"),
+    (("predict", "psort", "--trace", "x.vcd"), "a waveform is that of the hardware"),
     (("predict", "psort", "--profile", "--verify"), "--profile is that of one run, --verify makes two"),
     (("run", "psort", "--profile", "--set", "probe=false"), "--profile shows what the probe sees"),
-    (("trace", "psort", "-o", "x", "--format", "py"), "--format must be one of html, csv, parquet, kanata, not 'py'"),
+    (("trace", "psort", "-o", "x", "--format", "py"), "--format must be one of html, csv, parquet, kanata, pftrace, "),
     (("run", "psort", "--format", "csv"), "--format is that of traced files: name one with --trace"),
     (("trace", "psort", "--diff", "a.html", "b.html", "-o", "c.html"), "--diff reads two pages that are there"),
     (("trace", "--diff", "a.html", "b.html"), "--diff makes one page: --output FILE.html"),

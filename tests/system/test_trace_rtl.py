@@ -17,21 +17,24 @@ from metronome.sim.trace.about import About
 from metronome.sim.trace.cycles import CycleStream
 from metronome.sim.trace.kanata import KanataTrace
 from metronome.sim.trace.page import HtmlTrace
+from metronome.sim.trace.perfetto import PerfettoTrace
 from metronome.sim.trace.profile import USES, Profile
 from metronome.sim.trace.tables import CsvTrace, ParquetTrace
 from tests.builds import on
 from tests.sim.trace.kanata_reader import read_kanata
+from tests.sim.trace.perfetto_reader import tables
 from tests.system.scheme_builds import BASELINE, build_of, group_of
 from tests.tiers import long_but
 
 
 def traced(make, config, request):
     """The result, and the file of each kind."""
-    files = [io.BytesIO() for _ in range(4)]
+    files = [io.BytesIO() for _ in range(5)]
     about, profile = About(name="a run", facts=[], image=request.launch.image), Profile(config)
     stream = CycleStream(config, [
         CsvTrace(config, files[0]), ParquetTrace(config, files[1]),
-        KanataTrace(config, files[2], request.launch.image.source_line), HtmlTrace(config, files[3], about), profile,
+        KanataTrace(config, files[2], request.launch.image.source_line), HtmlTrace(config, files[3], about),
+        PerfettoTrace(config, files[4], about), profile,
     ])
     result = make(config, request, watcher=stream)
     stream.finish()
@@ -76,6 +79,23 @@ def counted(text):
     return events, stalls
 
 
+def asked(content, counters):
+    """Slices of the measured region, asked for in SQL, are what was counted."""
+    base = tables(content)
+    begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
+    assert end - begin == counters["cycles"]
+    inside = "JOIN (SELECT ts AS first, ts + dur AS last FROM slice WHERE category = 'region')"
+    for category, counter in (("issue", "committed"), ("nop", "nops")):
+        assert base.execute(
+            f"SELECT count(*) FROM slice {inside} WHERE category = ? AND ts >= first AND ts < last", (category,)
+        ).fetchone()[0] == counters[counter]
+    stalls = base.execute(f"""
+        SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {inside}
+        WHERE category = 'stall' AND track = 'SM' AND ts < last AND ts + dur > first GROUP BY name
+    """).fetchall()
+    assert dict(stalls) == {name: count for name, count in counters["stalls"].items() if count}
+
+
 @pytest.mark.parametrize(("preset", "kernel"), [
     *(pytest.param(TINY, name, marks=on("TINY")) for name in ("psum", "diverge")),
     *(pytest.param(BASE, *each.values, marks=[on("BASE"), *each.marks]) for each in long_but(KERNELS, ["vecadd"])),
@@ -97,6 +117,7 @@ def test_the_same_file_from_both(preset, kernel):
     assert events["miss", ""] == counters["icache_misses"]
     assert {name: count for name, count in stalls.items() if count} == {
         name: count for name, count in counters["stalls"].items() if count}
+    asked(there[4], counters)
     uses = used(there[-1])
     assert sum(uses.values()) == counters["cycles"]
     assert uses["issued"] == counters["committed"]
@@ -114,7 +135,8 @@ def test_the_same_file_from_both(preset, kernel):
 def test_two_schedulers():
     config, _ = build_of(*BASELINE)
     request = RunRequest(launch=prepare("psum", None, 16, 1, config), policy="lrr", fetch_policy="lrr")
-    measured, text, _, pipeline, _, cells = traced(run, config, request)
+    measured, text, _, pipeline, _, slices, cells = traced(run, config, request)
+    asked(slices, measured.counters)
     assert sum(cell.cycles for cell in cells) == measured.counters["cycles"]
     assert used(cells)["issued"] == measured.counters["committed"]
     assert sorted(shown(pipeline)) == list(issues(text))

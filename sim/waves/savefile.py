@@ -1,0 +1,67 @@
+"""A save file for GTKWave: the front end's signals, grouped in the order in which to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from vcd.gtkw import GTKWSave
+
+from .vcd import Vcd
+
+__all__ = ["GROUPS", "write_savefile"]
+
+#: Group -> signals below metronome_top. One whose name ends with a point stands for all that begin with it. What a
+#: configuration does not have is left out.
+GROUPS: Sequence[tuple[str, Sequence[str]]] = (
+    ("time", ("clk", "cycle", "start")),
+    ("selection: fetch and issue", (
+        "sm.frontend.event.eligible", "sm.frontend.event.select_valid", "sm.frontend.event.select_warp",
+        "sm.frontend.event.select_nop", "sm.frontend.event.select_unit", "sm.frontend.event.fetch_valid",
+        "sm.frontend.event.fetch_warp",
+    )),
+    ("lookup in the I-cache", (
+        "sm.frontend.lookup", "sm.frontend.lookup_pc", "sm.frontend.event.miss", "sm.frontend.event.missed",
+        "sm.frontend.event.miss_line", "sm.frontend.event.request", "sm.frontend.event.request_tag",
+        "sm.frontend.event.answer", "sm.frontend.event.answer_tag", "sm.frontend.event.refill",
+        "sm.frontend.event.refill_line",
+    )),
+    ("instruction buffers", (
+        "sm.frontend.occupancy[", "sm.frontend.event.buffer_empty", "sm.frontend.event.head_nop",
+        "sm.frontend.event.fetch_waits", "sm.frontend.event.woken",
+    )),
+    ("control flow", (
+        "sm.frontend.event.unresolved", "sm.frontend.event.turn", "sm.frontend.resolution.", "sm.frontend.activation.",
+    )),
+    ("memory port", ("req_valid", "req_ready", "resp_valid", "resp_ready")),
+)
+_TOP = "metronome_top"
+#: Signals of so many bits are shown as hexadecimal numbers.
+_HEXADECIMAL = 8
+
+
+def write_savefile(waveform: Path, vcd: Vcd, file: IO[str]) -> None:
+    """Write the save file of a waveform, whose names ``vcd`` has."""
+    names = {
+        ".".join((*variable.scope[variable.scope.index(_TOP) + 1 :], variable.name)): variable
+        for variable in vcd.variables if _TOP in variable.scope
+    }
+    save = GTKWSave(file)
+    save.dumpfile(str(waveform.resolve()))
+    for group, wanted in GROUPS:
+        with save.group(group):
+            for name in _found(wanted, names):
+                variable = names[name]
+                decimal = variable.width < _HEXADECIMAL or name == "cycle"
+                save.trace(variable.path + variable.bits, datafmt="dec" if decimal else "hex")
+
+
+def _found(wanted: Sequence[str], names: Sequence[str] | dict) -> Sequence[str]:
+    found: list[str] = []
+    for name in wanted:
+        if name.endswith((".", "[")):
+            found += [each for each in names if each.startswith(name)]
+        elif name in names:
+            found.append(name)
+    return found
