@@ -128,13 +128,16 @@ class CycleStream:
         now, events = events[:count], events[: count + _STAGE_X]
         behind = np.minimum(np.arange(count) + _STAGE_X, len(events) - 1)
         there = np.arange(count) + _STAGE_X < len(events)
-        later = events[behind]
-        executed = there & (now["selected"] != NONE) & (now["nop"] == 0) & (later["executed"] == now["selected"])
+        # Field by field: a record is large.
+        who, pc, word, lanes = (
+            events[name][behind] for name in ("executed", "executed_pc", "executed_word", "executed_mask")
+        )
+        executed = there & (now["selected"] != NONE) & (now["nop"] == 0) & (who == now["selected"])
         before = nothing_before(events) if self._before is None else self._before
         fetched = np.concatenate([before["fetched"], now["fetched"][:-1]])
         cycles = Cycles(
-            events=now, before=before, pc=np.where(executed, later["executed_pc"], NONE),
-            word=np.where(executed, later["executed_word"], 0), lanes=np.where(executed, later["executed_mask"], 0),
+            events=now, before=before, pc=np.where(executed, pc, NONE),
+            word=np.where(executed, word, 0), lanes=np.where(executed, lanes, 0),
             cause=self._causes(events, count), missed=np.where(now["miss"] != 0, fetched, NONE),
         )
         self._before = now[-1:].copy()

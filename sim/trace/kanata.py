@@ -7,7 +7,7 @@ instruction waits for. What never becomes an instruction is flushed: a NOP in it
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import IO
 
@@ -25,6 +25,8 @@ __all__ = ["KanataTrace"]
 _FETCH, _STAGE_X = 3, 2
 #: Stages behind the fetch, by cycles since it began.
 _STAGES = (("D", _FETCH), ("B", _FETCH + 1))
+#: Nobody has written a register yet.
+_NEVER = NONE, -2
 _ABOUT = {
     Cause.START: "NOP: in the buffer at the start", Cause.MISS: "NOP: its fetch missed the I-cache",
     Cause.REDIRECT: "NOP: control flow went elsewhere",
@@ -59,18 +61,23 @@ class KanataTrace:
         self._sink.write(b"Kanata\t0004\nC=\t0\n")
         self._warps = [_Warp() for _ in range(self._config.warps)]
         #: Lines by cycle, of this cycle and later ones.
-        self._lines: dict[int, list[str]] = {}
-        #: What ends in them, and whether it is flushed: retirements are numbered when their cycle has come.
-        self._ends: dict[int, list[tuple[int, int]]] = {}
+        self._lines: defaultdict[int, list[str]] = defaultdict(list)
+        #: What ends in them (flushed: -1 less its number): retirements are numbered when their cycle has come.
+        self._ends: defaultdict[int, list[int]] = defaultdict(list)
         self._next = self._retired = self._told = 0
         self._alive: set[int] = set()
+        #: What is said of an instruction: by warp, pc, word and lanes its labels; by word the registers.
+        self._labels: dict[tuple[int, int, int, int], tuple[str, str]] = {}
+        self._registers: dict[int, tuple[int | None, tuple[int, ...]]] = {}
 
     def take(self, cycles: Cycles) -> None:
         """See :class:`sim.trace.cycles.Sink`."""
         events = cycles.events
         states = states_of(events, self._config.warps)
         changed = states != np.concatenate([states_of(cycles.before, self._config.warps), states[:-1]])
-        changes = changed.any(axis=1).tolist()
+        at, whose = np.nonzero(changed)
+        changes = iter([*zip(at.tolist(), whose.tolist(), states[at, whose].tolist(), strict=True), (NONE, 0, 0)])
+        changes_at, changes_warp, becomes = next(changes)
         names = (
             "cycle", "selected", "fetched", "resolved_warp", "turn", "written_warp", "written_register",
         )
@@ -78,17 +85,18 @@ class KanataTrace:
         redirects = ((events["resolves"] != 0) & (events["redirects"] != 0)).tolist()
         ends = ((events["written"] != 0) & (events["written_last"] != 0)).tolist()
         selections = (cycles.pc, cycles.word, cycles.lanes, cycles.cause, cycles.missed)
-        rows = zip(*columns, redirects, ends, changes, *(each.tolist() for each in selections), strict=True)
+        rows = zip(*columns, redirects, ends, *(each.tolist() for each in selections), strict=True)
         for place, row in enumerate(rows):
-            cycle, selected, fetched, resolved, turn, writer, register, redirect, end, change = row[:10]
-            pc, word, lanes, cause, missed = row[10:]
+            (cycle, selected, fetched, resolved, turn, writer, register, redirect, end,
+             pc, word, lanes, cause, missed) = row
             if end:
                 # Before the issue: who is issued now may write the same register.
                 self._write(self._warps[writer], cycle, register)
             if not self._swas and missed != NONE:
                 self._flush(missed, cycle, cycle - 1, "its fetch missed the I-cache")
-            if change:
-                self._states(cycle, np.flatnonzero(changed[place]).tolist(), states[place])
+            while changes_at == place:
+                self._state(cycle, self._warps[changes_warp], becomes)
+                changes_at, changes_warp, becomes = next(changes)
             if selected != NONE:
                 self._issue(self._warps[selected], selected, cycle, pc, word, lanes, cause)
             if fetched != NONE:
@@ -103,45 +111,42 @@ class KanataTrace:
         """See :class:`sim.trace.cycles.Sink`."""
         last = max([self._told, *self._lines, *self._ends])
         for number in sorted(self._alive):
-            self._line(last, f"L\t{number}\t0\t(the run is over)")
+            self._lines[last].append(f"L\t{number}\t0\t(the run is over)\n")
             self._end(number, last, flushed=1)
         self._put(last)
 
-    def _line(self, cycle: int, text: str) -> None:
-        self._lines.setdefault(cycle, []).append(text)
-
     def _put(self, until: int) -> None:
         """Write what belongs to the cycles up to ``until``: nothing can be added to them any more."""
-        parts = []
-        for cycle in sorted(cycle for cycle in self._lines.keys() | self._ends.keys() if cycle <= until):
+        parts: list[str] = []
+        for cycle in range(self._told, until + 1):
+            lines, ends = self._lines.pop(cycle, None), self._ends.pop(cycle, None)
+            if lines is None and ends is None:
+                continue
             if cycle > self._told:
-                parts.append(f"C\t{cycle - self._told}")
+                parts.append(f"C\t{cycle - self._told}\n")
                 self._told = cycle
-            parts += self._lines.pop(cycle, ())
-            for number, flushed in self._ends.pop(cycle, ()):
-                parts.append(f"R\t{number}\t{self._retired}\t{flushed}")
-                self._retired += 1 - flushed
-        if parts:
-            self._sink.write("\n".join([*parts, ""]).encode())
-
-    def _begin(self, warp: int, cycle: int) -> int:
-        number = self._next
-        self._next += 1
-        self._alive.add(number)
-        self._line(cycle, f"I\t{number}\t{number}\t{warp}")
-        return number
+            parts += lines or ()
+            for number in ends or ():
+                if number >= 0:
+                    parts.append(f"R\t{number}\t{self._retired}\t0\n")
+                    self._retired += 1
+                else:
+                    parts.append(f"R\t{-1 - number}\t{self._retired}\t1\n")
+        self._sink.write("".join(parts).encode())
 
     def _fetch(self, warp: int, cycle: int) -> None:
-        number = self._begin(warp, cycle)
-        self._line(cycle, f"S\t{number}\t0\tF")
-        for stage, later in _STAGES:
-            self._line(cycle + later, f"S\t{number}\t0\t{stage}")
+        number, lines = self._next, self._lines
+        self._next += 1
+        self._alive.add(number)
+        lines[cycle].append(f"I\t{number}\t{number}\t{warp}\nS\t{number}\t0\tF\n")
+        lines[cycle + _FETCH].append(f"S\t{number}\t0\tD\n")
+        lines[cycle + _FETCH + 1].append(f"S\t{number}\t0\tB\n")
         self._warps[warp].fetched.append((number, cycle))
 
     def _end(self, number: int, cycle: int, flushed: int) -> None:
         if number in self._alive:
             self._alive.remove(number)
-            self._ends.setdefault(cycle, []).append((number, flushed))
+            self._ends[cycle].append(-1 - number if flushed else number)
 
     def _flush(self, warp: int, cycle: int, since: int, about: str) -> None:
         """Whatever the warp has fetched since a cycle is for nothing."""
@@ -150,48 +155,57 @@ class KanataTrace:
             number, begun = mine.fetched.pop()
             for stage, later in _STAGES:
                 if begun + later > cycle:  # it does not come so far
-                    self._lines[begun + later].remove(f"S\t{number}\t0\t{stage}")
-            self._line(cycle, f"L\t{number}\t0\t(flushed: {about})")
+                    self._lines[begun + later].remove(f"S\t{number}\t0\t{stage}\n")
+            self._lines[cycle].append(f"L\t{number}\t0\t(flushed: {about})\n")
             if mine.waits is not None and mine.waits[0] == number:
                 mine.waits = None
             self._end(number, cycle, 1)
 
-    def _states(self, cycle: int, warps: list[int], states: np.ndarray) -> None:
-        for warp in warps:
-            mine, state = self._warps[warp], int(states[warp])
-            if mine.waits is not None:
-                self._line(cycle, f"E\t{mine.waits[0]}\t1\t{mine.waits[2]}")
-                mine.waits = None
-            if state not in (READY, INACTIVE) and mine.fetched:
-                number, reason = mine.fetched[0][0], DETAILS[state - 1]
-                mine.waits = number, cycle, reason
-                self._line(cycle, f"S\t{number}\t1\t{reason}")
+    def _state(self, cycle: int, mine: _Warp, state: int) -> None:
+        """The warp waits for something else from here on, or for nothing."""
+        if mine.waits is not None:
+            self._lines[cycle].append(f"E\t{mine.waits[0]}\t1\t{mine.waits[2]}\n")
+            mine.waits = None
+        if state not in (READY, INACTIVE) and mine.fetched:
+            number, reason = mine.fetched[0][0], DETAILS[state - 1]
+            mine.waits = number, cycle, reason
+            self._lines[cycle].append(f"S\t{number}\t1\t{reason}\n")
+
+    def _labels_of(self, warp: int, pc: int, word: int, lanes: int) -> tuple[str, str]:
+        key = warp, pc, word, lanes
+        if key not in self._labels:
+            place = self._source(pc)
+            about = f"warp {warp}, {lanes.bit_count()} of {self._config.threads} lanes ({lanes:#x}), word {word:#010x}"
+            self._labels[key] = f"{pc:08x}: {disassemble(word, pc)}", about + (f", {place}" if place else "")
+            self._registers[word] = registers_of(word)
+        return self._labels[key]
 
     def _issue(self, mine: _Warp, warp: int, cycle: int, pc: int, word: int, lanes: int, cause: int) -> None:
+        lines, new = self._lines, ""
         if cause == Cause.START or not mine.fetched:
-            number = self._begin(warp, cycle)
+            number = self._next
+            self._next += 1
+            self._alive.add(number)
+            new = f"I\t{number}\t{number}\t{warp}\n"
         else:
             number, _ = mine.fetched.popleft()
-        self._line(cycle, f"S\t{number}\t0\tI")
         if cause:
-            self._line(cycle, f"L\t{number}\t0\t{_ABOUT[Cause(cause)]}")
+            lines[cycle].append(f"{new}S\t{number}\t0\tI\nL\t{number}\t0\t{_ABOUT[Cause(cause)]}\n")
             self._end(number, cycle + 1, 1)
             return
         if pc == NONE:
+            lines[cycle].append(f"{new}S\t{number}\t0\tI\n")
             return  # the run is over before it is executed
-        place = self._source(pc)
-        count = lanes.bit_count()
-        about = f"warp {warp}, {count} of {self._config.threads} lanes ({lanes:#x}), word {word:#010x}"
-        self._line(cycle, f"L\t{number}\t0\t{pc:08x}: {disassemble(word, pc)}")
-        self._line(cycle, f"L\t{number}\t1\t{about}" + (f", {place}" if place else ""))
-        self._line(cycle + 1, f"S\t{number}\t0\tR")
-        self._line(cycle + _STAGE_X, f"S\t{number}\t0\tX")
-        register, sources = registers_of(word)
+        label, about = self._labels_of(warp, pc, word, lanes)
+        lines[cycle].append(f"{new}S\t{number}\t0\tI\nL\t{number}\t0\t{label}\nL\t{number}\t1\t{about}\n")
+        lines[cycle + 1].append(f"S\t{number}\t0\tR\n")
+        lines[cycle + _STAGE_X].append(f"S\t{number}\t0\tX\n")
+        register, sources = self._registers[word]
         for each in sources:
-            writer, when = mine.written.get(each, (NONE, NONE))
+            writer, when = mine.written.get(each, _NEVER)
             # It came just in time: what is issued next has waited for it, or might have.
             if when >= cycle - 1:
-                self._line(cycle, f"W\t{number}\t{writer}\t0")
+                lines[cycle].append(f"W\t{number}\t{writer}\t0\n")
         if register is None:
             self._end(number, cycle + _STAGE_X + 1, 0)
         else:
@@ -200,6 +214,6 @@ class KanataTrace:
     def _write(self, mine: _Warp, cycle: int, register: int) -> None:
         number = mine.writers.pop(register, None)
         if number is not None:
-            self._line(cycle, f"S\t{number}\t0\tW")
+            self._lines[cycle].append(f"S\t{number}\t0\tW\n")
             self._end(number, cycle + 1, 0)
             mine.written[register] = number, cycle
