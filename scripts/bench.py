@@ -18,7 +18,8 @@ from metronome.hdl.presets import PRESETS
 
 from .backend import Backend, backend_of
 from .bench_predict import measure_prediction, prediction_table
-from .errors import Exit
+from .bench_trace import measure_traces, traces_table
+from .errors import Exit, UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
 from .options import JsonOption, choose, json_target, listed, positive
 from .outputs import refuse_inputs, waves, write_json
@@ -132,6 +133,33 @@ def _table(kernel: str, figures: dict[str, dict[str, Any]]) -> Table:
     return table
 
 
+def _trace(
+    backend: Backend, asked: Mapping[str, Machine], kernel: str, repeat: int, memory: str, latency: int,
+    json_file: str | None, target: Path | None,
+) -> Exit:
+    """``--trace``."""
+    figures: dict[str, dict[str, Any]] = {}
+    sizes = {name: SIZES[kernel][name] for name in asked}
+    with show_progress() as progress:
+        for name, its in asked.items():
+            outcome, figures[name] = measure_traces(
+                backend, its, kernel, sizes[name], repeat, memory, latency, progress
+            )
+            if outcome.exit_status != Exit.PASSED:
+                print_outcome(outcome, table=False)
+                return outcome.exit_status
+    if json_file is not None:
+        write_json(target, {
+            "set": dict(next(iter(asked.values())).settings), "presets": figures, "kernel": kernel, "sizes": sizes,
+            "repeat": repeat, "memory": memory,
+        })
+    if json_file is None or target is not None:
+        console = Console(highlight=False)
+        console.print(traces_table(kernel, sizes, figures))
+        console.print(CAVEAT)
+    return Exit.PASSED
+
+
 def bench(
     ctx: typer.Context,
     preset: Annotated[
@@ -147,11 +175,14 @@ def bench(
     predict: Annotated[
         bool, typer.Option("--predict", help="Beside each simulation its prediction; default: PAPER, fixed and dram.")
     ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="What writing a trace costs, by format.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False,
     json_file: JsonOption = None,
 ) -> int:
     """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
     positive("--repeat", repeat)
+    if predict and trace:
+        raise UsageError("--predict and --trace are two things to measure: one at a time")
     kernel = choose("--kernel", kernel, SIZES)
     chosen = None if memory is None else choose("--memory", memory, MEMORIES)
     names = [name for text in preset or ["PAPER" if predict else DEFAULT_PRESET] for name in listed("--preset", text)]
@@ -168,6 +199,9 @@ def bench(
     memory = chosen or "fixed"
     cycles = memory_latency(memory, latency)
     figures: dict[str, dict[str, Any]] = {}
+    if trace:
+        with _cache(cold):
+            return _trace(backend, asked, kernel, repeat, memory, cycles, json_file, target)
     with _cache(cold), show_progress() as progress:
         for name, its in asked.items():
             outcome, figures[name] = _measure(backend, its, kernel, repeat, memory, cycles, progress)
