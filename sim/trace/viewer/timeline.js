@@ -187,6 +187,11 @@ class Timeline {
     return Math.max(1, run.numbers[row.track].most || run.greatest[row.track]);
   }
 
+  labelOf(row) {
+    if (row.kind !== "number") return row.label;
+    return `${row.label}, ${this.runs[row.run].numbers[row.track].most ? "of" : "up to"} ${this.mostOf(row)}`;
+  }
+
   x(cycle) { const [from] = this.domain; return GUTTER + (cycle - from) / this.perPixel; }
 
   drawLabels() {
@@ -197,7 +202,7 @@ class Timeline {
       context.font = title ? "bold 13px system-ui, sans-serif" : `${Math.min(12, Math.max(8, row.height + 1))}px system-ui, sans-serif`;
       context.fillStyle = this.paint.colour(title ? "ink" : "soft");
       context.textAlign = title ? "left" : "right";
-      context.fillText(row.kind === "number" ? `${row.label}, of ${this.mostOf(row)}` : row.label, title ? 4 : GUTTER - 8, row.top + row.height / 2, title ? undefined : GUTTER - 12);
+      context.fillText(this.labelOf(row), title ? 4 : GUTTER - 8, row.top + row.height / 2, title ? undefined : GUTTER - 12);
     }
   }
 
