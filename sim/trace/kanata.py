@@ -23,8 +23,6 @@ from .rows import DETAILS, INACTIVE, READY, states_of
 __all__ = ["KanataTrace"]
 
 _FETCH, _STAGE_X = 3, 2
-#: Stages behind the fetch, by cycles since it began.
-_STAGES = (("D", _FETCH), ("B", _FETCH + 1))
 #: Nobody has written a register yet.
 _NEVER = "", -2
 #: How the line of an end ends.
@@ -41,8 +39,8 @@ class _Warp:
     def __init__(self) -> None:
         #: (id, cycle of the fetch), the next to be issued first. An id is kept as it is written.
         self.fetched: deque[tuple[str, int]] = deque()
-        #: id and cycle since which the next one waits, with the reason.
-        self.waits: tuple[str, int, str] | None = None
+        #: The next one, if it waits, and the reason.
+        self.waits: tuple[str, str] | None = None
         #: By register: the instruction that is to write it.
         self.writers: dict[int, str] = {}
         #: By register: who has written it last, and when.
@@ -62,11 +60,13 @@ class KanataTrace:
         self._sink.truncate()
         self._sink.write(b"Kanata\t0004\nC=\t0\n")
         self._warps = [_Warp() for _ in range(self._config.warps)]
-        #: Lines by cycle, of this cycle and later ones.
-        self._lines: defaultdict[int, list[str]] = defaultdict(list)
-        #: What ends in them, and how the line ends: retirements are numbered when their cycle has come.
+        #: Lines of the cycle that is looked at.
+        self._lines: list[str] = []
+        #: By cycle: what ends in it, and how the line ends. Retirements are numbered when their cycle has come.
         self._ends: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-        self._next = self._retired = self._told = 0
+        #: Who has been fetched one to four cycles ago, and who was issued one and two ago: empty for nobody.
+        self._fetches, self._issues = [""] * 4, [""] * 2
+        self._next = self._retired = self._told = self._cycle = 0
         self._alive: set[str] = set()
         #: What is said of an instruction: by warp, pc, word and lanes its labels; by word the registers.
         self._labels: dict[tuple[int, int, int, int], tuple[str, str]] = {}
@@ -86,62 +86,82 @@ class KanataTrace:
         ends = ((events["written"] != 0) & (events["written_last"] != 0)).tolist()
         selections = (cycles.pc, cycles.word, cycles.lanes, cycles.cause, cycles.missed)
         rows = zip(*columns, redirects, ends, *(each.tolist() for each in selections), strict=True)
-        warps, swas, issue, fetch, write = self._warps, self._swas, self._issue, self._fetch, self._write
+        warps, swas, fetches, issues = self._warps, self._swas, self._fetches, self._issues
+        parts: list[str] = []
         for place, row in enumerate(rows):
             (cycle, selected, fetched, resolved, turn, writer, register, redirect, end,
              pc, word, lanes, cause, missed) = row
+            self._go_on()
             if end:
                 # Before the issue: who is issued now may write the same register.
-                write(warps[writer], cycle, register)
+                self._write(warps[writer], cycle, register)
             if missed != NONE and not swas:
                 self._flush(missed, cycle, cycle - 1, "its fetch missed the I-cache")
             while changes_at == place:
-                self._state(cycle, warps[changes_warp], becomes)
+                self._state(warps[changes_warp], becomes)
                 changes_at, changes_warp, becomes = next(changes)
-            if selected != NONE:
-                issue(warps[selected], selected, cycle, pc, word, lanes, cause)
-            if fetched != NONE:
-                fetch(fetched, cycle)
-            if swas:
-                continue
-            if redirect:
-                self._flush(resolved, cycle, 0, "control flow went elsewhere")
-            if turn != NONE:
-                self._flush(turn, cycle, cycle - _FETCH + 1, "behind a jump")
-        self._put(int(events["cycle"][-1]))
+            issues.insert(0, "" if selected == NONE else self._issue(
+                warps[selected], selected, cycle, pc, word, lanes, cause
+            ))
+            fetches.insert(0, "" if fetched == NONE else self._fetch(fetched, cycle))
+            if not swas:
+                if redirect:
+                    self._flush(resolved, cycle, 0, "control flow went elsewhere")
+                if turn != NONE:
+                    self._flush(turn, cycle, cycle - _FETCH + 1, "behind a jump")
+            self._put(cycle, parts)
+        self._sink.write("".join(parts).encode())
 
     def finish(self) -> None:
         """See :class:`sim.trace.cycles.Sink`."""
-        last = max([self._told, *self._lines, *self._ends])
-        for number in sorted(self._alive, key=int):
-            self._lines[last].append(f"L\t{number}\t0\t(the run is over)\n")
-            self._end(number, last, _FLUSHED)
-        self._put(last)
-
-    def _put(self, until: int) -> None:
-        """Write what belongs to the cycles up to ``until``: nothing can be added to them any more."""
         parts: list[str] = []
-        for cycle in range(self._told, until + 1):
-            lines, ends = self._lines.pop(cycle, None), self._ends.pop(cycle, None)
-            if lines is None and ends is None:
-                continue
-            if cycle > self._told:
-                parts.append(f"C\t{cycle - self._told}\n")
-                self._told = cycle
-            parts += lines or ()
-            for number, end in ends or ():
-                parts.append(f"R\t{number}\t{self._retired}{end}")
-                self._retired += end is _RETIRED
+        # What has begun goes on to its stages. What never ends does so with the last that is told.
+        while any(self._fetches) or any(self._issues) or self._ends:
+            self._go_on()
+            self._fetches.insert(0, "")
+            self._issues.insert(0, "")
+            self._put(self._cycle, parts)
+        if self._alive:
+            parts += [f"L\t{number}\t0\t(the run is over)\n" for number in sorted(self._alive, key=int)]
+            parts += [f"R\t{number}\t{self._retired}{_FLUSHED}" for number in sorted(self._alive, key=int)]
         self._sink.write("".join(parts).encode())
 
-    def _fetch(self, warp: int, cycle: int) -> None:
-        number, lines = str(self._next), self._lines
+    def _go_on(self) -> None:
+        """A cycle begins: who was fetched or issued before it comes to its next stage."""
+        lines, fetches, issues = self._lines, self._fetches, self._issues
+        oldest, older = fetches.pop(), fetches[-1]
+        if oldest:
+            lines.append(f"S\t{oldest}\t0\tB\n")
+        if older:
+            lines.append(f"S\t{older}\t0\tD\n")
+        executed, read = issues.pop(), issues[-1]
+        if executed:
+            lines.append(f"S\t{executed}\t0\tX\n")
+        if read:
+            lines.append(f"S\t{read}\t0\tR\n")
+
+    def _put(self, cycle: int, parts: list[str]) -> None:
+        """The cycle is over."""
+        lines, ends = self._lines, self._ends.pop(cycle, None)
+        self._cycle = cycle + 1
+        if not lines and ends is None:
+            return
+        if cycle > self._told:
+            parts.append(f"C\t{cycle - self._told}\n")
+            self._told = cycle
+        parts += lines
+        lines.clear()
+        for number, end in ends or ():
+            parts.append(f"R\t{number}\t{self._retired}{end}")
+            self._retired += end is _RETIRED
+
+    def _fetch(self, warp: int, cycle: int) -> str:
+        number = str(self._next)
         self._next += 1
         self._alive.add(number)
-        lines[cycle].append(f"I\t{number}\t{number}\t{warp}\nS\t{number}\t0\tF\n")
-        lines[cycle + _FETCH].append(f"S\t{number}\t0\tD\n")
-        lines[cycle + _FETCH + 1].append(f"S\t{number}\t0\tB\n")
+        self._lines.append(f"I\t{number}\t{number}\t{warp}\nS\t{number}\t0\tF\n")
         self._warps[warp].fetched.append((number, cycle))
+        return number
 
     def _end(self, number: str, cycle: int, end: str) -> None:
         alive = self._alive
@@ -153,24 +173,23 @@ class KanataTrace:
         """Whatever the warp has fetched since a cycle is for nothing."""
         mine = self._warps[warp]
         while mine.fetched and mine.fetched[-1][1] >= since:
-            number, begun = mine.fetched.pop()
-            for stage, later in _STAGES:
-                if begun + later > cycle:  # it does not come so far
-                    self._lines[begun + later].remove(f"S\t{number}\t0\t{stage}\n")
-            self._lines[cycle].append(f"L\t{number}\t0\t(flushed: {about})\n")
+            number, _ = mine.fetched.pop()
+            if number in self._fetches:  # it does not come to its next stage
+                self._fetches[self._fetches.index(number)] = ""
+            self._lines.append(f"L\t{number}\t0\t(flushed: {about})\n")
             if mine.waits is not None and mine.waits[0] == number:
                 mine.waits = None
             self._end(number, cycle, _FLUSHED)
 
-    def _state(self, cycle: int, mine: _Warp, state: int) -> None:
+    def _state(self, mine: _Warp, state: int) -> None:
         """The warp waits for something else from here on, or for nothing."""
         if mine.waits is not None:
-            self._lines[cycle].append(f"E\t{mine.waits[0]}\t1\t{mine.waits[2]}\n")
+            self._lines.append(f"E\t{mine.waits[0]}\t1\t{mine.waits[1]}\n")
             mine.waits = None
         if state not in (READY, INACTIVE) and mine.fetched:
             number, reason = mine.fetched[0][0], DETAILS[state - 1]
-            mine.waits = number, cycle, reason
-            self._lines[cycle].append(f"S\t{number}\t1\t{reason}\n")
+            mine.waits = number, reason
+            self._lines.append(f"S\t{number}\t1\t{reason}\n")
 
     def _labels_of(self, warp: int, pc: int, word: int, lanes: int) -> tuple[str, str]:
         """What is put behind the id, in both labels; the first ends where the id comes again."""
@@ -181,7 +200,8 @@ class KanataTrace:
         self._registers[word] = registers_of(word)
         return self._labels[warp, pc, word, lanes]
 
-    def _issue(self, mine: _Warp, warp: int, cycle: int, pc: int, word: int, lanes: int, cause: int) -> None:
+    def _issue(self, mine: _Warp, warp: int, cycle: int, pc: int, word: int, lanes: int, cause: int) -> str:
+        """What is issued; empty if it is not executed."""
         lines, new = self._lines, ""
         if cause == Cause.START or not mine.fetched:
             number = str(self._next)
@@ -191,30 +211,30 @@ class KanataTrace:
         else:
             number, _ = mine.fetched.popleft()
         if cause:
-            lines[cycle].append(f"{new}S\t{number}\t0\tI\nL\t{number}\t0\t{_ABOUT[Cause(cause)]}\n")
+            lines.append(f"{new}S\t{number}\t0\tI\nL\t{number}\t0\t{_ABOUT[Cause(cause)]}\n")
             self._end(number, cycle + 1, _FLUSHED)
-            return
+            return ""
         if pc == NONE:
-            lines[cycle].append(f"{new}S\t{number}\t0\tI\n")
-            return  # the run is over before it is executed
+            lines.append(f"{new}S\t{number}\t0\tI\n")
+            return ""  # the run is over before it is executed
         label, about = self._labels.get((warp, pc, word, lanes)) or self._labels_of(warp, pc, word, lanes)
-        lines[cycle].append(f"{new}S\t{number}\t0\tI\nL\t{number}{label}{number}{about}")
-        lines[cycle + 1].append(f"S\t{number}\t0\tR\n")
-        lines[cycle + _STAGE_X].append(f"S\t{number}\t0\tX\n")
+        lines.append(f"{new}S\t{number}\t0\tI\nL\t{number}{label}{number}{about}")
         register, sources = self._registers[word]
+        written = mine.written
         for each in sources:
-            writer, when = mine.written.get(each, _NEVER)
+            writer, when = written.get(each, _NEVER)
             # It came just in time: what is issued next has waited for it, or might have.
             if when >= cycle - 1:
-                lines[cycle].append(f"W\t{number}\t{writer}\t0\n")
+                lines.append(f"W\t{number}\t{writer}\t0\n")
         if register is None:
             self._end(number, cycle + _STAGE_X + 1, _RETIRED)
         else:
             mine.writers[register] = number
+        return number
 
     def _write(self, mine: _Warp, cycle: int, register: int) -> None:
         number = mine.writers.pop(register, None)
         if number is not None:
-            self._lines[cycle].append(f"S\t{number}\t0\tW\n")
+            self._lines.append(f"S\t{number}\t0\tW\n")
             self._end(number, cycle + 1, _RETIRED)
             mine.written[register] = number, cycle
