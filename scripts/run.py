@@ -124,7 +124,10 @@ def run_traced(
     ):
         request = dataclasses.replace(asked.request, waves=waves)
         result = backend_of(ctx).run(asked.config, request, progress, print_console, watcher)
-    return asked.finish(result, profiled=counted)
+    status = asked.finish(result, profiled=counted)
+    if waves is not None and waves.first is not None and waves.first >= result.total_cycles:
+        print(f"metronome: the waveform is empty: the run has only {result.total_cycles} cycles", file=sys.stderr)
+    return status
 
 
 def print_console(line: str) -> None:

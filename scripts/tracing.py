@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from .errors import UsageError
-from .outputs import require_writable
+from .outputs import STDOUT, require_writable
 from .result import memory_of
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def trace_files(names: Sequence[str] | None, option: str, kind: str | None = Non
     if kind is not None and not names:
         raise UsageError(f"--format is that of traced files: name one with {option}")
     for name in names or []:
+        if name == STDOUT:
+            raise UsageError(f"{option}: a trace is a file, and cannot go to standard output, where the table goes")
         if kind is None and Path(name).suffix not in FORMATS:
             raise UsageError(
                 f"{option}: the name of the file has to end in one of {', '.join(FORMATS)}, not {name!r}; "

@@ -95,6 +95,7 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output shows what the probe sees"),
     (("trace", "psort", "-o", "x.csv", "--engine", "predict", "--check"), "--check watches the hardware"),
     (("predict", "psort", "--trace", "x.csv", "--verify"), "--verify makes two"),
+    (("trace", "psort", "-o", "-", "--format", "csv"), "--output: a trace is a file, and cannot go to standard output"),
     (("trace", "psort", "-o", "x.gtkw"), "ask for a .vcd or .fst file, too"),
     (("trace", "psort", "-o", "x.csv", "--from", "3"), "--from and --to are of a waveform"),
     (("trace", "psort", "-o", "x.vcd", "--to", "-1"), "--to must be a cycle, from 0 on, not -1"),

@@ -100,6 +100,12 @@ def test_a_window_costs_only_its_cycles(tmp_path):
     assert traced(tmp_path, "--from", "1000", "--to", "1099", name="b")[0].stat().st_size < whole / 4
 
 
+def test_a_window_behind_the_end_is_told(tmp_path, capsys):
+    assert command("trace", "psum", "--preset", "TINY", "--from", "5000000", "-o", tmp_path / "a.vcd") == 0
+    assert "the waveform is empty: the run has only " in capsys.readouterr().err
+    assert not vcd_changes(tmp_path / "a.vcd")["metronome_top.clk"]
+
+
 def test_an_interrupted_waveform_is_whole_up_to_there(tmp_path):
     source = tmp_path / "a.c"
     source.write_text("int main(void) { for (volatile int i = 0; ; i++); }\n")
