@@ -76,6 +76,8 @@ def events_of(records: np.ndarray) -> np.ndarray:
     for name, (flag, path) in _IF.items():
         events[name] = np.where(_field(records, flag) != 0, _field(records, path).astype(np.int64), NONE)
     events["turn"] = _number(records["front"]["turn"])
+    for number, name in enumerate(("osched1", "osched2")):
+        events[name] = _number(records["front"]["oracles"][:, number])
     reasons = records["sm"]["reason"]
     events["reason"][:, : reasons.shape[1]] = reasons
     return tidy(events)

@@ -191,7 +191,7 @@ EVENT = np.dtype([
         " waiting region resolves resolved_warp redirects release activates taken retired executed executed_pc"
         " executed_word executed_mask access first access_warp line store uncached hit merge forward wait fill"
         " fill_line written written_warp written_register written_last halt stall port_tag port_line port_write"
-        " port_answer port_error"
+        " port_answer port_error osched1 osched2"
     ).split()),
     ("reason", np.int64, WARPS),
 ])

@@ -99,7 +99,10 @@ class Running:
                 self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
                 self.sums["issues"] = 0
             if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
-                self.watcher.take(tidy(self.machine.events[: int(self.sums["events"])]))
+                events = self.machine.events[: int(self.sums["events"])]
+                # In swas they see what the scheduler sees (docs/policies.md, "The oracles").
+                events["osched1"] = events["osched2"] = events["selected"] if self.config.oracles else NONE
+                self.watcher.take(tidy(events))
                 self.sums["events"] = 0
             if finished or reason == machine.SERVE:
                 # A cycle that has ended is behind the machine, the one in which it stops is not.

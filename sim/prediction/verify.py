@@ -59,7 +59,8 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("the scoreboard", (("reasons", "reason"),)),
     ("the front end", (("eligible warps", "eligible"),)),
-    ("the policy", (("selected warp", "selected"), ("fetch", "fetched"), ("stall", "stall"))),
+    ("the policy", (("selected warp", "selected"), ("fetch", "fetched"), ("stall", "stall"),
+                    ("pick of osched1", "osched1"), ("pick of osched2", "osched2"))),
     ("the instruction buffer", (
         ("NOP", "nop"), ("instruction in stage X", "executed"), ("its pc", "executed_pc"),
         ("its word", "executed_word"), ("its lanes", "executed_mask"),

@@ -75,7 +75,9 @@ class Sink(Protocol):
 def nothing_before(like: np.ndarray) -> np.ndarray:
     """EVENT of a cycle before the start."""
     event = np.zeros(1, like.dtype)
-    for name in ("fetched", "selected", "turn", "request", "answer", "executed", "port_tag", "port_answer"):
+    for name in (
+        "fetched", "selected", "turn", "request", "answer", "executed", "port_tag", "port_answer", "osched1", "osched2",
+    ):
         event[name] = NONE
     event["cycle"] = -1
     return event

@@ -11,7 +11,7 @@ from typing import IO
 
 import numpy as np
 
-from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
 from metronome.sim.disassembly import disassemble
 from metronome.sim.predict.records import NONE
 
@@ -35,7 +35,8 @@ _LAST_NOP = USES.index("nop_redirect") + 1
 _LOAD_MISSES = tuple(OUTCOMES.index(name) for name in ("load_miss", "load_uncached"))
 _ANNOTATIONS = ("pc", "lanes", "source", "address")
 #: Of slices.
-CATEGORIES = ("issue", "nop", "stall", "memory", "region")
+CATEGORIES = ("issue", "nop", "stall", "memory", "region", "oracle")
+_ORACLES = ("osched1", "osched2")
 _COUNTERS = (("write buffer", "entries"), ("reads under way", "lines"))
 
 
@@ -70,6 +71,7 @@ _TEMPLATES = {
     "issue": Template(_issue, **_SLICE, pc=_VALUE, lanes=_VALUE, source=_NAME),
     "nop": Template(lambda **values: _begin("nop", **values), **_SLICE),
     "stall": Template(lambda **values: _begin("stall", **values), **_SLICE),
+    "oracle": Template(lambda **values: _begin("oracle", **values), **_SLICE),
     "end": Template(_end, time=_TIME, track=_TRACK), "count": Template(_count, time=_TIME, track=_TRACK, value=_COUNT),
 }
 
@@ -83,6 +85,8 @@ class PerfettoTrace:
 
     def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
         self._config, self._file, self._about = config, file, about
+        # In swas their picks are the scheduler's.
+        self._shows_oracles = config.oracles and config.coordination is not Coordination.SWAS
 
     def begin(self) -> None:
         """See :class:`sim.trace.cycles.Sink`."""
@@ -107,6 +111,7 @@ class PerfettoTrace:
         self._flow = 0
         self._open: dict[int, bool] = {}
         self._region = False
+        self._picks = dict.fromkeys(_ORACLES, NONE)
 
     def take(self, cycles: Cycles) -> None:
         """See :class:`sim.trace.cycles.Sink`."""
@@ -118,6 +123,7 @@ class PerfettoTrace:
         begins: list[bytes] = []
         self._schedule(cycles, part, ends, begins)
         self._memory(cycles, ends, begins)
+        self._oracles(cycles, ends, begins)
         self._count(part, begins)
         self._tell_names()
         self._file.writelines(ends)
@@ -128,7 +134,8 @@ class PerfettoTrace:
         """See :class:`sim.trace.cycles.Sink`."""
         waiting = self._rows[_is_stall(self._states)].tolist()
         under_way = [track for track, is_open in self._open.items() if is_open]
-        for track in [*waiting, *under_way, *([self._fixed["measured region"]] if self._region else [])]:
+        picking = [self._fixed[name] for name, pick in self._picks.items() if pick != NONE]
+        for track in [*waiting, *under_way, *picking, *([self._fixed["measured region"]] if self._region else [])]:
             self._file.write(_end(self._cycle, track))
 
     def _header(self) -> None:
@@ -144,6 +151,8 @@ class PerfettoTrace:
             rows.append(self._describe(text(4, thread)))
         self._fixed = {name: self._describe_child(name) for name in ("SM", "measured region", "load/store", "fills")}
         self._rows = np.array([*rows, self._fixed["SM"]])
+        if self._shows_oracles:
+            self._fixed |= {name: self._describe_child(name) for name in _ORACLES}
         for name, unit in (("IPC", "instructions per cycle"), *_COUNTERS):
             self._fixed[name] = self._describe_child(name, text(8, text(6, unit)))
         #: By sender and tag.
@@ -242,6 +251,20 @@ class PerfettoTrace:
                 more = _annotation("address", 7, line * LINE_BYTES) + flow
                 begins.append(_begin("memory", cycle, self._fixed["fills"], self._name("fill"), more))
                 ends.append(_end(cycle + 1, self._fixed["fills"]))
+
+    def _oracles(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
+        """Whom the oracles would select: a slice as long as it is the same warp."""
+        for name in _ORACLES if self._shows_oracles else ():
+            now = cycles.events[name]
+            then = np.concatenate([[self._picks[name]], now[:-1]])
+            self._picks[name] = int(now[-1])
+            warps = np.array([self._name(f"warp {warp}") for warp in range(self._config.warps)])
+            over, new = np.flatnonzero((now != then) & (then != NONE)), np.flatnonzero((now != then) & (now != NONE))
+            track = self._fixed[name]
+            ends.append(_TEMPLATES["end"].fill(time=self._cycle + over, track=np.full(len(over), track)))
+            begins.append(_TEMPLATES["oracle"].fill(
+                time=self._cycle + new, track=np.full(len(new), track), name=warps[now[new]]
+            ))
 
     def _access(self, event: np.void, outcome: int, cycle: int) -> bytes:
         line, flow = int(event["line"]), b""

@@ -41,6 +41,9 @@ def traced(make, config, request):
     return result, *(file.getvalue() for file in files), list(profile.cells())
 
 
+INSIDE = "JOIN (SELECT ts AS first, ts + dur AS last FROM slice WHERE category = 'region')"
+
+
 def used(cells):
     """Cycles by what they were used for."""
     return {use: sum(cell.cycles for cell in cells if cell.use == use) for use in USES}
@@ -79,20 +82,38 @@ def counted(text):
     return events, stalls
 
 
-def asked(content, counters):
+def oracles(base, counters, *, of_two_schedulers):
+    """Cycles in which an oracle picks another warp than the scheduler, or one of them nobody."""
+    picks = {}
+    for track in ("osched1", "osched2"):
+        rows = base.execute("SELECT ts, dur, name FROM slice WHERE track = ? AND category = 'oracle'", (track,))
+        picks[track] = {cycle: name for begin, length, name in rows for cycle in range(begin, begin + length)}
+    if not of_two_schedulers:
+        assert picks == {"osched1": {}, "osched2": {}}
+        return
+    begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
+    selected = dict(base.execute("SELECT ts, track FROM slice WHERE category IN ('issue', 'nop')"))
+    for track, counter in (("osched1", "discrepancies"), ("osched2", "errors")):
+        assert counters[counter] == sum(
+            picks[track].get(cycle) != selected.get(cycle) for cycle in range(begin, end)
+        )
+    assert counters["discrepancies"] > 0
+
+
+def asked(content, counters, *, of_two_schedulers=False):
     """Slices of the measured region, asked for in SQL, are what was counted."""
     base = tables(content)
     begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
     assert end - begin == counters["cycles"]
-    inside = "JOIN (SELECT ts AS first, ts + dur AS last FROM slice WHERE category = 'region')"
     for category, counter in (("issue", "committed"), ("nop", "nops")):
         assert base.execute(
-            f"SELECT count(*) FROM slice {inside} WHERE category = ? AND ts >= first AND ts < last", (category,)
+            f"SELECT count(*) FROM slice {INSIDE} WHERE category = ? AND ts >= first AND ts < last", (category,)
         ).fetchone()[0] == counters[counter]
     stalls = base.execute(f"""
-        SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {inside}
+        SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {INSIDE}
         WHERE category = 'stall' AND track = 'SM' AND ts < last AND ts + dur > first GROUP BY name
     """).fetchall()
+    oracles(base, counters, of_two_schedulers=of_two_schedulers)
     assert dict(stalls) == {name: count for name, count in counters["stalls"].items() if count}
 
 
@@ -136,7 +157,8 @@ def test_two_schedulers():
     config, _ = build_of(*BASELINE)
     request = RunRequest(launch=prepare("psum", None, 16, 1, config), policy="lrr", fetch_policy="lrr")
     measured, text, _, pipeline, _, slices, cells = traced(run, config, request)
-    asked(slices, measured.counters)
+    assert config.oracles
+    asked(slices, measured.counters, of_two_schedulers=True)
     assert sum(cell.cycles for cell in cells) == measured.counters["cycles"]
     assert used(cells)["issued"] == measured.counters["committed"]
     assert sorted(shown(pipeline)) == list(issues(text))
