@@ -1,66 +1,24 @@
-"""What is known of each byte of memory, in pages that are made when they are first touched."""
+"""What is known of each byte of memory."""
 
 from __future__ import annotations
 
 import bisect
-from abc import ABC, abstractmethod
 
 import numpy as np
+
+from metronome.sim.memory.shadow import PAGE_BITS, PAGE_BYTES, Pages
 
 from .areas import Declared
 
 __all__ = ["DECLARED", "WRITTEN", "Cells", "Flags", "spread"]
 
-PAGE_BITS = 12
-PAGE_BYTES = 1 << PAGE_BITS
-_PAGES = 1 << 32 - PAGE_BITS
 #: Flags of a byte.
 DECLARED, WRITTEN = 1, 2
 _WORD_BYTES = 4
 _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
-class _Pages(ABC):
-    """A pool of pages; an address stands for a place in it, which stays what it is."""
-
-    def __init__(self) -> None:
-        self._table = np.zeros(_PAGES, np.int64)
-        self._slots: dict[int, int] = {}
-        self._room = 8
-        self._grow(self._room)
-
-    @abstractmethod
-    def _grow(self, pages: int) -> None:
-        """Make room for so many pages; what is there stays."""
-
-    @abstractmethod
-    def _fill(self, slot: int, page: int) -> None:
-        """Say what a new page holds, which has zeros."""
-
-    def _slot(self, page: int) -> int:
-        """The place of a page in the pool, made now if there is none."""
-        slot = self._slots.get(page)
-        if slot is None:
-            slot = len(self._slots)
-            if slot == self._room:
-                self._room *= 2
-                self._grow(self._room)
-            self._slots[page] = self._table[page] = slot
-            self._fill(slot, page)
-        return slot
-
-    def places(self, addresses: np.ndarray, low: int, high: int) -> np.ndarray:
-        """Where the bytes at ``addresses`` (uint32, between ``low`` and ``high``) are in the pool (int64)."""
-        page = low >> PAGE_BITS
-        if page == high >> PAGE_BITS:
-            return addresses + np.int64((self._slot(page) << PAGE_BITS) - (page << PAGE_BITS))
-        pages = addresses >> PAGE_BITS
-        for number in set(pages.tolist()):
-            self._slot(number)
-        return self._table.take(pages) << PAGE_BITS | addresses & PAGE_BYTES - 1
-
-
-class Flags(_Pages):
+class Flags(Pages):
     """Of each byte whether it is declared, and whether somebody has written it."""
 
     def __init__(self, declared: Declared) -> None:
@@ -103,7 +61,7 @@ class Flags(_Pages):
             first = stop
 
 
-class Cells(_Pages):
+class Cells(Pages):
     """A cell a word: in ``writes`` who wrote it last, in ``reads`` (cells, warps) who of each warp read it last.
 
     A cell holds a number that the caller chooses, 0 at first. There is one a byte, for good, from the first access on

@@ -1,0 +1,190 @@
+"""What of a program's execution depends on its inputs: followed through a run of the golden model, lane by lane.
+
+Bytes of the inputs are marked. What is computed from marked values is marked, and so is what is loaded from marked
+memory. If no branch, thread mask, address or barrier ever depends on a marked value, then every run executes the same
+instructions in each warp, with the same masks and addresses, whatever the inputs: by induction over the run, what is not
+marked is the same in all of them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import FLOAT_CSRS
+from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
+from metronome.sim.iss import EndStatus, Iss
+from metronome.sim.memory.shadow import Marks
+from metronome.sim.memory.store import SparseMemory
+
+from .decoding import Decoded, decode
+
+__all__ = ["Dependence", "Kind", "dependences"]
+
+_MREGION, _MSCRATCH = 0x7C0, 0x340
+
+
+class Kind(enum.StrEnum):
+    """What of an instruction depends on the inputs."""
+
+    #: Where the warp goes on, or which lanes do.
+    CONTROL = "control"
+    #: Where it loads or stores.
+    ADDRESS = "address"
+    #: Whom it waits for, or what is started or measured.
+    ORDER = "order"
+
+
+@dataclass(frozen=True, order=True)
+class Dependence:
+    """An instruction whose effect on time depends on the inputs."""
+
+    pc: int
+    kind: Kind
+
+
+class _Follower:
+    """Follows marks through a run (:class:`sim.iss.watch.Recorder`)."""
+
+    def __init__(self, iss: Iss, inputs: Iterable[tuple[int, int]]) -> None:
+        config = iss.config
+        self._iss = iss
+        self._marks = np.zeros((64, config.warps, config.threads), bool)
+        self._memory = Marks()
+        for first, end in inputs:
+            self._memory.mark(first, end)
+        self._fcsr = np.zeros(config.warps, bool)
+        self._scratch = False
+        self._code: dict[int, Decoded | None] = {}
+        self._masks = iss.tmask.copy()
+        self._epoch = iss.epoch
+        self._addresses: np.ndarray | None = None
+        self._rows = np.arange(config.warps)
+        self._groups: dict[tuple[int, int], np.ndarray] = {}
+        self.found: set[Dependence] = set()
+
+    # What the golden model tells.
+
+    def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
+        """See :class:`sim.iss.watch.Recorder`."""
+        self._addresses = addresses
+
+    def arguments(self, warp: int, first: int, second: int) -> None:
+        """See :class:`sim.iss.watch.Recorder`: nothing is followed there."""
+
+    def volatile(self, pc: int) -> None:
+        """See :class:`sim.iss.watch.Recorder`: :meth:`executed` marks what is read."""
+
+    def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
+        """See :class:`sim.iss.watch.Recorder`."""
+        try:
+            code = self._code[pc]
+        except KeyError:
+            code = self._code[pc] = decode(self._iss.memory.read_word(pc))
+        if code is not None:
+            self._follow(pc, code, self._lanes(warps))
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._masks = self._iss.tmask.copy()
+            self._groups.clear()
+
+    def _lanes(self, warps: int) -> np.ndarray:
+        """The active lanes of ``warps`` when the instruction began, (warps, threads)."""
+        key = (warps, self._epoch)
+        lanes = self._groups.get(key)
+        if lanes is None:
+            chosen = (np.uint64(warps) >> self._rows.astype(np.uint64) & np.uint64(1)).astype(bool)
+            lanes = self._groups[key] = self._masks & chosen[:, None]
+        return lanes
+
+    def _follow(self, pc: int, code: Decoded, lanes: np.ndarray) -> None:
+        marks = self._marks
+        unit = code.unit
+        if unit is Unit.LSU:
+            self._access(pc, code, lanes)
+            return
+        result = None
+        for register in code.reads:
+            result = marks[register] if result is None else result | marks[register]
+        if unit in (Unit.BRANCH, Unit.SIMT):
+            if result is not None and bool((result & lanes).any()):
+                self.found.add(Dependence(pc, Kind.CONTROL))
+            result = None
+        elif unit is Unit.CSR:
+            result = self._csr(pc, code, lanes, result)
+        elif unit in FLOAT_UNITS and result is not None:
+            # The flags tell of the values.
+            self._fcsr |= (result & lanes).any(axis=1)
+            if self._fcsr.any():
+                result = result | self._fcsr[:, None]
+        if code.writes is not None:
+            if result is None:
+                marks[code.writes][lanes] = False
+            else:
+                np.copyto(marks[code.writes], result, where=lanes)
+
+    def _access(self, pc: int, code: Decoded, lanes: np.ndarray) -> None:
+        marks, addresses = self._marks, self._addresses
+        assert addresses is not None
+        base = marks[code.reads[0]] if code.reads and code.word >> 15 & 31 else None
+        if base is not None and bool((base & lanes).any()):
+            self.found.add(Dependence(pc, Kind.ADDRESS))
+        if code.store:
+            source = self._stored(code)
+            if source is None:
+                self._memory.write(addresses, code.size, False)
+            else:
+                self._memory.write(addresses, code.size, source[lanes])
+        elif code.writes is not None:
+            marked = self._memory.read(addresses, code.size)
+            if base is not None:
+                marked |= base[lanes]
+            marks[code.writes][lanes] = marked
+
+    def _stored(self, code: Decoded) -> np.ndarray | None:
+        """The marks of what is stored; None for x0."""
+        file = code.row.rs2
+        assert file is not None
+        register = (code.word >> 20 & 31) + 32 * file.value
+        return self._marks[register] if register else None
+
+    def _csr(self, pc: int, code: Decoded, lanes: np.ndarray, source: np.ndarray | None) -> np.ndarray | None:
+        """The marks of what is read; the marks of what is written are kept."""
+        shape, result = lanes.shape, None
+        if code.csr in FLOAT_CSRS:
+            result = np.broadcast_to(self._fcsr[:, None], shape)
+        elif code.csr == _MSCRATCH:
+            result = np.full(shape, self._scratch)
+        elif code.csr is not None and 0xB00 <= code.csr < 0xBA0:
+            # A counter tells of time: what that is, is what is asked.
+            result = np.ones(shape, bool)
+        if code.writes_csr and source is not None:
+            # The operand is that of lane 0, active or not.
+            of = lanes.any(axis=1)
+            marked = source[:, 0] & of
+            if code.csr in FLOAT_CSRS:
+                self._fcsr |= marked
+            elif code.csr == _MSCRATCH:
+                self._scratch |= bool(marked.any())
+            elif code.csr == _MREGION and marked.any():
+                self.found.add(Dependence(pc, Kind.ORDER))
+        return result
+
+
+def dependences(
+    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]], limit: int
+) -> tuple[list[Dependence], EndStatus]:
+    """Every instruction that depends on ``inputs``, [first, end) each, in a run of the program in ``memory``.
+
+    ``memory`` is changed. None found: they depend on nothing in any run. Some found: there may be more in others.
+    The second result tells how the run has ended, after at most ``limit`` instructions.
+    """
+    iss = Iss(config, memory)
+    iss.launch(start_pc, argument)
+    follower = iss.recorder = _Follower(iss, inputs)
+    end = iss.run(limit)
+    return sorted(follower.found), end.status
