@@ -1,0 +1,81 @@
+"""What a branch or a thread mask asks, told from how its operands were computed.
+
+Every value that a warp computes has a number; the same computation of the same values has the same number. So a branch
+behind a ``split`` or ``pred`` is known to ask what that has asked, though the two read different registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ZERO", "Condition", "Values"]
+
+#: The number of the value 0.
+ZERO = 0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``kind`` of the values ``a`` and ``b``: equal (eq), less as signed (lt) or unsigned (ltu), bit 0 of ``a`` (bit).
+
+    ``holds``: whether it is that, or that it is not.
+    """
+
+    kind: str
+    a: int
+    b: int
+    holds: bool
+
+    def negated(self) -> Condition:
+        """The opposite."""
+        return Condition(self.kind, self.a, self.b, not self.holds)
+
+
+class Values:
+    """The numbers of values, and how each was computed."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple, int] = {}
+        self._made: dict[int, tuple] = {}
+        self._next = 1
+
+    def fresh(self) -> int:
+        """The number of a value of which nothing is known."""
+        self._next += 1
+        return self._next
+
+    def of(self, name: str, a: int, b: int | tuple[str, int]) -> int:
+        """The number of ``name`` of the values ``a`` and ``b``; ``b`` may be a constant ("is", number)."""
+        if name == "add" and b == ("is", 0):
+            return a
+        key = (name, a, b)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = self.fresh()
+            self._made[number] = key
+        return number
+
+    def bit(self, value: int) -> Condition:
+        """What it means that bit 0 of a value is 1."""
+        name, a, b = self._made.get(value, ("", 0, 0))
+        if name == "sltu" and b == ("is", 1):
+            return self.equal(a, ZERO)
+        if name == "sltu" and a == ZERO and isinstance(b, int):
+            return self.equal(b, ZERO).negated()
+        if name in ("sltu", "slt") and isinstance(b, int):
+            return Condition("ltu" if name == "sltu" else "lt", a, b, True)
+        if name == "xor" and b == ("is", 1):
+            return self.bit(a).negated()
+        return Condition("bit", value, 0, True)
+
+    def equal(self, a: int, b: int, *, flags: frozenset[int] = frozenset()) -> Condition:
+        """What it means that two values are equal; ``flags``: values that are 0 or 1."""
+        if a == ZERO:
+            a, b = b, a
+        if b == ZERO:
+            name, first, second = self._made.get(a, ("", 0, 0))
+            if name in ("xor", "sub") and isinstance(second, int):
+                return self.equal(first, second)
+            if name in ("sltu", "slt") or a in flags:
+                return self.bit(a).negated()
+        return Condition("eq", min(a, b), max(a, b), True)

@@ -1,0 +1,93 @@
+"""The registers of one warp when not everything is known: of each lane a value, or an interval that it lies in.
+
+Values are the unsigned numbers of the 32 bits of a register. What is known is computed by the golden model itself, on
+the warp's own registers there; here is only what it cannot do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["REGISTERS", "TOP", "Lanes"]
+
+#: Integer and floating-point registers, and the one that takes what is written to x0 (sim.iss.view).
+REGISTERS = 65
+#: The greatest value.
+TOP = (1 << 32) - 1
+
+
+class Lanes:
+    """Registers x lanes: ``values`` (uint32), and where ``unknown`` the interval [``low``, ``high``] (int64) instead.
+
+    ``dirty``: a bit for each register with an unknown lane.
+    """
+
+    __slots__ = ("dirty", "high", "low", "unknown", "values")
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.unknown = np.zeros(values.shape, bool)
+        self.low = np.zeros(values.shape, np.int64)
+        self.high = np.zeros(values.shape, np.int64)
+        self.dirty = 0
+
+    def copy(self) -> Lanes:
+        """Another one like it, of its own."""
+        twin = Lanes(self.values.copy())
+        twin.dirty = self.dirty
+        if self.dirty:
+            twin.unknown, twin.low, twin.high = self.unknown.copy(), self.low.copy(), self.high.copy()
+        return twin
+
+    def interval(self, register: int) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest value of each lane (int64)."""
+        values = self.values[register].astype(np.int64)
+        if not self.dirty >> register & 1:
+            return values, values
+        unknown = self.unknown[register]
+        return np.where(unknown, self.low[register], values), np.where(unknown, self.high[register], values)
+
+    def known(self, register: int, lanes: np.ndarray) -> bool:
+        """Whether all ``lanes`` are known."""
+        return not (self.dirty >> register & 1 and bool((self.unknown[register] & lanes).any()))
+
+    def settle(self, register: int, lanes: np.ndarray) -> None:
+        """The golden model has written ``lanes``: they are known."""
+        if self.dirty >> register & 1:
+            self.unknown[register][lanes] = False
+            if not self.unknown[register].any():
+                self.dirty &= ~(1 << register)
+
+    def put(self, register: int, lanes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+        """Write intervals to ``lanes``; one of a single number is known."""
+        if register >= REGISTERS - 1:
+            return
+        unknown = low != high
+        np.copyto(self.values[register], low, where=lanes & ~unknown, casting="unsafe")
+        np.copyto(self.unknown[register], unknown, where=lanes)
+        np.copyto(self.low[register], low, where=lanes)
+        np.copyto(self.high[register], high, where=lanes)
+        if self.unknown[register].any():
+            self.dirty |= 1 << register
+        else:
+            self.dirty &= ~(1 << register)
+
+    def join(self, other: Lanes, lanes: np.ndarray) -> None:
+        """In ``lanes`` the values may as well be those of ``other``."""
+        differs = ((self.values != other.values) | self.unknown | other.unknown) & lanes
+        for register in np.flatnonzero(differs.any(axis=1)).tolist():
+            if register == REGISTERS - 1:
+                continue
+            low, high = self.interval(register)
+            other_low, other_high = other.interval(register)
+            self.put(register, differs[register], np.minimum(low, other_low), np.maximum(high, other_high))
+
+    def take(self, other: Lanes, lanes: np.ndarray) -> None:
+        """In ``lanes`` the values are those of ``other``."""
+        np.copyto(self.values, other.values, where=lanes)
+        if self.dirty or other.dirty:
+            np.copyto(self.unknown, other.unknown, where=lanes)
+            np.copyto(self.low, other.low, where=lanes)
+            np.copyto(self.high, other.high, where=lanes)
+            rows = np.flatnonzero(self.unknown.any(axis=1)).tolist()
+            self.dirty = sum(1 << row for row in rows)

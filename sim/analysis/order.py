@@ -1,0 +1,129 @@
+"""In which order the places of a function come: what paths that meet again wait for.
+
+A weak topological order (Bourdoncle 1993): every loop is one stretch of it, with its header first, so all of a loop
+comes before what is behind it. Calls are steps to the next instruction; returns and jumps to a place that is not known
+end a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit
+from metronome.hdl.isa.table import ImmFormat
+
+from .decoding import Decoded
+
+__all__ = ["Function", "target_of"]
+
+
+def target_of(code: Decoded, pc: int) -> int | None:
+    """Where a branch or ``jal`` at ``pc`` goes if it jumps; None for all others."""
+    word = code.word
+    if code.row.imm is ImmFormat.B:
+        offset = (word >> 25 & 63) << 5 | (word >> 8 & 15) << 1 | (word >> 7 & 1) << 11
+        return pc + offset - (word >> 31 << 12) & 0xFFFF_FFFF
+    if code.row.op is BranchOp.JAL:
+        offset = (word >> 21 & 0x3FF) << 1 | (word >> 20 & 1) << 11 | (word >> 12 & 0xFF) << 12
+        return pc + offset - (word >> 31 << 20) & 0xFFFF_FFFF
+    return None
+
+
+def _steps(code: Decoded, pc: int) -> list[int]:
+    """Where it may go on in its function; behind a call at the next instruction."""
+    following, target = pc + 4 & 0xFFFF_FFFF, target_of(code, pc)
+    if code.unit is Unit.BRANCH:
+        linked = code.writes is not None
+        if target is None:
+            return [following] if linked else []
+        if code.row.op is BranchOp.JAL:
+            return [following] if linked else [target]
+        return [following, target]
+    return [following]
+
+
+class Function:
+    """The places of one function by their order; ``read`` gives the instruction at a pc, None if there is none."""
+
+    def __init__(self, entry: int, read: Callable[[int], Decoded | None]) -> None:
+        self.entry = entry
+        self._steps: dict[int, list[int]] = {}
+        pending = [entry]
+        while pending:
+            pc = pending.pop()
+            if pc in self._steps:
+                continue
+            code = read(pc)
+            ends = code is None or (code.unit is Unit.SIMT and code.row.op is SimtOp.TMC and not code.reads)
+            self._steps[pc] = [] if ends or code is None else _steps(code, pc)
+            pending += self._steps[pc]
+        #: pc to its place in the order; the headers of the loops around it, outermost first.
+        self.place: dict[int, int] = {}
+        self.loops: dict[int, tuple[int, ...]] = {}
+        self._order()
+
+    def _order(self) -> None:
+        """Strongly connected parts, and those within each but for its header, in topological order."""
+        number = 0
+        for part in _components(sorted(self._steps), [self.entry], self._steps):
+            number = self._lay(part, (), number)
+
+    def _lay(self, part: list[int], around: tuple[int, ...], number: int) -> int:
+        """Number the places of a part, which ``around`` are the loops; returns the next number."""
+        head = part[0]
+        if len(part) == 1 and head not in self._steps[head]:
+            self.place[head], self.loops[head] = number, around
+            return number + 1
+        loops = (*around, head)
+        self.place[head], self.loops[head] = number, loops
+        number += 1
+        rest = [each for each in part if each != head]
+        inside = set(rest)
+        entries = [each for each in self._steps[head] if each in inside]
+        for inner in _components(rest, entries, self._steps):
+            number = self._lay(inner, loops, number)
+        return number
+
+
+def _components(nodes: list[int], entries: list[int], steps: dict[int, list[int]]) -> list[list[int]]:
+    """Strongly connected parts of ``nodes`` in topological order (Tarjan 1972), the node first that each is entered by."""
+    inside = set(nodes)
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    path: list[int] = []
+    on_path: set[int] = set()
+    parts: list[list[int]] = []
+    for root in [*entries, *nodes]:
+        if root in index or root not in inside:
+            continue
+        work = [(root, iter(steps[root]))]
+        index[root] = low[root] = len(index)
+        path.append(root)
+        on_path.add(root)
+        while work:
+            node, following = work[-1]
+            for each in following:
+                if each not in inside:
+                    continue
+                if each not in index:
+                    index[each] = low[each] = len(index)
+                    path.append(each)
+                    on_path.add(each)
+                    work.append((each, iter(steps[each])))
+                    break
+                if each in on_path:
+                    low[node] = min(low[node], index[each])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    part = []
+                    while True:
+                        each = path.pop()
+                        on_path.discard(each)
+                        part.append(each)
+                        if each == node:
+                            break
+                    parts.append(sorted(part, key=lambda each: index[each]))
+    return parts[::-1]
