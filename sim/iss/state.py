@@ -155,6 +155,10 @@ class State:
 
     # Views.
 
+    def lanes_of(self, warp: int) -> np.ndarray:
+        """The registers of one warp, (DISCARD + 1, threads), to be read and written."""
+        return self._registers[:, warp]
+
     def warp_view(self, warp: int) -> View:
         """The view of one warp."""
         return self._views[warp]

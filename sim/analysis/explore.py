@@ -1,0 +1,274 @@
+"""All paths of all warps of a program, and what is counted along them (abstract execution)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+from metronome.sim.iss import Iss
+from metronome.sim.memory.store import SparseMemory
+
+from .execution import Ends, Event, Execution, Meets, Spawns
+from .lanes import Lanes
+from .memory import Memory
+from .paths import Clock, Path
+from .program import Program, RefusedError
+
+__all__ = ["Explored", "explore"]
+
+#: Behind all places of a function.
+_FAR = 1 << 30
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What has come of it. ``clocks``: by warp, the clock of its last path; None for one that never starts.
+
+    ``steps``: instructions that were looked at. ``sure``: every warp has one path only. ``races``: the words that one
+    warp may store to while another touches them.
+    """
+
+    clocks: Sequence[Clock | None]
+    steps: int
+    sure: bool
+    races: frozenset[int]
+
+
+class _Warp:
+    """One warp: its paths, of which several wait for each other, and what it waits for."""
+
+    def __init__(self, execution: Execution, path: Path) -> None:
+        self.execution = execution
+        self.paths = [path]
+        self.event: Event | None = None
+        self.parted = False
+
+    @property
+    def path(self) -> Path:
+        """The only one."""
+        (path,) = self.paths
+        return path
+
+    def run(self, count: Callable[[int], None]) -> Event:
+        """To the next event; ``count`` is called with how many instructions were looked at, now and then."""
+        execution = self.execution
+        while True:
+            path = self.path
+            path_before = path
+            execution.alone = path.sure
+            execution.install(path)
+            steps = 0
+            while len(self.paths) == 1 and execution.alone:
+                self.paths, event = execution.step(path)
+                steps += 1
+                if event is not None:
+                    count(steps)
+                    return event
+                if not self.paths:
+                    raise RefusedError("every way on is impossible: the program would fault", path_before.pc)
+                path = self.paths[0]
+                if steps == 4096:
+                    count(steps)
+                    steps = 0
+                if not path.sure:
+                    execution.alone = False
+            count(steps)
+            self.parted = True
+            event = self._together(count)
+            if event is not None:
+                return event
+
+    def _together(self, count: Callable[[int], None]) -> Event | None:
+        """Until there is one path again, that knows its lanes."""
+        execution = self.execution
+        execution.alone = False
+        while True:
+            path = min(self.paths, key=self._place)
+            self.paths.remove(path)
+            others = {each.pc for each in self.paths}
+            execution.install(path)
+            steps = 0
+            while True:
+                before = path.pc
+                following, event = execution.step(path)
+                steps += 1
+                if event is not None:
+                    raise AssertionError("an event on one of several paths")
+                for each in following:
+                    self._turn(each, before)
+                if len(following) != 1 or following[0].pc != before + 4 or following[0].pc in others:
+                    break
+                if not others and following[0].sure:
+                    break
+                path = following[0]
+            count(steps)
+            for each in following:
+                self._add(each)
+            if not self.paths:
+                raise RefusedError("every way on is impossible: the program would fault", before)
+            if len(self.paths) == 1 and self.path.sure:
+                path = self.path
+                execution.memory.flush(path.overlay)
+                path.overlay.clear()
+                for turns in path.turns:
+                    turns.clear()
+                return None
+
+    def _add(self, path: Path) -> None:
+        for other in self.paths:
+            if other.pc == path.pc and other.shape == path.shape:
+                other.join(path, self.execution.memory, self.execution.values)
+                return
+        self.paths.append(path)
+
+    def _turn(self, path: Path, before: int) -> None:
+        """A loop is entered, or entered again."""
+        entry = path.calls[-1][0] if path.calls else None
+        if entry is None:
+            return
+        function = self.execution.program.function(entry)
+        loops = function.loops.get(path.pc, ())
+        if loops and loops[-1] == path.pc:
+            turns = path.turns[-1]
+            turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
+
+    def _place(self, path: Path) -> tuple[int, ...]:
+        """Where a path is in the order; of the same place first that in more splits."""
+        place: list[int] = []
+        program = self.execution.program
+        pcs = [back - 4 for _, back in path.calls[1:]] + [path.pc]
+        for (entry, _), pc, turns in zip(path.calls, pcs, path.turns[1:], strict=True):
+            function = program.function(entry)
+            for header in function.loops.get(pc, ()):
+                place += [function.place[header], turns.get(header, 0)]
+            place.append(function.place.get(pc, _FAR + pc))
+        return (*place, -len(path.splits))
+
+
+class _Explorer:
+    """Runs the warps one after the other, each as far as it comes without the others."""
+
+    def __init__(
+        self, config: SmConfig, memory: SparseMemory, argument: int, make_clock: Callable[[int], Clock],
+        limit: int, races: set[int],
+    ) -> None:
+        self._config, self._make_clock, self._limit = config, make_clock, limit
+        self._iss = Iss(config, memory)
+        self._iss.launch(0, argument)
+        self._program = Program(memory)
+        self._memory = Memory(config, memory, self._iss.local, races)
+        self._active: dict[int, _Warp] = {}
+        self._ran: dict[int, _Warp] = {}
+        self._clocks: list[Clock | None] = [None] * config.warps
+        self._steps = 0
+
+    @property
+    def memory(self) -> Memory:
+        """What is known of memory."""
+        return self._memory
+
+    def run(self, start_pc: int) -> Explored:
+        """From the launch to the end."""
+        self._start(0, start_pc)
+        ready = [0]
+        while ready:
+            warp = ready.pop(0)
+            event = self._active[warp].run(self._count)
+            self._active[warp].event = event
+            if isinstance(event, Ends):
+                self._active.pop(warp)
+            elif isinstance(event, Meets):
+                ready += self._meet(warp, event)
+            ready += self._spawn()
+        if self._active:
+            raise RefusedError("warps wait for each other for ever: a deadlock", next(iter(self._active.values())).path.pc)
+        sure = not any(each.parted for each in self._ran.values())
+        return Explored(self._clocks, self._steps, sure, frozenset(self._memory.races))
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > self._limit:
+            raise RefusedError(f"no end after {self._limit} instructions: a loop without a bound, or a long program")
+
+    def _start(self, warp: int, pc: int) -> None:
+        """A warp starts with its first lane; its registers are what they were."""
+        before = self._ran.get(warp)
+        config = self._config
+        clock = self._clocks[warp]
+        if clock is None:
+            clock = self._clocks[warp] = self._make_clock(warp)
+        only_first = np.arange(config.threads) == 0
+        if before is None:
+            execution = Execution(config, self._iss, warp, self._program, self._memory)
+            lanes = Lanes(self._iss.lanes_of(warp).copy())
+            numbers = [0, *(execution.values.fresh() for _ in range(63))]
+            path = Path(pc, lanes, lanes.copy(), only_first, only_first.copy(), clock, numbers)
+        else:
+            execution, path = before.execution, before.path
+            path.widen(only_first, only_first, execution.values)
+            path.pc = pc
+        path.calls, path.turns, path.splits = [(pc, -1)], [{}, {}], []
+        state = self._active[warp] = self._ran[warp] = _Warp(execution, path)
+        state.parted = before is not None and before.parted
+        clock.meet()
+
+    def _meet(self, warp: int, event: Meets) -> list[int]:
+        """A warp comes to a barrier; who can go on."""
+        if event.count == 1:
+            return [warp]
+        there = [each for each, state in self._active.items() if state.event == event]
+        if len(there) != event.count:
+            return []
+        self._memory.times.meet(there)
+        for each in there:
+            self._active[each].event = None
+            clock = self._clocks[each]
+            assert clock is not None
+            clock.meet()
+        return there
+
+    def _spawn(self) -> list[int]:
+        """If one warp only is left, and it wants to start others: who can go on."""
+        if len(self._active) != 1:
+            return []
+        ((warp, state),) = self._active.items()
+        event = state.event
+        if not isinstance(event, Spawns):
+            return []
+        state.event = None
+        self._memory.times.meet(list(range(self._config.warps)))
+        clock = self._clocks[warp]
+        assert clock is not None
+        clock.meet()
+        started = [each for each in range(min(event.count, self._config.warps)) if each != warp]
+        for each in started:
+            self._start(each, event.pc)
+        return [warp, *started]
+
+
+def explore(
+    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]],
+    make_clock: Callable[[int], Clock], limit: int,
+) -> Explored:
+    """Every path of the program in ``memory`` for any ``inputs``, [first, end) each.
+
+    ``make_clock`` is called once for each warp that starts. At most ``limit`` instructions are looked at.
+
+    Raises
+    ------
+    RefusedError
+        If that cannot be said of it, with the reason.
+    """
+    races: set[int] = set()
+    areas = list(inputs)
+    while True:
+        known = len(races)
+        explorer = _Explorer(config, memory.copy(), argument, make_clock, limit, races)
+        for first, end in areas:
+            explorer.memory.forget(first, end)
+        explored = explorer.run(start_pc)
+        if len(races) == known:
+            return explored

@@ -1,0 +1,110 @@
+"""Thread masks when it is not known which lanes are active, and conditions that make intervals narrower."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .conditions import ZERO, Condition
+from .lanes import TOP
+from .paths import Path
+
+__all__ = ["bits_of", "mask_between", "outcome", "refine", "word_of"]
+
+_SIGN = 1 << 31
+
+
+def word_of(lanes: np.ndarray) -> int:
+    """Lanes as a thread mask."""
+    return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
+
+
+def bits_of(word: int, threads: int) -> np.ndarray:
+    """A thread mask as lanes."""
+    return (word >> np.arange(threads) & 1).astype(bool)
+
+
+def mask_between(low: int, high: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """The lanes that may be, and that must be, in a thread mask between two numbers."""
+    low, high = low & TOP, high & TOP
+    same = ~((1 << (low ^ high).bit_length()) - 1)
+    return bits_of(high | ~same & TOP, threads), bits_of(low & same, threads)
+
+
+def outcome(kind: str, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> tuple:
+    """Of each lane whether the condition holds for certain, and whether it does not, for intervals of operands."""
+    if kind == "eq":
+        same = (a[0] == a[1]) & (b[0] == b[1]) & (a[0] == b[0])
+        return same, (a[1] < b[0]) | (b[1] < a[0])
+    if kind == "lt":
+        a, b = _signed(a), _signed(b)
+    return a[1] < b[0], a[0] >= b[1]
+
+
+def _signed(a: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    low, high = a
+    mixed = (low < _SIGN) & (high >= _SIGN)
+    shift = np.where(low >= _SIGN, 1 << 32, 0)
+    return np.where(mixed, -_SIGN, low - shift), np.where(mixed, _SIGN - 1, high - shift)
+
+
+def _interval(path: Path, value: int) -> tuple[np.ndarray, np.ndarray]:
+    """What the value of that number lies in, by any register that holds it."""
+    lanes = len(path.may)
+    if value == ZERO:
+        return np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
+    low, high = np.zeros(lanes, np.int64), np.full(lanes, TOP)
+    for register, number in enumerate(path.numbers):
+        if number == value:
+            mine = path.on.interval(register)
+            low, high = np.maximum(low, mine[0]), np.minimum(high, mine[1])
+    return low, high
+
+
+def refine(path: Path, condition: Condition) -> bool:
+    """In every active lane the condition is true; False if that cannot be.
+
+    A lane that cannot be active any more is not.
+    """
+    low, high = _interval(path, condition.a)
+    other_low, other_high = _interval(path, condition.b)
+    if condition.kind == "bit":
+        flags = (high <= 1) & path.may
+        wanted = int(condition.holds)
+        low, high = np.where(flags, np.maximum(low, wanted), low), np.where(flags, np.minimum(high, wanted), high)
+    elif condition.kind == "eq":
+        low, high, other_low, other_high = _equal(low, high, other_low, other_high, holds=condition.holds)
+    else:
+        # As signed numbers only where both are positive, so that the order is the same.
+        fits = np.ones_like(path.may) if condition.kind == "ltu" else (high < _SIGN) & (other_high < _SIGN)
+        if condition.holds:
+            high = np.where(fits, np.minimum(high, other_high - 1), high)
+            other_low = np.where(fits, np.maximum(other_low, low + 1), other_low)
+        else:
+            low = np.where(fits, np.maximum(low, other_low), low)
+            other_high = np.where(fits, np.minimum(other_high, high), other_high)
+    possible = (low <= high) & (other_low <= other_high)
+    if bool((path.must & ~possible).any()) or not bool((path.may & possible).any()):
+        return False
+    if bool((path.may & ~possible).any()):
+        path.narrow(path.may & possible, path.must)
+    for value, least, greatest in ((condition.a, low, high), (condition.b, other_low, other_high)):
+        if value != ZERO:
+            for register, number in enumerate(path.numbers):
+                if number == value and not path.on.known(register, path.may):
+                    path.on.put(register, path.may, least, greatest)
+    return True
+
+
+def _equal(
+    low: np.ndarray, high: np.ndarray, other_low: np.ndarray, other_high: np.ndarray, *, holds: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    if holds:
+        low = other_low = np.maximum(low, other_low)
+        high = other_high = np.minimum(high, other_high)
+        return low, high, other_low, other_high
+    one, other = low == high, other_low == other_high
+    trimmed_low = np.where(other & (low == other_low), low + 1, low)
+    trimmed_high = np.where(other & (high == other_low), high - 1, high)
+    other_trimmed_low = np.where(one & (other_low == low), other_low + 1, other_low)
+    other_trimmed_high = np.where(one & (other_high == low), other_high - 1, other_high)
+    return trimmed_low, trimmed_high, other_trimmed_low, other_trimmed_high
