@@ -5,7 +5,7 @@ What is known is computed by the golden model. Where a warp may go on in two way
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -137,7 +137,12 @@ class Execution:
         elif rd is not None:
             self._estimate(path, code, rd)
         if rd is not None:
-            path.numbers[rd] = self._number(path, code)
+            self._write(path, rd, self._number(path, code))
+
+    def _write(self, path: Path, rd: int, number: int) -> None:
+        """A register is written: it holds another value."""
+        path.numbers[rd] = number
+        path.masks.pop(rd, None)
 
     def _operands(self, path: Path, code: Code) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         shape = len(path.may)
@@ -202,7 +207,7 @@ class Execution:
         all_low, all_high = np.zeros(len(path.may), np.int64), np.zeros(len(path.may), np.int64)
         all_low[path.may], all_high[path.may] = low, high
         path.on.put(rd, path.may, all_low, all_high)
-        path.numbers[rd] = self.values.fresh()
+        self._write(path, rd, self.values.fresh())
 
     def _stored(self, path: Path, code: Code) -> tuple[np.ndarray, np.ndarray]:
         assert code.second is not None
@@ -254,7 +259,7 @@ class Execution:
             top = TOP if size == 4 or code.decoded.row.mnemonic in ("lb", "lh") else (1 << 8 * size) - 1
             shape = len(path.may)
             path.on.put(code.decoded.writes, path.may, np.zeros(shape, np.int64), np.full(shape, top))
-            path.numbers[code.decoded.writes] = self.values.fresh()
+            self._write(path, code.decoded.writes, self.values.fresh())
         lines = most if far else min(most, (end - 1) // LINE_BYTES - first // LINE_BYTES + 1)
         local = self.config.memory_map.local
         inside = far or (first < local + self.config.local_bytes and end > local)
@@ -349,7 +354,7 @@ class Execution:
             shape = len(path.may)
             after = np.full(shape, pc + 4 & TOP, np.int64)
             path.on.put(link, path.may, after, after)
-            path.numbers[link] = self.values.fresh()
+            self._write(path, link, self.values.fresh())
             if any(entry == target for entry, _ in path.calls):
                 raise RefusedError("recursion: the depth of the calls is not bounded", pc)
             path.calls.append((target, pc + 4 & TOP))
@@ -386,7 +391,9 @@ class Execution:
             low, high = (max(1, word_of(path.must)), word_of(path.may)) if mask else (0, TOP)
             path.on.put(rd, path.may, np.full(shape, low), np.full(shape, high))
         if rd is not None:
-            path.numbers[rd] = self.values.fresh()
+            self._write(path, rd, self.values.fresh())
+            if number == _MASK:
+                path.masks[rd] = path.sides[-1]
         self._next(path, code)
         return [path], None
 
@@ -452,6 +459,7 @@ class Execution:
             return [path], Ends()
         if low & ((1 << self.config.threads) - 1) == 0 and not must.any():
             raise RefusedError("whether a warp ends depends on the inputs: its thread mask may be empty", path.pc)
+        path.restore(register)
         path.widen(may, must, self.values)
         self._next(path, code)
         return [path], None
@@ -498,7 +506,7 @@ class Execution:
             makers.append((may_true, path.must & may_true, condition, None))
         if not (path.must & true).any() and may_false.any():
             makers.append((may_false, path.must & may_false, condition.negated(), None))
-        if may_true.any() and may_false.any() and (may_true | may_false).sum() > 1:
+        if may_true.any() and may_false.any() and path.most > 1:
             sides = (may_true, path.must & true), (may_false, path.must & false)
             if int(may_true.sum()) >= int((path.must & false).sum()):
                 makers.append((*sides[0], condition, sides[1]))
@@ -509,9 +517,10 @@ class Execution:
             if code.decoded.writes is not None:
                 depth = np.full(len(each.may), pointer)
                 each.on.put(code.decoded.writes, each.may, depth, depth)
-                each.numbers[code.decoded.writes] = self.values.fresh()
-            stopped = None
-            if other is not None:
+                self._write(each, code.decoded.writes, self.values.fresh())
+            if other is None:
+                each.narrow(may, must)
+            else:
                 if pointer >= self.config.stack_depth:
                     raise RefusedError("the divergence stack may overflow", path.pc)
                 second = each.fork()
@@ -520,9 +529,10 @@ class Execution:
                     continue
                 union = each.may.copy(), each.must.copy()
                 decided = self._decided(second, asks.negated())
-                each.splits.append(Split(path.pc + 4 & TOP, False, union, other, decided))
-                stopped = second.on
-            each.narrow(may, must, stopped)
+                # The larger side goes first.
+                most = each.most, each.most // 2
+                split = Split(path.pc + 4 & TOP, False, union, (second.may, second.must), most, decided, each.off)
+                each.part(split, (may, must), each.most - 1, second.on, self.values)
             if refine(each, asks):
                 self._decide(each, asks)
                 paths.append(each)
@@ -537,15 +547,12 @@ class Execution:
         if wanted == len(path.splits):
             self._next(path, code)
             return [path], None
-        split = path.splits.pop()
+        split = path.splits[-1]
         if split.visited:
-            path.widen(*split.union, self.values)
+            path.unite(self.values)
             self._next(path, code)
             return [path], None
-        path.splits.append(replace(split, visited=True))
-        path.widen(*split.other, self.values)
-        if split.decided is not None:
-            path.decided.update([split.decided])
+        path.turn(split, self.values)
         self._go(path, code, split.pc)
         return [path], None
 
@@ -571,6 +578,7 @@ class Execution:
                 if restored[0] == 0:
                     raise RefusedError("whether a warp ends depends on the inputs: its thread mask may be empty", path.pc)
                 decided = dict(left.decided)
+                left.restore(registers[1])
                 left.widen(may, must, self.values)
                 left.decided = decided
                 paths.append(left)

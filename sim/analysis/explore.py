@@ -179,7 +179,7 @@ class _Explorer:
             event = self._active[warp].run(self._count)
             self._active[warp].event = event
             if isinstance(event, Ends):
-                self._active.pop(warp)
+                self._clocks[warp] = self._active.pop(warp).path.clock
             elif isinstance(event, Meets):
                 ready += self._meet(warp, event)
             ready += self._spawn()
@@ -197,15 +197,13 @@ class _Explorer:
         """A warp starts with its first lane; its registers are what they were."""
         before = self._ran.get(warp)
         config = self._config
-        clock = self._clocks[warp]
-        if clock is None:
-            clock = self._clocks[warp] = self._make_clock(warp)
+        clock = self._make_clock(warp) if before is None else before.path.clock
         only_first = np.arange(config.threads) == 0
         if before is None:
             execution = Execution(config, self._iss, warp, self._program, self._memory)
             lanes = Lanes(self._iss.lanes_of(warp).copy())
             numbers = [0, *(execution.values.fresh() for _ in range(63))]
-            path = Path(pc, lanes, lanes.copy(), only_first, only_first.copy(), clock, numbers)
+            path = Path(pc, lanes, lanes.copy(), only_first, only_first.copy(), clock, numbers, 1)
         else:
             execution, path = before.execution, before.path
             path.widen(only_first, only_first, execution.values)
@@ -225,9 +223,7 @@ class _Explorer:
         self._memory.times.meet(there)
         for each in there:
             self._active[each].event = None
-            clock = self._clocks[each]
-            assert clock is not None
-            clock.meet()
+            self._active[each].path.clock.meet()
         return there
 
     def _spawn(self) -> list[int]:
@@ -240,9 +236,7 @@ class _Explorer:
             return []
         state.event = None
         self._memory.times.meet(list(range(self._config.warps)))
-        clock = self._clocks[warp]
-        assert clock is not None
-        clock.meet()
+        state.path.clock.meet()
         started = [each for each in range(min(event.count, self._config.warps)) if each != warp]
         for each in started:
             self._start(each, event.pc)

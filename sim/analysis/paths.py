@@ -51,23 +51,30 @@ class Clock(Protocol):
 class Split:
     """An open divergent split; the lanes of ``union`` and of the ``other`` side that may be, and that must be there.
 
-    ``decided``: the pc of a branch and whether the other side takes it, if that is known.
+    ``most``: so many lanes of the two are active at most. ``decided``: the pc of a branch and whether the other side takes it, if that is known. ``off``: the registers of a
+    lane that is outside of the split.
     """
 
     pc: int
     visited: bool
     union: tuple[np.ndarray, np.ndarray]
     other: tuple[np.ndarray, np.ndarray]
+    most: tuple[int, int]
     decided: tuple[int, bool] | None
+    off: Lanes
 
 
 @dataclass
 class Path:
-    """Where a path is, and what is known there.
+    """Where a path is, and what is known there. ``off`` is of the lanes of the innermost split, or of all.
 
     ``calls``: per call under way the entry of the function and where it returns to. ``turns``: how often the loops
     around the place have been entered again, per call, by the loop's header. ``decided``: branches whose outcome is
-    known on this path, by their pc.
+    known on this path, by their pc. ``most``: of the lanes that may be active so many are at most.
+
+    ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. ``strays``: whether
+    a lane that is not of that side may have been made active there. ``masks``: registers that hold the thread mask as
+    it was at some time on a side, by its number.
     """
 
     pc: int
@@ -77,11 +84,15 @@ class Path:
     must: np.ndarray
     clock: Clock
     numbers: list[int]
+    most: int
     calls: list[tuple[int, int]] = field(default_factory=list)
     turns: list[dict[int, int]] = field(default_factory=lambda: [{}])
     splits: list[Split] = field(default_factory=list)
     overlay: Overlay = field(default_factory=dict)
     decided: dict[int, bool] = field(default_factory=dict)
+    sides: list[int] = field(default_factory=lambda: [0])
+    strays: list[bool] = field(default_factory=lambda: [False])
+    masks: dict[int, int] = field(default_factory=dict)
 
     @property
     def sure(self) -> bool:
@@ -102,7 +113,7 @@ class Path:
             self, on=self.on.copy(), off=self.off.copy(), may=self.may.copy(), must=self.must.copy(),
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
-            decided=dict(self.decided),
+            decided=dict(self.decided), sides=list(self.sides), strays=list(self.strays), masks=dict(self.masks),
         )
 
     def join(self, other: Path, memory: Memory, values: Values) -> None:
@@ -112,21 +123,23 @@ class Path:
         on = self.on.copy()
         on.join(other.on, both)
         on.take(other.on, theirs)
-        # Of a lane that is active on one path only: as it is if inactive, on the other.
-        off = self.off.copy()
-        off.join(other.off, ~self.must & ~other.must)
-        off.take(other.off, self.must & ~other.must)
+        off = _outside(self.off, self.must, other.off, other.must)
         self.on, self.off = on, off
-        self.may, self.must = self.may | other.may, self.must & other.must
+        self._be(self.may | other.may, self.must & other.must, max(self.most, other.most))
         self.clock.join(other.clock)
         self.numbers = [
             first if first == second else values.fresh()
             for first, second in zip(self.numbers, other.numbers, strict=True)
         ]
         self.splits = [
-            replace(first, union=_either(first.union, second.union), other=_either(first.other, second.other))
+            replace(
+                first, union=_either(first.union, second.union), other=_either(first.other, second.other),
+                most=(max(first.most[0], second.most[0]), max(first.most[1], second.most[1])),
+                off=_outside(first.off, first.union[1], second.off, second.union[1]),
+            )
             for first, second in zip(self.splits, other.splits, strict=True)
         ]
+        self._join_sides(other, values)
         for turns, others in zip(self.turns, other.turns, strict=True):
             for header, count in others.items():
                 turns[header] = max(turns.get(header, 0), count)
@@ -134,17 +147,40 @@ class Path:
             first, second = memory.word(word, self.overlay), memory.word(word, other.overlay)
             self.overlay[word] = min(first[0], second[0]), max(first[1], second[1])
 
-    def narrow(self, may: np.ndarray, must: np.ndarray, stopped: Lanes | None = None) -> None:
-        """Only lanes in ``may`` go on, those in ``must`` for certain: others stop, none begins again.
+    def _join_sides(self, other: Path, values: Values) -> None:
+        masks = {}
+        for level, (mine, theirs) in enumerate(zip(self.sides, other.sides, strict=True)):
+            side = self.sides[level] = mine if mine == theirs else values.fresh()
+            self.strays[level] |= other.strays[level]
+            for register, number in self.masks.items():
+                if number == mine and other.masks.get(register) == theirs:
+                    masks[register] = side
+        self.masks = masks
 
-        ``stopped``: the registers of a lane that stops now, if more is known of them.
-        """
-        stops, left = ~must, stopped or self.on
-        self.off.join(left, self.may & ~self.must & stops)
-        self.off.take(left, self.must & stops)
-        self._be(may, must)
+    def restore(self, register: int) -> None:
+        """The thread mask is to be what ``register`` holds."""
+        if self.masks.get(register) != self.sides[-1]:
+            self.strays = [True] * len(self.strays)
 
-    def widen(self, may: np.ndarray, must: np.ndarray, values: Values) -> None:
+    def turn(self, split: Split, values: Values) -> None:
+        """The innermost split goes on with its other side."""
+        off = self.off.copy()
+        self.widen(*split.other, values, split.most[1])
+        if not self.strays[-1]:
+            # A lane is on one of the two sides.
+            self.on.take(off, self.may)
+        self.splits[-1] = replace(split, visited=True)
+        self.sides[-1], self.strays[-1] = values.fresh(), False
+        if split.decided is not None:
+            self.decided.update([split.decided])
+
+    def narrow(self, may: np.ndarray, must: np.ndarray) -> None:
+        """Only lanes in ``may`` go on, those in ``must`` for certain: others stop, none begins again."""
+        self.off.join(self.on, self.may & ~self.must & ~must)
+        self.off.take(self.on, self.must & ~must)
+        self._be(may, must, self.most)
+
+    def widen(self, may: np.ndarray, must: np.ndarray, values: Values, most: int | None = None) -> None:
         """The active lanes are any in ``may``, and those in ``must``: some may begin again, others stop."""
         before = self.on.copy()
         perhaps = self.may & ~self.must
@@ -153,11 +189,45 @@ class Path:
         self.off.join(before, perhaps & ~must)
         self.off.take(before, self.must & ~must)
         self.numbers = [ZERO, *(values.fresh() for _ in self.numbers[1:])]
-        self._be(may, must)
+        self._be(may, must, len(may) if most is None else most)
 
-    def _be(self, may: np.ndarray, must: np.ndarray) -> None:
-        # A warp that goes on has an active lane.
-        self.may, self.must = may.copy(), may.copy() if may.sum() == 1 else must.copy()
+    def part(
+        self, split: Split, side: tuple[np.ndarray, np.ndarray], most: int, other: Lanes, values: Values
+    ) -> None:
+        """A divergent split begins with one ``side``, of at most so many lanes.
+
+        ``other``: the registers of a lane of the other one.
+        """
+        self.splits.append(split)
+        self.sides.append(values.fresh())
+        self.strays.append(False)
+        self.off = other
+        self._be(*side, most)
+
+    def unite(self, values: Values) -> None:
+        """The innermost split ends: its lanes are active."""
+        split = self.splits.pop()
+        self.sides.pop()
+        self.strays.pop()
+        self.widen(*split.union, values, split.most[0])
+        self.off = split.off
+
+    def _be(self, may: np.ndarray, must: np.ndarray, most: int) -> None:
+        self.most = min(most, int(may.sum()))
+        if int(must.sum()) >= self.most:
+            may = must
+        elif may.sum() == 1:
+            # A warp that goes on has an active lane.
+            must = may
+        self.may, self.must = may.copy(), must.copy()
+
+
+def _outside(off: Lanes, must: np.ndarray, other: Lanes, other_must: np.ndarray) -> Lanes:
+    """Of two paths the registers of a lane that is not active; they say nothing of lanes that must be."""
+    result = off.copy()
+    result.join(other, ~must & ~other_must)
+    result.take(other, must & ~other_must)
+    return result
 
 
 def _either(
