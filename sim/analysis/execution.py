@@ -323,6 +323,8 @@ class Execution:
             yes, no = (yes, no) if holds else (no, yes)
             decided = _agreed(path, yes, no)
         if decided is not None:
+            if decided and target == pc:
+                raise RefusedError("a jump to itself: the program does not end", pc)
             self._go(path, code, target if decided else following)
             return [path], None
         condition = self._condition(path, code)
@@ -362,6 +364,8 @@ class Execution:
         elif code.decoded.row.op is BranchOp.JALR and path.calls and path.calls[-1][1] == target:
             path.calls.pop()
             path.turns.pop()
+        if target == pc:
+            raise RefusedError("a jump to itself: the program does not end", pc)
         self._go(path, code, target)
 
     def _fork(self, path: Path) -> Path:

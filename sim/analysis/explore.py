@@ -21,6 +21,8 @@ __all__ = ["Explored", "explore"]
 
 #: Behind all places of a function.
 _FAR = 1 << 30
+#: A loop whose end depends on the inputs is given up after so many turns.
+_MOST_TURNS = 5000
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,10 @@ class _Warp:
         if loops and loops[-1] == path.pc:
             turns = path.turns[-1]
             turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
+            if turns[path.pc] > _MOST_TURNS:
+                raise RefusedError(
+                    f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound", path.pc
+                )
 
     def _place(self, path: Path) -> tuple[int, ...]:
         """Where a path is in the order; of the same place first that in more splits."""
@@ -152,13 +158,14 @@ class _Explorer:
     """Runs the warps one after the other, each as far as it comes without the others."""
 
     def __init__(
-        self, config: SmConfig, memory: SparseMemory, argument: int, make_clock: Callable[[int], Clock],
+        self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[], Clock]],
         limit: int, races: set[int],
     ) -> None:
-        self._config, self._make_clock, self._limit = config, make_clock, limit
+        self._config, self._limit = config, limit
         self._iss = Iss(config, memory)
         self._iss.launch(0, argument)
         self._program = Program(memory)
+        self._make_clock = begin(self._program)
         self._memory = Memory(config, memory, self._iss.local, races)
         self._active: dict[int, _Warp] = {}
         self._ran: dict[int, _Warp] = {}
@@ -197,7 +204,7 @@ class _Explorer:
         """A warp starts with its first lane; its registers are what they were."""
         before = self._ran.get(warp)
         config = self._config
-        clock = self._make_clock(warp) if before is None else before.path.clock
+        clock = self._make_clock() if before is None else before.path.clock
         only_first = np.arange(config.threads) == 0
         if before is None:
             execution = Execution(config, self._iss, warp, self._program, self._memory)
@@ -211,7 +218,7 @@ class _Explorer:
         path.calls, path.turns, path.splits = [(pc, -1)], [{}, {}], []
         state = self._active[warp] = self._ran[warp] = _Warp(execution, path)
         state.parted = before is not None and before.parted
-        clock.meet()
+        clock.start()
 
     def _meet(self, warp: int, event: Meets) -> list[int]:
         """A warp comes to a barrier; who can go on."""
@@ -223,7 +230,7 @@ class _Explorer:
         self._memory.times.meet(there)
         for each in there:
             self._active[each].event = None
-            self._active[each].path.clock.meet()
+        self._together(there)
         return there
 
     def _spawn(self) -> list[int]:
@@ -236,20 +243,25 @@ class _Explorer:
             return []
         state.event = None
         self._memory.times.meet(list(range(self._config.warps)))
-        state.path.clock.meet()
         started = [each for each in range(min(event.count, self._config.warps)) if each != warp]
         for each in started:
             self._start(each, event.pc)
+        self._together(self._ran)
         return [warp, *started]
+
+    def _together(self, warps: Iterable[int]) -> None:
+        clocks = [self._ran[each].path.clock for each in warps]
+        clocks[0].meet(clocks)
 
 
 def explore(
     config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]],
-    make_clock: Callable[[int], Clock], limit: int,
+    begin: Callable[[Program], Callable[[], Clock]], limit: int,
 ) -> Explored:
     """Every path of the program in ``memory`` for any ``inputs``, [first, end) each.
 
-    ``make_clock`` is called once for each warp that starts. At most ``limit`` instructions are looked at.
+    ``begin`` gives what is called for the clock of each warp that starts; it is called again if all begins anew. At most
+    ``limit`` instructions are looked at.
 
     Raises
     ------
@@ -260,7 +272,7 @@ def explore(
     areas = list(inputs)
     while True:
         known = len(races)
-        explorer = _Explorer(config, memory.copy(), argument, make_clock, limit, races)
+        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races)
         for first, end in areas:
             explorer.memory.forget(first, end)
         explored = explorer.run(start_pc)

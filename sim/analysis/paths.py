@@ -6,6 +6,7 @@ they are if it is active, ``off`` as they are if it is not.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -43,8 +44,12 @@ class Clock(Protocol):
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
         """An instruction, behind which the path goes on at ``following`` (-1: it waits, or ends)."""
 
-    def meet(self) -> None:
-        """The warp goes on behind a barrier, or is started."""
+    def start(self) -> None:
+        """The warp is started."""
+
+    @staticmethod
+    def meet(clocks: Iterable[Clock]) -> None:
+        """The clocks' warps go on behind what they have waited for together."""
 
 
 @dataclass(frozen=True)

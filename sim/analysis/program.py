@@ -116,9 +116,10 @@ class Program:
         """The function that is entered at ``entry``."""
         found = self._functions.get(entry)
         if found is None:
-            found = self._functions[entry] = Function(entry, self._decoded)
+            found = self._functions[entry] = Function(entry, self.look)
         return found
 
-    def _decoded(self, pc: int) -> Decoded | None:
+    def look(self, pc: int) -> Decoded | None:
+        """The instruction at ``pc``, executed or not; None if there is none."""
         code = self._code.get(pc) or self._make(pc)
         return None if code is None else code.decoded

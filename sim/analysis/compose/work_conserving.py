@@ -1,0 +1,130 @@
+"""The bound of a scheduler that never idles while a warp is eligible: issue slots of all, and the longest wait of one.
+
+The argument is in docs/wcet.md ("Work-conserving"), step by step and with what of it is proved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+
+from metronome.sim.analysis.costs import DECODED_AFTER
+from metronome.sim.analysis.memory_bound import MemoryBound
+from metronome.sim.analysis.pipeline import Pipeline, Shared
+from .parts import Composed
+
+__all__ = ["POLICIES", "Demand", "work_conserving"]
+
+#: The policies that select a warp whenever one is eligible.
+POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount")
+#: From a fetch that misses to the cycle in which its warp is eligible again, without the latency and other requests.
+_FETCH = 4
+#: From the lookup of a load that misses to that of its values at the port of the registers: the same.
+_MISS = 6
+#: A store in the write buffer, from its lookup to its completion: the same.
+_STORE = 5
+#: What goes by between the last arrival at a barrier, or the last end of a warp, and the next selection.
+_MEETING = 8
+#: From the launch to the first selection, and from the last instruction to the end.
+_LAUNCH = 16
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the warps ask for: by warp, and of all together. ``fits``: whether the lines of code and of loaded data stay.
+    """
+
+    config: SmConfig
+    pipelines: Sequence[Pipeline]
+    shared: Shared
+    code_fits: bool
+    data_fits: bool
+
+    @classmethod
+    def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> Demand:
+        """Whether lines stay is worked out: a set never holds more than its ways."""
+        lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
+        code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.code), config.icache_ways)
+        sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+        data = not shared.loads_anywhere and config.dcache_bytes > 0
+        data = data and _fits((hashed(line, sets) for line in shared.loads), config.dcache_ways)
+        return cls(config, pipelines, shared, code_fits, data)
+
+    def total(self, name: str) -> int:
+        """The sum of a field of :class:`sim.analysis.pipeline.Counts` over the warps."""
+        return sum(getattr(each.counts, name) for each in self.pipelines)
+
+
+def _fits(sets: Iterable[int], ways: int) -> bool:
+    return max(Counter(sets).values(), default=0) <= ways
+
+
+def hashed(line: int, sets: int) -> int:
+    """The set of the data cache that a line goes to: the exclusive or of all groups of set bits (memory.md)."""
+    index, bits = 0, max(1, sets.bit_length() - 1)
+    while line:
+        index ^= line & sets - 1
+        line >>= bits
+    return index
+
+
+def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
+    """The bound for a policy of :data:`POLICIES`."""
+    parts = dict.fromkeys(
+        ("instructions", "nops", "waits", "writeback", "units", "lanes", "icache", "memory", "barriers", "launch"), 0
+    )
+    config, total = demand.config, demand.total
+    parts["instructions"] = total("instructions")
+    parts["nops"] = total("redirected") + total("started") + DECODED_AFTER * total("followed")
+    parts["waits"] = max(each.idle for each in demand.pipelines)
+    parts["writeback"] = total("long")
+    busy = config.latency_div * total("divisions"), config.latency_fdiv * total("float_divisions")
+    parts["units"] = sum(busy) if len(demand.pipelines) > 1 else 0
+    parts["lanes"] = total("excess")
+    fetches, nops = _fetches(demand)
+    parts["nops"] += nops
+    requests = _data(demand, memory, parts)
+    one = _FETCH + memory.base + config.fetch_requests
+    parts["icache"] = fetches * one
+    served = fetches + requests
+    parts["memory"] += memory.service * served + served
+    parts["barriers"] = _MEETING * demand.shared.meetings
+    parts["launch"] = _LAUNCH + memory.base + config.store_buffer * (1 + memory.service)
+    cycles = sum(parts.values())
+    if memory.stolen:
+        whole = -int(-(cycles + memory.pause) // (1 - memory.stolen))
+        parts["memory"] += whole - cycles
+        cycles = whole
+    return Composed("work-conserving", cycles, parts)
+
+
+def _fetches(demand: Demand) -> tuple[int, int]:
+    """Lines of code that are requested while somebody may wait for them, and the NOPs that stand for the misses."""
+    flushed = 1 + demand.total("flushes")
+    lines = len(demand.shared.code)
+    if demand.code_fits:
+        return lines * flushed, lines * flushed * len(demand.pipelines)
+    # Any fetch may miss: of what is issued, and of what is fetched behind it on a wrong path.
+    fetched = demand.total("slots") + 2 * demand.total("followed")
+    return fetched, fetched
+
+
+def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
+    """Adds what loads and stores cost; returns how many requests there are at most."""
+    config, shared = demand.config, demand.shared
+    loads, stores = demand.total("loaded_lines"), demand.total("stored_lines")
+    misses = len(shared.loads) if demand.data_fits else loads
+    parts["memory"] += misses * (_MISS + memory.base + 2)
+    # The write buffer is full, or holds a line that a load misses.
+    occupied = stores * (_STORE + memory.latency + 2 * config.store_buffer)
+    parts["memory"] += -(-occupied // config.store_buffer)
+    parts["memory"] += demand.total("fences") * (_STORE + memory.latency + 2 * config.store_buffer)
+    overlap = shared.loads_anywhere or shared.stores_anywhere or bool(shared.loads & shared.stores)
+    if overlap and not demand.data_fits:
+        parts["memory"] += min(loads, misses) * (_STORE + memory.latency)
+    elif overlap:
+        parts["memory"] += misses * (_STORE + memory.latency)
+    return misses + stores

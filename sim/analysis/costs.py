@@ -1,0 +1,85 @@
+"""What an instruction costs in the pipeline: asked of the predictor's tables, not written again (sim.predict)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
+from metronome.sim.predict.code import CodeTable
+from metronome.sim.predict.records import CODE, DEPTH
+from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
+from metronome.sim.prediction.setup import latencies
+
+__all__ = ["DECODED_AFTER", "RESOLUTION", "Cost", "Costs"]
+
+#: R: a branch that is issued in t resolves in t + R (design.md section 3).
+RESOLUTION = 3
+#: A fetch made in t is decoded in t + t_F.
+DECODED_AFTER = DEPTH - 1
+#: From a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
+_LOAD = 7
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One instruction.
+
+    ``reads``: the registers that must not be pending, the destination included. ``writes``: the destination or None.
+    ``result``: cycles from its issue to that of what depends on it, in the best case. ``busy``: cycles for which its
+    unit takes no other operation, 0 if it is pipelined. ``slot``: it writes in a fixed cycle. ``long``: that is later
+    than another instruction could write that is issued behind it. ``waits``: its warp waits until it has resolved.
+    ``followed``: the front end follows it at decode. ``drains``: it waits for its warp's registers, ``fences``: for
+    its warp's stores. ``flushes``: it always redirects, and the I-cache is empty behind it.
+    """
+
+    reads: tuple[int, ...]
+    writes: int | None
+    result: int
+    busy: int
+    load: bool
+    store: bool
+    slot: bool
+    long: bool
+    waits: bool
+    followed: bool
+    drains: bool
+    fences: bool
+    flushes: bool
+    unit: Unit
+    join: bool
+
+
+class Costs:
+    """The costs of words on one machine."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self._table = CodeTable(config)
+        self._latencies = latencies(config)
+        self._shortest = min(self._latencies.values())
+        self._known: dict[int, Cost] = {}
+
+    def of(self, word: int) -> Cost:
+        """The cost of an instruction word."""
+        cost = self._known.get(word)
+        if cost is None:
+            cost = self._known[word] = self._make(word)
+        return cost
+
+    def _make(self, word: int) -> Cost:
+        row = dict(zip(CODE.names or (), self._table.decode(word), strict=True))
+        unit = Unit(row["unit"])
+        latency = self._latencies.get(unit, 0)
+        writes = None if row["register"] < 0 else int(row["register"])
+        uses = int(row["uses"]) & (1 << 64) - 1
+        access = unit is Unit.LSU
+        alone = unit in (Unit.DIV, Unit.FDIV)
+        return Cost(
+            reads=tuple(register for register in range(64) if uses >> register & 1), writes=writes,
+            result=_LOAD if access else ISSUE_TO_EXECUTE + latency, busy=latency if alone else 0,
+            load=access and not row["store"] and writes is not None, store=bool(row["store"]),
+            slot=bool(row["takes_slot"]), long=bool(row["takes_slot"]) and latency > self._shortest,
+            waits=bool(row["control"]), followed=bool(row["predicted"]), drains=bool(row["drain"]),
+            fences=bool(row["fence"]), flushes=unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value, unit=unit,
+            join=unit is Unit.SIMT and row["op"] == SimtOp.JOIN.value,
+        )

@@ -1,0 +1,252 @@
+"""One warp's pipeline as if it were alone, and what it asks of what all warps share: counted along a path.
+
+Times are a max-plus system: an instruction is issued in the cycle behind the one before it, or when what it waits for is
+there, whichever is later. So where two paths meet, the later of each two times is an upper bound; and a delay from outside
+makes everything behind it later by no more than itself (docs/wcet.md, "A warp alone").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.isa.ops import BranchOp, Unit
+
+from .costs import DECODED_AFTER, RESOLUTION, Costs
+from .decoding import Decoded
+from .order import target_of
+from .paths import Access, Clock
+from .program import Program
+
+__all__ = ["Counts", "Pipeline", "Shared"]
+
+_DEPTH = DECODED_AFTER + 1
+#: A load waits for the port of the registers as long as its warp's own results take it: until the one behind the last.
+_BEHIND = 1
+
+
+@dataclass
+class Counts:
+    """What a warp asks for, at most. All are numbers of instructions but for the NOPs, ``excess`` and accesses to lines.
+
+    ``redirected``: NOPs behind resolved control flow. ``followed``: jumps followed at decode, of which each makes up to
+    t_F NOPs. ``excess``: cycles beyond the first that an access takes in the LSU. ``long``: writes that can be in the way
+    of a younger instruction's. ``busy``: by unit, the cycles for which it takes nothing else.
+    """
+
+    instructions: int = 0
+    redirected: int = 0
+    followed: int = 0
+    started: int = 0
+    excess: int = 0
+    long: int = 0
+    divisions: int = 0
+    float_divisions: int = 0
+    loaded_lines: int = 0
+    stored_lines: int = 0
+    fences: int = 0
+    flushes: int = 0
+
+    @property
+    def slots(self) -> int:
+        """Issue slots, but for NOPs behind misses."""
+        return self.instructions + self.redirected + self.started + DECODED_AFTER * self.followed
+
+    def join(self, other: Counts) -> None:
+        """The greater of each two."""
+        for each in _NAMES:
+            mine, theirs = getattr(self, each), getattr(other, each)
+            if theirs > mine:
+                setattr(self, each, theirs)
+
+
+_NAMES = [each.name for each in dataclasses.fields(Counts)]
+
+
+@dataclass
+class Shared:
+    """What is known of all warps together: lines of code and data that are touched on any path.
+
+    ``loads_anywhere``: of some load the lines are not known. ``meetings``: how often warps have gone on together.
+    ``loops``: how often a loop is gone through at most, entered once, by its header.
+    """
+
+    config: SmConfig
+    program: Program
+    costs: Costs
+    code: set[int] = field(default_factory=set)
+    loads: set[int] = field(default_factory=set)
+    stores: set[int] = field(default_factory=set)
+    loops: dict[int, int] = field(default_factory=dict)
+    meetings: int = 0
+    loads_anywhere: bool = False
+    stores_anywhere: bool = False
+    _seen: set[int] = field(default_factory=set)
+
+    def fetch(self, pc: int) -> None:
+        """The instruction at ``pc`` is executed: it and what may be fetched behind it on a wrong path."""
+        if pc in self._seen:
+            return
+        self._seen.add(pc)
+        self.code.add(pc // LINE_BYTES)
+        for behind in range(1, _DEPTH + 1):
+            place = pc + 4 * behind
+            self.code.add(place // LINE_BYTES)
+            decoded = self.program.look(place)
+            target = None if decoded is None else target_of(decoded, place)
+            if target is not None:
+                self.code.add(target // LINE_BYTES)
+        target = target_of(self.program.at(pc).decoded, pc)
+        if target is not None:
+            self.code.update(range(target // LINE_BYTES, (target + 4 * _DEPTH) // LINE_BYTES + 1))
+
+
+class Pipeline:
+    """A clock (:class:`sim.analysis.paths.Clock`) of one warp.
+
+    ``time``: the cycle behind the last issue, alone, without misses. ``chain``: cycles in which nothing could be issued
+    for certain, of this warp and those that it has waited for, one after the other.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self.counts = Counts()
+        self.time = 0
+        self.chain = 0
+        self._ready = [0] * 64
+        self._loads: dict[int, int] = {}
+        self._units: dict[object, int] = {}
+        self._written = 0
+        self._begun = (0, 0)
+        self._turns: dict[int, int] = {}
+
+    def copy(self) -> Pipeline:
+        """See :class:`sim.analysis.paths.Clock`."""
+        twin = Pipeline(self._shared)
+        twin.counts = dataclasses.replace(self.counts)
+        twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
+        twin._ready, twin._loads, twin._units = list(self._ready), dict(self._loads), dict(self._units)
+        twin._turns = dict(self._turns)
+        return twin
+
+    def join(self, other: Clock) -> None:
+        """See :class:`sim.analysis.paths.Clock`."""
+        assert isinstance(other, Pipeline)
+        self.counts.join(other.counts)
+        self.time, self._written = max(self.time, other.time), max(self._written, other._written)
+        self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
+        for mine, theirs in ((self._loads, other._loads), (self._units, other._units), (self._turns, other._turns)):
+            for key, value in theirs.items():
+                mine[key] = max(mine.get(key, 0), value)  # type: ignore[index, call-overload]
+
+    def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
+        """See :class:`sim.analysis.paths.Clock`."""
+        shared, counts, ready = self._shared, self.counts, self._ready
+        shared.fetch(pc)
+        cost = shared.costs.of(code.word)
+        time = self.time
+        for register in cost.reads:
+            at = ready[register]
+            if at > time:
+                time = at
+            if register in self._loads:
+                # The load may have come only now, and this warp's own results were in its way.
+                time = max(time, self._written + _BEHIND)
+                del self._loads[register]
+        if cost.drains:
+            time = max(time, *ready, self._written)
+            self._loads.clear()
+        if cost.busy:
+            time = max(time, self._units.get(cost.unit, 0))
+            self._units[cost.unit] = time + cost.busy
+        counts.instructions += 1
+        if cost.slot:
+            self._written = max(self._written, time + cost.result)
+            counts.long += cost.long
+        if cost.busy:
+            if cost.unit.name == "DIV":
+                counts.divisions += 1
+            else:
+                counts.float_divisions += 1
+        result = cost.result
+        if access is not None:
+            result += self._access(cost.store, access)
+        if cost.writes is not None:
+            ready[cost.writes] = time + result
+            if cost.load:
+                self._loads[cost.writes] = 1
+            else:
+                self._loads.pop(cost.writes, None)
+        time += 1
+        if cost.waits:
+            time += RESOLUTION
+        nops = 0
+        if cost.followed:
+            counts.followed += 1
+            nops += DECODED_AFTER
+        if self._redirects(pc, cost.followed, following, jumps=cost.flushes or (cost.waits and following >= 0)):
+            counts.redirected += _DEPTH
+            nops += _DEPTH
+        if following <= pc and cost.unit is Unit.BRANCH and code.writes is None and following >= 0:
+            self._turn(following, code)
+        elif following in shared.loops:
+            self._turns[following] = 0
+        counts.fences += cost.fences
+        counts.flushes += cost.flushes
+        self.time = time + nops
+
+    def _turn(self, header: int, code: Decoded) -> None:
+        """A loop is gone through once more."""
+        if code.row.op is BranchOp.JALR:
+            return
+        count = self._turns[header] = self._turns.get(header, 0) + 1
+        loops = self._shared.loops
+        loops[header] = max(loops.get(header, 0), count + 1)
+
+    def _redirects(self, pc: int, followed: bool, following: int, *, jumps: bool) -> bool:
+        if not jumps:
+            return following < 0
+        elsewhere = following != pc + 4 & 0xFFFF_FFFF
+        return elsewhere != followed or self._shared.costs.of(self._shared.program.at(pc).decoded.word).flushes
+
+    def _access(self, store: bool, access: Access) -> int:
+        """What the LSU does; returns the cycles that it takes longer than with one line."""
+        shared, counts = self._shared, self.counts
+        turns = access.most + access.turns
+        excess = max(0, turns - 1)
+        counts.excess += excess
+        if store:
+            counts.stored_lines += access.most
+        else:
+            counts.loaded_lines += access.most
+        lines = shared.stores if store else shared.loads
+        if access.lines is not None:
+            lines.update(access.lines)
+        elif store:
+            shared.stores_anywhere = True
+        else:
+            shared.loads_anywhere = True
+        return excess
+
+    def start(self) -> None:
+        """The warp is started: its buffer holds d NOPs."""
+        self.counts.started += _DEPTH
+        self.time += _DEPTH
+
+    @staticmethod
+    def meet(clocks: Iterable[Clock]) -> None:
+        """The warps go on together: who waited for whom is not known."""
+        pipelines = [each for each in clocks if isinstance(each, Pipeline)]
+        pipelines[0]._shared.meetings += 1  # noqa: SLF001 - of the same class
+        chain = max(each.idle for each in pipelines)
+        for each in pipelines:
+            each.chain = chain
+            each._begun = each.time, each.counts.slots
+
+    @property
+    def idle(self) -> int:
+        """``chain``, and what this warp has added since it last met others."""
+        time, slots = self._begun
+        return self.chain + (self.time - time) - (self.counts.slots - slots)
