@@ -32,6 +32,7 @@ from .sweep import sweep
 from .synth import synth
 from .trace import trace
 from .verilog import verilog
+from .wcet import wcet
 
 __all__ = ["app", "main"]
 
@@ -48,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "new": new, "run": run, "predict": predict, "trace": trace, "build": build, "sweep": sweep,
+    "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "trace": trace, "build": build, "sweep": sweep,
     "report": report, "config": config, "verilog": verilog, "synth": synth, "board": board, "prove": prove,
     "bench": bench, "cache": cache,
 }

@@ -30,6 +30,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome trace psort -o psort.csv", "a row an event"),
         ("metronome trace ./mine -o mine.parquet --engine predict", "computed"),
     ),
+    "wcet": (
+        ("metronome wcet vecadd", "exact: its time does not depend on its inputs"),
+        ("metronome wcet psort --observe 100", "a bound, and the slowest of 100 inputs"),
+        ("metronome wcet psort --memory tdm --json -", "with memory of bounded latency"),
+    ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
         ("metronome build psort --type float32", "writes psort.elf"),
@@ -80,7 +85,7 @@ _RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadloc
 _STATUS = {
     "synth": "0 done, 1 an area has grown (--compare), 5 not routed, 6 slower than --freq",
     "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
-    "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
+    "wcet": "0 bounded, 1 a run was longer than the bound", "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
 }
 
 

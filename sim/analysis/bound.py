@@ -17,6 +17,7 @@ from metronome.sim.prediction.predictor import predict, refuse
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, unpack_memory
 
+from .assumptions import Assumption, assumptions_of
 from .compose.parts import Composed
 from .compose.work_conserving import POLICIES, Demand, work_conserving
 from .costs import Costs
@@ -49,6 +50,11 @@ class Bound:
     dependences: Sequence[Dependence]
     composed: Sequence[Composed] = ()
     loops: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the bound rests on."""
+        return assumptions_of(exact=self.exact)
 
 
 class _Uses:

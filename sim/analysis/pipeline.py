@@ -121,6 +121,8 @@ class Pipeline:
         self._written = 0
         self._begun = (0, 0)
         self._turns: dict[int, int] = {}
+        #: Line -> how often this warp loads from it, at most.
+        self.loaded: dict[int, int] = {}
 
     def copy(self) -> Pipeline:
         """See :class:`sim.analysis.paths.Clock`."""
@@ -128,7 +130,7 @@ class Pipeline:
         twin.counts = dataclasses.replace(self.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
         twin._ready, twin._loads, twin._units = list(self._ready), dict(self._loads), dict(self._units)
-        twin._turns = dict(self._turns)
+        twin._turns, twin.loaded = dict(self._turns), dict(self.loaded)
         return twin
 
     def join(self, other: Clock) -> None:
@@ -137,7 +139,8 @@ class Pipeline:
         self.counts.join(other.counts)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
-        for mine, theirs in ((self._loads, other._loads), (self._units, other._units), (self._turns, other._turns)):
+        pairs = (self._loads, other._loads), (self._units, other._units), (self._turns, other._turns)
+        for mine, theirs in (*pairs, (self.loaded, other.loaded)):
             for key, value in theirs.items():
                 mine[key] = max(mine.get(key, 0), value)  # type: ignore[index, call-overload]
 
@@ -224,6 +227,9 @@ class Pipeline:
         lines = shared.stores if store else shared.loads
         if access.lines is not None:
             lines.update(access.lines)
+            if not store:
+                for line in access.lines:
+                    self.loaded[line] = self.loaded.get(line, 0) + 1
         elif store:
             shared.stores_anywhere = True
         else:

@@ -34,24 +34,23 @@ _LAUNCH = 16
 
 @dataclass(frozen=True)
 class Demand:
-    """What the warps ask for: by warp, and of all together. ``fits``: whether the lines of code and of loaded data stay.
+    """What the warps ask for: by warp, and of all together.
+
+    ``code_fits``: whether every line of code stays in the I-cache. ``misses``: accesses of loads that may miss, at most.
     """
 
     config: SmConfig
     pipelines: Sequence[Pipeline]
     shared: Shared
     code_fits: bool
-    data_fits: bool
+    misses: int
 
     @classmethod
     def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> Demand:
         """Whether lines stay is worked out: a set never holds more than its ways."""
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.code), config.icache_ways)
-        sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
-        data = not shared.loads_anywhere and config.dcache_bytes > 0
-        data = data and _fits((hashed(line, sets) for line in shared.loads), config.dcache_ways)
-        return cls(config, pipelines, shared, code_fits, data)
+        return cls(config, pipelines, shared, code_fits, _misses(config, pipelines, shared))
 
     def total(self, name: str) -> int:
         """The sum of a field of :class:`sim.analysis.pipeline.Counts` over the warps."""
@@ -60,6 +59,19 @@ class Demand:
 
 def _fits(sets: Iterable[int], ways: int) -> bool:
     return max(Counter(sets).values(), default=0) <= ways
+
+
+def _misses(config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> int:
+    """A line of a set that never holds more than its ways misses once, any other perhaps always."""
+    if shared.loads_anywhere or not config.dcache_bytes:
+        return sum(each.counts.loaded_lines for each in pipelines)
+    sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+    there = Counter(hashed(line, sets) for line in shared.loads)
+    misses = 0
+    for line in shared.loads:
+        stays = there[hashed(line, sets)] <= config.dcache_ways and line >= config.memory_map.user // LINE_BYTES
+        misses += 1 if stays else sum(each.loaded.get(line, 0) for each in pipelines)
+    return misses
 
 
 def hashed(line: int, sets: int) -> int:
@@ -114,17 +126,14 @@ def _fetches(demand: Demand) -> tuple[int, int]:
 
 def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     """Adds what loads and stores cost; returns how many requests there are at most."""
-    config, shared = demand.config, demand.shared
-    loads, stores = demand.total("loaded_lines"), demand.total("stored_lines")
-    misses = len(shared.loads) if demand.data_fits else loads
+    config, shared, misses = demand.config, demand.shared, demand.misses
+    stores, fences = demand.total("stored_lines"), demand.total("fences")
     parts["memory"] += misses * (_MISS + memory.base + 2)
-    # The write buffer is full, or holds a line that a load misses.
-    occupied = stores * (_STORE + memory.latency + 2 * config.store_buffer)
-    parts["memory"] += -(-occupied // config.store_buffer)
-    parts["memory"] += demand.total("fences") * (_STORE + memory.latency + 2 * config.store_buffer)
-    overlap = shared.loads_anywhere or shared.stores_anywhere or bool(shared.loads & shared.stores)
-    if overlap and not demand.data_fits:
-        parts["memory"] += min(loads, misses) * (_STORE + memory.latency)
-    elif overlap:
-        parts["memory"] += misses * (_STORE + memory.latency)
+    # The write buffer is full: an entry is done after the latency, or all are after the longest one.
+    longest = _STORE + memory.latency + 2 * config.store_buffer
+    parts["memory"] += min(stores * (_STORE + memory.base), -(-stores * longest // config.store_buffer))
+    parts["memory"] += fences * longest
+    if shared.loads_anywhere or shared.stores_anywhere or shared.loads & shared.stores:
+        # The write buffer holds the line of a load that misses.
+        parts["memory"] += min(misses, stores) * longest
     return misses + stores

@@ -1,0 +1,178 @@
+"""``metronome wcet``: the longest time of a program, for all inputs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from metronome.sim.engines import Engine
+
+from .asking import AskedRun, asked_run, with_parameters_of
+from .backend import backend_of
+from .errors import Exit, UsageError
+from .options import positive, within
+from .outputs import write_json
+from .progress import show_progress
+from .run import run
+from .tables import new_table
+
+if TYPE_CHECKING:
+    from metronome.sim.analysis.bound import Bound
+    from metronome.sim.analysis.search import Observed
+    from metronome.sim.elf import ElfImage
+
+__all__ = ["wcet"]
+
+#: One in so many of the observed inputs is run on the hardware, too.
+_PART = 25
+#: Names of the parts of a bound, in the order of the table.
+_PARTS = {
+    "instructions": "issue slots: instructions", "nops": "issue slots: NOPs", "waits": "waits: operands, control flow",
+    "writeback": "waits: a writeback slot", "units": "waits: a divider", "lanes": "waits: lanes, one after the other",
+    "icache": "waits: I-cache misses", "memory": "waits: memory", "barriers": "waits: barriers, starts and ends",
+    "launch": "launch and end",
+}
+
+
+@with_parameters_of(
+    run, without=("check", "memcheck", "dump", "per_warp", "profile", "trace", "trace_format", "max_cycles")
+)
+def wcet(
+    ctx: typer.Context,
+    observe: Annotated[
+        int, typer.Option(metavar="N", help="Also look for slow inputs: N predicted runs, and some on the hardware.")
+    ] = 0,
+    rtl: Annotated[bool, typer.Option(help="With --observe: some runs on the hardware.")] = True,
+    compose: Annotated[
+        bool, typer.Option("--compose", help="Also bounds by each way of composing, where the time is exact.")
+    ] = False,
+    memory_bound: Annotated[
+        int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
+    ] = None,
+    **given: Any,
+) -> int:
+    """Bound the cycles of a program from its launch to its end, whatever its inputs."""
+    positive("--memory-bound", memory_bound)
+    within("--observe", observe, 0)
+    given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
+    asked = asked_run(ctx, given)
+    from metronome.sim.analysis.bound import longest_time
+    from metronome.sim.analysis.program import RefusedError
+    from metronome.sim.engines import CannotPredictError
+
+    with show_progress() as progress:
+        try:
+            bound = longest_time(
+                asked.config, asked.request, asked.launch, memory_latency=memory_bound, compose=compose,
+                progress=progress,
+            )
+        except RefusedError as error:
+            raise UsageError(f"{asked.launch.name}: {_placed(asked.launch.image, error)}") from None
+        except CannotPredictError as error:
+            raise UsageError(str(error)) from None
+        observed = _observe(ctx, asked, observe, hardware=rtl, progress=progress) if observe else None
+    document = _document(asked, bound, observed)
+    if asked.as_json:
+        write_json(asked.target, document)
+    if not asked.as_json or asked.target is not None:
+        _print(asked, bound, observed)
+    if observed is not None and observed.cycles > bound.cycles:
+        print(
+            f"metronome: a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: the bound is wrong",
+            file=sys.stderr,
+        )
+        return Exit.CHECK_FAILED
+    return Exit.PASSED
+
+
+def _placed(image: ElfImage, error: Any) -> str:
+    """What was refused, with function, source line and pc."""
+    if error.pc is None:
+        return str(error)
+    return f"{error} (at {_place(image, error.pc)})"
+
+
+def _place(image: ElfImage, pc: int) -> str:
+    frame = next(iter(image.frames_at(pc)), None)
+    if frame is None:
+        return f"{pc:#010x}"
+    line = "" if frame.line is None else f", {frame.line}"
+    return f"{pc:#010x} in {frame.function}{line}"
+
+
+def _observe(ctx: typer.Context, asked: AskedRun, count: int, *, hardware: bool, progress: Any) -> Observed:
+    from metronome.sim.analysis.search import Search
+
+    search = Search(asked.config, asked.request, asked.launch, asked.request.seed)
+    observed = search.run(count, lambda done: progress(f"observe ({done} of {count})"))
+    if hardware:
+        backend = backend_of(ctx)
+
+        def on_hardware(request: Any) -> Any:
+            return backend.run(asked.config, request, progress, lambda line: None)
+
+        search.confirm(on_hardware, max(1, count // _PART))
+    return observed
+
+
+def _document(asked: AskedRun, bound: Bound, observed: Observed | None) -> dict[str, Any]:
+    from metronome.sim.outcome import described
+
+    image, request, launch = asked.launch.image, asked.request, asked.launch
+    document: dict[str, Any] = {
+        "kernel": launch.name,
+        "config": described(
+            asked.machine, asked.config, request, launch.compiling, launch.dtype, launch.size, Engine.PREDICT
+        ),
+        "bound": bound.cycles, "exact": bound.exact, "composition": bound.parts,
+        "composers": [{"method": each.method, "bound": each.cycles, "composition": dict(each.parts)}
+                      for each in bound.composed],
+        "loops": [{"pc": pc, "place": _place(image, pc), "bound": count, "from": "values"}
+                  for pc, count in sorted(bound.loops.items())],
+        "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": _place(image, each.pc)}
+                              for each in bound.dependences],
+        "assumptions": [each.as_json() for each in bound.assumptions],
+    }
+    if observed is not None:
+        document |= {
+            "observed_max": observed.cycles, "observed_runs": observed.runs, "observed_on_hardware": observed.hardware,
+            "ratio": bound.cycles / observed.cycles if observed.cycles else None,
+        }
+    return document
+
+
+def _print(asked: AskedRun, bound: Bound, observed: Observed | None) -> None:
+    config, launch = asked.config, asked.launch
+    title = f"{launch.name} on {asked.machine.title} ({config.warps} warps x {config.threads} threads)"
+    table = new_table("", ">cycles", title=escape(title))
+    table.add_row("every run takes exactly" if bound.exact else "every run takes at most", str(bound.cycles))
+    table.add_section()
+    _rows(table, bound.parts)
+    for each in bound.composed:
+        if each.cycles != bound.cycles:
+            table.add_section()
+            table.add_row(f"by composing, {each.method}", str(each.cycles))
+    if observed is not None:
+        table.add_section()
+        table.add_row(f"the longest of {observed.runs} runs", str(observed.cycles))
+        if observed.cycles:
+            table.add_row("bound / longest run", f"{bound.cycles / observed.cycles:.3f}")
+    console = Console()
+    console.print(table)
+    if not bound.exact:
+        where = ", ".join(_place(launch.image, each.pc) for each in bound.dependences[:3])
+        more = len(bound.dependences) - 3
+        console.print(
+            f"time depends on the inputs at {where}" + (f" and {more} more places" if more > 0 else ""), highlight=False
+        )
+
+
+def _rows(table: Any, parts: Mapping[str, int]) -> None:
+    for name, cycles in parts.items():
+        if cycles:
+            table.add_row(_PARTS.get(name, name), str(cycles))
