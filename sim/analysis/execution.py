@@ -263,7 +263,11 @@ class Execution:
         lines = most if far else min(most, (end - 1) // LINE_BYTES - first // LINE_BYTES + 1)
         local = self.config.memory_map.local
         inside = far or (first < local + self.config.local_bytes and end > local)
-        return Access(None, lines, most if inside else 0)
+        stacks = self.config.interleaved_stacks
+        # Stacks lie elsewhere in memory than in the program's addresses.
+        known = not far and (len(stacks) == 0 or end <= stacks.start or first >= stacks.stop)
+        within = (first // LINE_BYTES, (end - 1) // LINE_BYTES) if known else None
+        return Access(None, lines, most if inside else 0, within)
 
     def _refuse_code(self, pc: int, first: int, end: int) -> None:
         if self.program.covers(first, end):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.ops import BranchOp, Unit
 
-from .costs import DECODED_AFTER, RESOLUTION, Costs
+from .costs import DECODED_AFTER, RESOLUTION, Cost, Costs
 from .decoding import Decoded
 from .order import target_of
 from .paths import Access, Clock
@@ -31,14 +31,15 @@ _BEHIND = 1
 class Counts:
     """What a warp asks for, at most. All are numbers of instructions but for the NOPs, ``excess`` and accesses to lines.
 
-    ``redirected``: NOPs behind resolved control flow. ``followed``: jumps followed at decode, of which each makes up to
-    t_F NOPs. ``excess``: cycles beyond the first that an access takes in the LSU. ``long``: writes that can be in the way
+    ``redirected``: NOPs behind resolved control flow. ``followed``: jumps followed at decode, and the ``turned`` NOPs
+    behind them. ``excess``: cycles beyond the first that an access takes in the LSU. ``long``: writes that can be in the way
     of a younger instruction's. ``busy``: by unit, the cycles for which it takes nothing else.
     """
 
     instructions: int = 0
     redirected: int = 0
     followed: int = 0
+    turned: int = 0
     started: int = 0
     excess: int = 0
     long: int = 0
@@ -52,7 +53,7 @@ class Counts:
     @property
     def slots(self) -> int:
         """Issue slots, but for NOPs behind misses."""
-        return self.instructions + self.redirected + self.started + DECODED_AFTER * self.followed
+        return self.instructions + self.redirected + self.started + self.turned
 
     def join(self, other: Counts) -> None:
         """The greater of each two."""
@@ -69,7 +70,8 @@ _NAMES = [each.name for each in dataclasses.fields(Counts)]
 class Shared:
     """What is known of all warps together: lines of code and data that are touched on any path.
 
-    ``loads_anywhere``: of some load the lines are not known. ``meetings``: how often warps have gone on together.
+    ``loads_anywhere``: of some load the lines are not known. ``store_ranges``: from which line to which a store
+    goes whose lines are not known. ``meetings``: how often warps have gone on together.
     ``loops``: how often a loop is gone through at most, entered once, by its header.
     """
 
@@ -81,9 +83,19 @@ class Shared:
     stores: set[int] = field(default_factory=set)
     loops: dict[int, int] = field(default_factory=dict)
     meetings: int = 0
+    store_ranges: set[tuple[int, int]] = field(default_factory=set)
     loads_anywhere: bool = False
     stores_anywhere: bool = False
     _seen: set[int] = field(default_factory=set)
+
+    def stored_and_loaded(self) -> int | None:
+        """How many lines a load and a store may both touch; None: any."""
+        if self.loads_anywhere or self.stores_anywhere:
+            return None
+        return sum(
+            line in self.stores or any(first <= line <= last for first, last in self.store_ranges)
+            for line in self.loads
+        )
 
     def fetch(self, pc: int) -> None:
         """The instruction at ``pc`` is executed: it and what may be fetched behind it on a wrong path."""
@@ -121,6 +133,8 @@ class Pipeline:
         self._written = 0
         self._begun = (0, 0)
         self._turns: dict[int, int] = {}
+        #: The last d slots, oldest first; None: a NOP, or what is not known.
+        self._recent: list[Cost | None] = [None] * _DEPTH
         #: Line -> how often this warp loads from it, at most.
         self.loaded: dict[int, int] = {}
 
@@ -130,6 +144,7 @@ class Pipeline:
         twin.counts = dataclasses.replace(self.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
         twin._ready, twin._loads, twin._units = list(self._ready), dict(self._loads), dict(self._units)
+        twin._recent = self._recent
         twin._turns, twin.loaded = dict(self._turns), dict(self.loaded)
         return twin
 
@@ -139,6 +154,9 @@ class Pipeline:
         self.counts.join(other.counts)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
+        self._recent = [
+            mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
+        ]
         pairs = (self._loads, other._loads), (self._units, other._units), (self._turns, other._turns)
         for mine, theirs in (*pairs, (self.loaded, other.loaded)):
             for key, value in theirs.items():
@@ -188,10 +206,14 @@ class Pipeline:
         nops = 0
         if cost.followed:
             counts.followed += 1
-            nops += DECODED_AFTER
+            nops += self._turned()
+            counts.turned += nops
+        self._recent = [*self._recent[1:], cost]
         if self._redirects(pc, cost.followed, following, jumps=cost.flushes or (cost.waits and following >= 0)):
             counts.redirected += _DEPTH
             nops += _DEPTH
+        if nops:
+            self._recent = [*self._recent, *[None] * nops][-_DEPTH:]
         if following <= pc and cost.unit is Unit.BRANCH and code.writes is None and following >= 0:
             self._turn(following, code)
         elif following in shared.loops:
@@ -199,6 +221,24 @@ class Pipeline:
         counts.fences += cost.fences
         counts.flushes += cost.flushes
         self.time = time + nops
+
+    def _turned(self) -> int:
+        """The NOPs behind a jump that is followed at decode, at most.
+
+        It is fetched when the d-th slot before it is popped. NOPs come of those behind that one which are popped in the
+        next t_F cycles; those that have to wait for each other longer are not.
+        """
+        times = [0] * _DEPTH
+        for at in range(1, _DEPTH):
+            slot, before = self._recent[at], self._recent[at - 1]
+            times[at] = times[at - 1] + 1
+            if before is not None and before.waits:
+                times[at] += RESOLUTION
+            for other in range(at):
+                maker = self._recent[other]
+                if slot is not None and maker is not None and maker.writes in slot.reads and maker.writes is not None:
+                    times[at] = max(times[at], times[other] + maker.result)
+        return sum(time <= DECODED_AFTER for time in times[1:])
 
     def _turn(self, header: int, code: Decoded) -> None:
         """A loop is gone through once more."""
@@ -230,6 +270,8 @@ class Pipeline:
             if not store:
                 for line in access.lines:
                     self.loaded[line] = self.loaded.get(line, 0) + 1
+        elif store and access.within is not None:
+            shared.store_ranges.add(access.within)
         elif store:
             shared.stores_anywhere = True
         else:
@@ -239,6 +281,7 @@ class Pipeline:
     def start(self) -> None:
         """The warp is started: its buffer holds d NOPs."""
         self.counts.started += _DEPTH
+        self._recent = [None] * _DEPTH
         self.time += _DEPTH
 
     @staticmethod

@@ -54,7 +54,7 @@ class Demand:
 
     def total(self, name: str) -> int:
         """The sum of a field of :class:`sim.analysis.pipeline.Counts` over the warps."""
-        return sum(getattr(each.counts, name) for each in self.pipelines)
+        return sum(int(getattr(each.counts, name)) for each in self.pipelines)
 
 
 def _fits(sets: Iterable[int], ways: int) -> bool:
@@ -90,7 +90,7 @@ def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
     )
     config, total = demand.config, demand.total
     parts["instructions"] = total("instructions")
-    parts["nops"] = total("redirected") + total("started") + DECODED_AFTER * total("followed")
+    parts["nops"] = total("redirected") + total("started") + total("turned")
     parts["waits"] = max(each.idle for each in demand.pipelines)
     parts["writeback"] = total("long")
     busy = config.latency_div * total("divisions"), config.latency_fdiv * total("float_divisions")
@@ -118,9 +118,10 @@ def _fetches(demand: Demand) -> tuple[int, int]:
     flushed = 1 + demand.total("flushes")
     lines = len(demand.shared.code)
     if demand.code_fits:
-        return lines * flushed, lines * flushed * len(demand.pipelines)
-    # Any fetch may miss: of what is issued, and of what is fetched behind it on a wrong path.
-    fetched = demand.total("slots") + 2 * demand.total("followed")
+        # A NOP that stands for a miss lets up to t_F more come of the next jump.
+        return lines * flushed, lines * flushed * len(demand.pipelines) * (1 + DECODED_AFTER)
+    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots.
+    fetched = demand.total("slots") + (DECODED_AFTER + 1) * demand.total("followed")
     return fetched, fetched
 
 
@@ -133,7 +134,9 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     longest = _STORE + memory.latency + 2 * config.store_buffer
     parts["memory"] += min(stores * (_STORE + memory.base), -(-stores * longest // config.store_buffer))
     parts["memory"] += fences * longest
-    if shared.loads_anywhere or shared.stores_anywhere or shared.loads & shared.stores:
-        # The write buffer holds the line of a load that misses.
-        parts["memory"] += min(misses, stores) * longest
+    # The write buffer holds the line of a load that misses.
+    both = shared.stored_and_loaded()
+    if both is None or (both and misses > len(shared.loads)):
+        both = misses
+    parts["memory"] += min(stores, both) * longest
     return misses + stores
