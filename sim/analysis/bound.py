@@ -19,7 +19,7 @@ from metronome.sim.runner_types import Job, RunRequest, unpack_memory
 
 from .assumptions import Assumption, assumptions_of
 from .compose.parts import Composed
-from .compose.work_conserving import POLICIES, Demand, work_conserving
+from .compose.work_conserving import POLICIES, Demand, one_by_one, strict_turns, work_conserving
 from .costs import Costs
 from .dependence import Dependence, dependences
 from .explore import explore
@@ -157,20 +157,27 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
 def _composed(
     config: SmConfig, request: RunRequest, job: Job, areas: Any, memory: MemoryBound, progress: Callable[[str], None]
 ) -> tuple[list[Composed], dict[int, int]]:
-    if request.policy not in POLICIES:
-        raise RefusedError(
-            f"no bound for {request.policy}: it may leave a cycle unused while a warp is eligible, so the time of one "
-            "warp says nothing of all"
-        )
+    ways = _composers(request.policy)
     progress("all paths")
     kept: list[Shared] = []
 
     def begin(program: Program) -> Callable[[], Pipeline]:
         kept.append(Shared(config, program, Costs(config)))
-        return lambda: Pipeline(kept[-1])
+        return lambda: Pipeline(kept[-1], strict=strict_turns in ways)
 
     explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas, begin, _LIMIT)
     progress("compose")
     pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
     demand = Demand.of(config, pipelines, kept[-1])
-    return [work_conserving(demand, memory)], dict(kept[-1].loops)
+    return [way(demand, memory) for way in ways], dict(kept[-1].loops)
+
+
+def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:
+    """The ways of composing that hold for a policy."""
+    if policy in POLICIES:
+        return [work_conserving]
+    if policy == "prr":
+        return [one_by_one]
+    if policy == "srr":
+        return [strict_turns]
+    raise RefusedError(f"no bound for {policy}: it is not shown that it selects somebody whenever somebody is eligible")

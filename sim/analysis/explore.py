@@ -230,7 +230,7 @@ class _Explorer:
         self._memory.times.meet(there)
         for each in there:
             self._active[each].event = None
-        self._together(there)
+        self._together(there, None)
         return there
 
     def _spawn(self) -> list[int]:
@@ -246,12 +246,12 @@ class _Explorer:
         started = [each for each in range(min(event.count, self._config.warps)) if each != warp]
         for each in started:
             self._start(each, event.pc)
-        self._together(self._ran)
+        self._together(self._ran, 1 + len(started))
         return [warp, *started]
 
-    def _together(self, warps: Iterable[int]) -> None:
+    def _together(self, warps: Iterable[int], active: int | None) -> None:
         clocks = [self._ran[each].path.clock for each in warps]
-        clocks[0].meet(clocks)
+        clocks[0].meet(clocks, active)
 
 
 def explore(

@@ -50,8 +50,11 @@ class Clock(Protocol):
         """The warp is started."""
 
     @staticmethod
-    def meet(clocks: Iterable[Clock]) -> None:
-        """The clocks' warps go on behind what they have waited for together."""
+    def meet(clocks: Iterable[Clock], active: int | None) -> None:
+        """The clocks' warps go on behind what they have waited for together.
+
+        ``active``: of all warps so many are active from now on, at most; None: as many as before.
+        """
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ _NAMES = [each.name for each in dataclasses.fields(Counts)]
 class Shared:
     """What is known of all warps together: lines of code and data that are touched on any path.
 
-    ``loads_anywhere``: of some load the lines are not known. ``store_ranges``: from which line to which a store
+    ``loads_anywhere``: of some load the lines are not known. ``active``: so many are active at once, at most. ``store_ranges``: from which line to which a store
     goes whose lines are not known. ``meetings``: how often warps have gone on together.
     ``loops``: how often a loop is gone through at most, entered once, by its header.
     """
@@ -83,6 +83,7 @@ class Shared:
     stores: set[int] = field(default_factory=set)
     loops: dict[int, int] = field(default_factory=dict)
     meetings: int = 0
+    active: int = 1
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
     loads_anywhere: bool = False
     stores_anywhere: bool = False
@@ -119,11 +120,14 @@ class Pipeline:
     """A clock (:class:`sim.analysis.paths.Clock`) of one warp.
 
     ``time``: the cycle behind the last issue, alone, without misses. ``chain``: cycles in which nothing could be issued
-    for certain, of this warp and those that it has waited for, one after the other.
+    for certain, of this warp and those that it has waited for, one after the other; ``span``: all cycles of them.
+    ``strict``: the warp has its turn in one cycle of as many as there are active warps, and waits for it.
     """
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, *, strict: bool = False) -> None:
         self._shared = shared
+        self._strict, self._active = strict, 1
+        self._span = 0
         self.counts = Counts()
         self.time = 0
         self.chain = 0
@@ -132,6 +136,8 @@ class Pipeline:
         self._units: dict[object, int] = {}
         self._written = 0
         self._begun = (0, 0)
+        #: The cycle of the last issue.
+        self._before = -1
         self._turns: dict[int, int] = {}
         #: The last d slots, oldest first; None: a NOP, or what is not known.
         self._recent: list[Cost | None] = [None] * _DEPTH
@@ -140,9 +146,11 @@ class Pipeline:
 
     def copy(self) -> Pipeline:
         """See :class:`sim.analysis.paths.Clock`."""
-        twin = Pipeline(self._shared)
+        twin = Pipeline(self._shared, strict=self._strict)
+        twin._active, twin._span = self._active, self._span
         twin.counts = dataclasses.replace(self.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
+        twin._before = self._before
         twin._ready, twin._loads, twin._units = list(self._ready), dict(self._loads), dict(self._units)
         twin._recent = self._recent
         twin._turns, twin.loaded = dict(self._turns), dict(self.loaded)
@@ -153,6 +161,7 @@ class Pipeline:
         assert isinstance(other, Pipeline)
         self.counts.join(other.counts)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
+        self._before = max(self._before, other._before)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
         self._recent = [
             mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
@@ -182,6 +191,9 @@ class Pipeline:
         if cost.busy:
             time = max(time, self._units.get(cost.unit, 0))
             self._units[cost.unit] = time + cost.busy
+        if self._strict:
+            time = self._before + self._turn_after(time - self._before)
+        self._before = time
         counts.instructions += 1
         if cost.slot:
             self._written = max(self._written, time + cost.result)
@@ -220,7 +232,11 @@ class Pipeline:
             self._turns[following] = 0
         counts.fences += cost.fences
         counts.flushes += cost.flushes
-        self.time = time + nops
+        if self._strict and nops:
+            self._before = time + nops * self._active - 1
+            self.time = self._before + 1
+        else:
+            self.time = time + nops
 
     def _turned(self) -> int:
         """The NOPs behind a jump that is followed at decode, at most.
@@ -281,21 +297,41 @@ class Pipeline:
     def start(self) -> None:
         """The warp is started: its buffer holds d NOPs."""
         self.counts.started += _DEPTH
+        self.time += _DEPTH * (self._active - 1)
+        self._before = self.time - 1
         self._recent = [None] * _DEPTH
         self.time += _DEPTH
 
+    def _turn_after(self, gap: int) -> int:
+        """From one turn to the first that is ``gap`` cycles or more behind it, for any number of active warps."""
+        return max(-(-gap // active) * active for active in range(1, self._active + 1))
+
     @staticmethod
-    def meet(clocks: Iterable[Clock]) -> None:
+    def meet(clocks: Iterable[Clock], active: int | None) -> None:
         """The warps go on together: who waited for whom is not known."""
         pipelines = [each for each in clocks if isinstance(each, Pipeline)]
-        pipelines[0]._shared.meetings += 1  # noqa: SLF001 - of the same class
-        chain = max(each.idle for each in pipelines)
+        shared = pipelines[0]._shared  # noqa: SLF001 - of the same class
+        shared.meetings += 1
+        chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
         for each in pipelines:
-            each.chain = chain
+            each.chain, each._span = chain, span
             each._begun = each.time, each.counts.slots
+            if active is not None:
+                each._active = active
+                shared.active = max(shared.active, active)
 
     @property
     def idle(self) -> int:
         """``chain``, and what this warp has added since it last met others."""
         time, slots = self._begun
         return self.chain + (self.time - time) - (self.counts.slots - slots)
+
+    @property
+    def span(self) -> int:
+        """All cycles of this warp alone and of those that it has waited for, one after the other."""
+        return self._span + self.time - self._begun[0]
+
+    @property
+    def alone(self) -> int:
+        """Cycles in which this warp alone could issue nothing."""
+        return self.time - self.counts.slots

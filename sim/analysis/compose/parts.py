@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from metronome.sim.analysis.memory_bound import MemoryBound
 
 __all__ = ["Composed"]
 
@@ -15,3 +18,13 @@ class Composed:
     method: str
     cycles: int
     parts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, method: str, parts: dict[str, int], memory: MemoryBound) -> Composed:
+        """The sum of ``parts``, and the cycles in which ``memory`` serves nobody: there may be a share of all."""
+        cycles = sum(parts.values())
+        if memory.stolen:
+            whole = math.ceil((cycles + memory.pause) / (1 - memory.stolen))
+            parts = parts | {"memory": parts["memory"] + whole - cycles}
+            cycles = whole
+        return cls(method, cycles, parts)

@@ -16,7 +16,7 @@ from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline, Shared
 from .parts import Composed
 
-__all__ = ["POLICIES", "Demand", "work_conserving"]
+__all__ = ["POLICIES", "Demand", "one_by_one", "strict_turns", "work_conserving"]
 
 #: The policies that select a warp whenever one is eligible.
 POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount")
@@ -84,14 +84,45 @@ def hashed(line: int, sets: int) -> int:
 
 
 def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
-    """The bound for a policy of :data:`POLICIES`."""
+    """The bound for a policy of :data:`POLICIES`: issue slots of all, and what the chain of the longest waits waits."""
+    waits = max(each.idle for each in demand.pipelines)
+    return Composed.of("work-conserving", *_sum(demand, memory, waits))
+
+
+def one_by_one(demand: Demand, memory: MemoryBound) -> Composed:
+    """The bound of a policy that may wait for one warp while others are eligible: everything one after the other."""
+    waits = sum(each.alone for each in demand.pipelines)
+    return Composed.of("one by one", *_sum(demand, memory, waits))
+
+
+def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
+    """The bound of strict round robin: a warp's turns come whatever the others do, so the chain's own time counts.
+
+    ``demand`` was counted with strict turns. Whatever delays the chain may make it miss its turn.
+    """
+    parts, stolen = _sum(demand, memory, 0)
+    missed = demand.shared.active - 1
+    chain = max(each.span for each in demand.pipelines)
+    parts |= {"instructions": 0, "nops": 0, "waits": chain}
+    events = demand.total("long") + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
+    fetches, _ = _fetches(demand)
+    # A miss also makes a NOP; that and its end are turns.
+    parts["icache"] += 2 * fetches * (missed + 1)
+    parts["memory"] += (demand.misses + demand.total("stored_lines") + demand.total("fences")) * missed
+    parts["lanes"] += events * missed
+    parts["barriers"] += demand.shared.meetings * demand.shared.active * (demand.shared.active + 1)
+    return Composed.of("strict turns", parts, stolen)
+
+
+def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int], MemoryBound]:
+    """What all of the bounds are made of."""
     parts = dict.fromkeys(
         ("instructions", "nops", "waits", "writeback", "units", "lanes", "icache", "memory", "barriers", "launch"), 0
     )
     config, total = demand.config, demand.total
     parts["instructions"] = total("instructions")
     parts["nops"] = total("redirected") + total("started") + total("turned")
-    parts["waits"] = max(each.idle for each in demand.pipelines)
+    parts["waits"] = waits
     parts["writeback"] = total("long")
     busy = config.latency_div * total("divisions"), config.latency_fdiv * total("float_divisions")
     parts["units"] = sum(busy) if len(demand.pipelines) > 1 else 0
@@ -105,12 +136,7 @@ def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
     parts["memory"] += memory.service * served + served
     parts["barriers"] = _MEETING * demand.shared.meetings
     parts["launch"] = _LAUNCH + memory.base + config.store_buffer * (1 + memory.service)
-    cycles = sum(parts.values())
-    if memory.stolen:
-        whole = -int(-(cycles + memory.pause) // (1 - memory.stolen))
-        parts["memory"] += whole - cycles
-        cycles = whole
-    return Composed("work-conserving", cycles, parts)
+    return parts, memory
 
 
 def _fetches(demand: Demand) -> tuple[int, int]:
