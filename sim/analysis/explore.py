@@ -99,9 +99,10 @@ class _Warp:
                 steps += 1
                 if event is not None:
                     raise AssertionError("an event on one of several paths")
-                for each in following:
-                    self._turn(each, before)
-                if len(following) != 1 or following[0].pc != before + 4 or following[0].pc in others:
+                headers = [self._turn(each, before) for each in following]
+                if len(following) != 1 or headers[0] or following[0].pc in others:
+                    break
+                if execution.program.at(before).decoded.row.control:
                     break
                 if not others and following[0].sure:
                     break
@@ -126,20 +127,22 @@ class _Warp:
                 return
         self.paths.append(path)
 
-    def _turn(self, path: Path, before: int) -> None:
-        """A loop is entered, or entered again."""
+    def _turn(self, path: Path, before: int) -> bool:
+        """Whether a loop is entered, or entered again."""
         entry = path.calls[-1][0] if path.calls else None
         if entry is None:
-            return
+            return False
         function = self.execution.program.function(entry)
         loops = function.loops.get(path.pc, ())
-        if loops and loops[-1] == path.pc:
-            turns = path.turns[-1]
-            turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
-            if turns[path.pc] > _MOST_TURNS:
-                raise RefusedError(
-                    f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound", path.pc
-                )
+        if not loops or loops[-1] != path.pc:
+            return False
+        turns = path.turns[-1]
+        turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
+        if turns[path.pc] > _MOST_TURNS:
+            raise RefusedError(
+                f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound", path.pc
+            )
+        return True
 
     def _place(self, path: Path) -> tuple[int, ...]:
         """Where a path is in the order; of the same place first that in more splits."""

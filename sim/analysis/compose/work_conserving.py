@@ -156,13 +156,14 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     config, shared, misses = demand.config, demand.shared, demand.misses
     stores, fences = demand.total("stored_lines"), demand.total("fences")
     parts["memory"] += misses * (_MISS + memory.base + 2)
-    # The write buffer is full: an entry is done after the latency, or all are after the longest one.
-    longest = _STORE + memory.latency + 2 * config.store_buffer
-    parts["memory"] += min(stores * (_STORE + memory.base), -(-stores * longest // config.store_buffer))
-    parts["memory"] += fences * longest
-    # The write buffer holds the line of a load that misses.
+    # An entry of the write buffer may wait for a load of its line and for an older store there, before its own time.
+    # Turns at the port, and in the queues of memory, are counted with all requests.
+    entry = 3 * (_STORE + memory.base)
+    occupied = stores * (3 * (_STORE + memory.latency) + 2 * config.store_buffer)
+    parts["memory"] += min(stores * entry, -(-occupied // config.store_buffer))
+    parts["memory"] += fences * entry
     both = shared.stored_and_loaded()
     if both is None or (both and misses > len(shared.loads)):
         both = misses
-    parts["memory"] += min(stores, both) * longest
+    parts["memory"] += min(stores, both) * entry
     return misses + stores
