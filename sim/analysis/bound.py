@@ -19,7 +19,8 @@ from metronome.sim.runner_types import Job, RunRequest, unpack_memory
 
 from .assumptions import Assumption, assumptions_of
 from .compose.parts import Composed
-from .compose.work_conserving import POLICIES, Demand, one_by_one, strict_turns, work_conserving
+from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
+from .compose.published import multi_phase, segments, segments_with_misses
 from .costs import Costs
 from .dependence import Dependence, dependences
 from .explore import explore
@@ -136,7 +137,7 @@ def longest_time(
         return Bound(
             cycles=exact.cycles, exact=True, parts=exact.parts, dependences=(), composed=composed, loops=loops
         )
-    best = min(composed, key=lambda each: each.cycles)
+    best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
         cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops
     )
@@ -175,7 +176,7 @@ def _composed(
 def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:
     """The ways of composing that hold for a policy."""
     if policy in POLICIES:
-        return [work_conserving]
+        return [work_conserving, implicit_paths, multi_phase, segments, segments_with_misses]
     if policy == "prr":
         return [one_by_one]
     if policy == "srr":

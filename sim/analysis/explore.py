@@ -221,7 +221,7 @@ class _Explorer:
         path.calls, path.turns, path.splits = [(pc, -1)], [{}, {}], []
         state = self._active[warp] = self._ran[warp] = _Warp(execution, path)
         state.parted = before is not None and before.parted
-        clock.start()
+        clock.start(pc)
 
     def _meet(self, warp: int, event: Meets) -> list[int]:
         """A warp comes to a barrier; who can go on."""

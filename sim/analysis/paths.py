@@ -46,8 +46,8 @@ class Clock(Protocol):
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
         """An instruction, behind which the path goes on at ``following`` (-1: it waits, or ends)."""
 
-    def start(self) -> None:
-        """The warp is started."""
+    def start(self, pc: int) -> None:
+        """The warp is started at ``pc``."""
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:

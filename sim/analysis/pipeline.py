@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.ops import BranchOp, Unit
@@ -70,7 +71,8 @@ _NAMES = [each.name for each in dataclasses.fields(Counts)]
 class Shared:
     """What is known of all warps together: lines of code and data that are touched on any path.
 
-    ``loads_anywhere``: of some load the lines are not known. ``active``: so many are active at once, at most. ``store_ranges``: from which line to which a store
+    ``loads_anywhere``: of some load the lines are not known. ``turned``: NOPs behind a jump that is
+    followed at decode, by its pc, at most. ``active``: so many are active at once, at most. ``store_ranges``: from which line to which a store
     goes whose lines are not known. ``meetings``: how often warps have gone on together.
     ``loops``: how often a loop is gone through at most, entered once, by its header.
     """
@@ -84,6 +86,7 @@ class Shared:
     loops: dict[int, int] = field(default_factory=dict)
     meetings: int = 0
     active: int = 1
+    turned: dict[int, int] = field(default_factory=dict)
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
     loads_anywhere: bool = False
     stores_anywhere: bool = False
@@ -116,6 +119,20 @@ class Shared:
             self.code.update(range(target // LINE_BYTES, (target + 4 * _DEPTH) // LINE_BYTES + 1))
 
 
+class _Segment(NamedTuple):
+    """The last of a chain of segments (paper 001, section IV-A), which paths share."""
+
+    before: _Segment | None
+    issue: int
+    latency: int
+    lines: int
+
+    @property
+    def total(self) -> int:
+        """How long this one is; chains that part here share what is before."""
+        return self.issue + self.latency + self.lines
+
+
 class Pipeline:
     """A clock (:class:`sim.analysis.paths.Clock`) of one warp.
 
@@ -141,6 +158,11 @@ class Pipeline:
         self._turns: dict[int, int] = {}
         #: The last d slots, oldest first; None: a NOP, or what is not known.
         self._recent: list[Cost | None] = [None] * _DEPTH
+        #: A control instruction and where it goes on -> how often, at most; where the warp was started.
+        self.edges: dict[tuple[int, int], int] = {}
+        self.starts: list[int] = []
+        self._segments = _Segment(None, 0, 0, 0)
+        self._in_segment: set[int] = set()
         #: Line -> how often this warp loads from it, at most.
         self.loaded: dict[int, int] = {}
 
@@ -153,6 +175,8 @@ class Pipeline:
         twin._before = self._before
         twin._ready, twin._loads, twin._units = list(self._ready), dict(self._loads), dict(self._units)
         twin._recent = self._recent
+        twin.edges, twin.starts = dict(self.edges), list(self.starts)
+        twin._segments, twin._in_segment = self._segments, set(self._in_segment)
         twin._turns, twin.loaded = dict(self._turns), dict(self.loaded)
         return twin
 
@@ -167,7 +191,9 @@ class Pipeline:
             mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
         ]
         pairs = (self._loads, other._loads), (self._units, other._units), (self._turns, other._turns)
-        for mine, theirs in (*pairs, (self.loaded, other.loaded)):
+        if other._segments.total > self._segments.total:
+            self._segments, self._in_segment = other._segments, set(other._in_segment)
+        for mine, theirs in (*pairs, (self.loaded, other.loaded), (self.edges, other.edges)):
             for key, value in theirs.items():
                 mine[key] = max(mine.get(key, 0), value)  # type: ignore[index, call-overload]
 
@@ -212,6 +238,9 @@ class Pipeline:
                 self._loads[cost.writes] = 1
             else:
                 self._loads.pop(cost.writes, None)
+        self._segment(cost, access)
+        if code.row.control:
+            self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
         time += 1
         if cost.waits:
             time += RESOLUTION
@@ -220,6 +249,7 @@ class Pipeline:
             counts.followed += 1
             nops += self._turned()
             counts.turned += nops
+            shared.turned[pc] = max(shared.turned.get(pc, 0), nops)
         self._recent = [*self._recent[1:], cost]
         if self._redirects(pc, cost.followed, following, jumps=cost.flushes or (cost.waits and following >= 0)):
             counts.redirected += _DEPTH
@@ -264,6 +294,20 @@ class Pipeline:
         loops = self._shared.loops
         loops[header] = max(loops.get(header, 0), count + 1)
 
+    def _segment(self, cost: Cost, access: Access | None) -> None:
+        """What depends on an instruction of the segment begins another one."""
+        if self._in_segment.intersection(cost.reads):
+            self._segments = _Segment(self._segments, 0, 0, 0)
+            self._in_segment.clear()
+        before, issue, latency, lines = self._segments
+        if access is not None and cost.load:
+            lines = max(lines, access.most)
+        else:
+            latency = max(latency, cost.result)
+        self._segments = _Segment(before, issue + 1, latency, lines)
+        if cost.writes is not None:
+            self._in_segment.add(cost.writes)
+
     def _redirects(self, pc: int, followed: bool, following: int, *, jumps: bool) -> bool:
         if not jumps:
             return following < 0
@@ -294,8 +338,9 @@ class Pipeline:
             shared.loads_anywhere = True
         return excess
 
-    def start(self) -> None:
+    def start(self, pc: int) -> None:
         """The warp is started: its buffer holds d NOPs."""
+        self.starts.append(pc)
         self.counts.started += _DEPTH
         self.time += _DEPTH * (self._active - 1)
         self._before = self.time - 1
@@ -319,6 +364,16 @@ class Pipeline:
             if active is not None:
                 each._active = active
                 shared.active = max(shared.active, active)
+
+    @property
+    def segments(self) -> list[tuple[int, int, int]]:
+        """Instructions that are issued together, the longest latency but of loads, the lines of the widest load."""
+        found: list[tuple[int, int, int]] = []
+        at: _Segment | None = self._segments
+        while at is not None:
+            found.append((at.issue, at.latency, at.lines))
+            at = at.before
+        return found[::-1]
 
     @property
     def idle(self) -> int:

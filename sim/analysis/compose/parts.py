@@ -13,11 +13,15 @@ __all__ = ["Composed"]
 
 @dataclass(frozen=True)
 class Composed:
-    """At most ``cycles`` from the launch to the end. ``parts``: what they are made of, by name; they add up to it."""
+    """At most ``cycles`` from the launch to the end. ``parts``: what they are made of, by name; they add up to it.
+
+    ``holds``: whether there is an argument that no run of this machine takes longer (docs/wcet.md).
+    """
 
     method: str
     cycles: int
     parts: Mapping[str, int]
+    holds: bool = True
 
     @classmethod
     def of(cls, method: str, parts: dict[str, int], memory: MemoryBound) -> Composed:

@@ -14,9 +14,10 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.sim.analysis.costs import DECODED_AFTER
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline, Shared
+from .implicit import slots_by_program
 from .parts import Composed
 
-__all__ = ["POLICIES", "Demand", "one_by_one", "strict_turns", "work_conserving"]
+__all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
 
 #: The policies that select a warp whenever one is eligible.
 POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount")
@@ -87,6 +88,19 @@ def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
     """The bound for a policy of :data:`POLICIES`: issue slots of all, and what the chain of the longest waits waits."""
     waits = max(each.idle for each in demand.pipelines)
     return Composed.of("work-conserving", *_sum(demand, memory, waits))
+
+
+def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
+    """The same, with the issue slots of each warp by an integer program over its graph (:mod:`sim.analysis.ipet`)."""
+    waits = max(each.idle for each in demand.pipelines)
+    parts, _ = _sum(demand, memory, waits)
+    instructions, nops = 0, 0
+    for pipeline in demand.pipelines:
+        mine = slots_by_program(demand.shared, pipeline)
+        instructions += mine[0]
+        nops += mine[1]
+    nops += parts["nops"] - demand.total("redirected") - demand.total("turned")
+    return Composed.of("implicit paths", parts | {"instructions": instructions, "nops": nops}, memory)
 
 
 def one_by_one(demand: Demand, memory: MemoryBound) -> Composed:

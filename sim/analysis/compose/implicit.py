@@ -1,0 +1,57 @@
+"""A warp's issue slots by implicit path enumeration: its graph is that of the control instructions it can execute."""
+
+from __future__ import annotations
+
+from metronome.sim.analysis.costs import DECODED_AFTER
+from metronome.sim.analysis.ipet import Flow, longest
+from metronome.sim.analysis.pipeline import Pipeline, Shared
+
+__all__ = ["slots_by_program"]
+
+_DEPTH = DECODED_AFTER + 1
+#: Nodes that are no control instructions: where the warp begins, where it ends, and places that are jumped to.
+_BEGIN, _END, _PLACE = -2, -1, 1 << 33
+
+
+def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
+    """Instructions, and NOPs behind jumps, of the dearest walk that takes no edge more often than any path does."""
+    edges: dict[tuple[int, int], tuple[int, int]] = {}
+    facts: dict[tuple[int, int], tuple[int, int]] = {}
+    blocks: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def block(place: int) -> None:
+        """From a place that is jumped to, to the next control instruction."""
+        pc = place
+        while not shared.program.at(pc).decoded.row.control:
+            pc += 4
+        blocks[_PLACE + place, pc] = (pc - place) // 4 + 1, 0
+
+    for start in set(pipeline.starts):
+        edges[_BEGIN, _PLACE + start] = 0, 0
+        facts[_BEGIN, _PLACE + start] = (pipeline.starts.count(start),) * 2
+        block(start)
+    for (pc, following), count in pipeline.edges.items():
+        end = _END if following < 0 else _PLACE + following
+        if following >= 0:
+            block(following)
+        edges[pc, end] = 0, _nops(shared, pc, following)
+        facts[pc, end] = 0, count
+    again = len(pipeline.starts) - 1
+    if again:
+        # A warp that has ended is started again.
+        edges[_END, _BEGIN] = 0, 0
+        facts[_END, _BEGIN] = again, again
+    costs = edges | blocks
+    flow = Flow(
+        list(costs), _BEGIN, _END, {edge: sum(cost) for edge, cost in costs.items()}, facts=facts,
+    )
+    _, taken = longest(flow)
+    return tuple(sum(count * costs[edge][which] for edge, count in taken.items()) for which in (0, 1))  # type: ignore[return-value]
+
+
+def _nops(shared: Shared, pc: int, following: int) -> int:
+    """NOPs behind a control instruction that goes on there."""
+    cost = shared.costs.of(shared.program.at(pc).decoded.word)
+    elsewhere = following != pc + 4 & 0xFFFF_FFFF
+    redirects = following < 0 or cost.flushes or (cost.waits and elsewhere != cost.followed)
+    return shared.turned.get(pc, 0) + (_DEPTH if redirects else 0)

@@ -1,0 +1,66 @@
+"""Formulas that others have published, beside ours: what they say of this machine, with our numbers in them.
+
+They leave out what this machine does beside issuing and waiting (docs/wcet.md, "The published formulas"), so they are no
+bounds of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from metronome.sim.analysis.memory_bound import MemoryBound
+
+from .parts import Composed
+from .work_conserving import Demand
+
+__all__ = ["multi_phase", "segments", "segments_with_misses"]
+
+#: A load that hits, from its issue to that of its dependent, and what a miss adds to the latency of memory.
+_HIT, _MISS = 7, 5
+
+
+def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
+    """Jeanmougin 2025, as its abstract tells it: a warp alone, and the phases in which the others execute.
+
+    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, with each of its loads a
+    miss; phases of execution are issue slots.
+    """
+    alone = [
+        each.time + (_MISS + memory.base) * each.counts.loaded_lines for each in demand.pipelines
+    ]
+    slots = [each.counts.slots for each in demand.pipelines]
+    worst = max(range(len(alone)), key=lambda at: alone[at] - slots[at])
+    others = sum(slots) - slots[worst]
+    parts = {"waits": alone[worst] - slots[worst], "instructions": slots[worst] + others}
+    return Composed("multi-phase (Jeanmougin 2025)", sum(parts.values()), parts, holds=False)
+
+
+def segments(demand: Demand, memory: MemoryBound) -> Composed:
+    """Huangfu 2017, equations 1 to 3: nothing is known of the data cache."""
+    return _by_segments(demand, "segments (Huangfu 2017)", lambda lines: lines + memory.base + lines)
+
+
+def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
+    """Huangfu 2017, equations 1, 2 and 4: with the rate at which loads miss, at most."""
+    loads = demand.total("loaded_lines")
+    rate = demand.misses / loads if loads else 0
+    name = "segments with a miss rate (Huangfu 2017)"
+    return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))
+
+
+def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:
+    """Equations 1 and 2: a segment starts when the one before it has issued and executed, and all others had a turn."""
+    warps = [each.segments for each in demand.pipelines]
+    begins = [0.0] * len(warps)
+    ends = [0.0] * len(warps)
+    # The end of the issue of the last segment, in the order of turns.
+    turn = 0.0
+    for number in range(max(len(each) for each in warps)):
+        for warp, its in enumerate(warps):
+            if number < len(its):
+                issue, execute, lines = its[number]
+                begins[warp] = max(turn, ends[warp])
+                turn = begins[warp] + issue
+                ends[warp] = turn + max(float(execute), _HIT + latency(lines) if lines else 0.0)
+    cycles = int(max(ends)) + 1
+    return Composed(name, cycles, {"instructions": cycles}, holds=False)
