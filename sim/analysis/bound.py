@@ -19,13 +19,14 @@ from metronome.sim.runner_types import Job, RunRequest, unpack_memory
 
 from .assumptions import Assumption, assumptions_of
 from .compose.parts import Composed
-from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
 from .compose.published import multi_phase, segments, segments_with_misses
+from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
 from .costs import Costs
+from .counts import Shared
 from .dependence import Dependence, dependences
 from .explore import explore
 from .memory_bound import MemoryBound, memory_bound
-from .pipeline import Pipeline, Shared
+from .pipeline import Pipeline
 from .program import Program, RefusedError
 
 __all__ = ["Bound", "inputs_of", "longest_time"]

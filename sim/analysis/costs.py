@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
+from metronome.hdl.isa.ops import SystemOp, Unit
 from metronome.sim.predict.code import CodeTable
 from metronome.sim.predict.records import CODE, DEPTH
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 from metronome.sim.prediction.setup import latencies
 
-__all__ = ["DECODED_AFTER", "RESOLUTION", "Cost", "Costs"]
+__all__ = ["DECODED_AFTER", "DEPTH", "RESOLUTION", "Cost", "Costs"]
 
 #: R: a branch that is issued in t resolves in t + R (design.md section 3).
 RESOLUTION = 3
@@ -47,7 +47,12 @@ class Cost:
     fences: bool
     flushes: bool
     unit: Unit
-    join: bool
+
+    def redirects(self, pc: int, following: int) -> bool:
+        """Whether its resolution redirects the warp, at ``pc``, if it goes on at ``following`` (-1: it ends)."""
+        if following < 0 or self.flushes:
+            return True
+        return self.waits and (following != pc + 4 & 0xFFFF_FFFF) != self.followed
 
 
 class Costs:
@@ -81,5 +86,4 @@ class Costs:
             slot=bool(row["takes_slot"]), long=bool(row["takes_slot"]) and latency > self._shortest,
             waits=bool(row["control"]), followed=bool(row["predicted"]), drains=bool(row["drain"]),
             fences=bool(row["fence"]), flushes=unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value, unit=unit,
-            join=unit is Unit.SIMT and row["op"] == SimtOp.JOIN.value,
         )

@@ -11,7 +11,8 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.iss import Iss
 from metronome.sim.memory.store import SparseMemory
 
-from .execution import Ends, Event, Execution, Meets, Spawns
+from .core import Ends, Event, Meets, Spawns
+from .execution import Execution
 from .lanes import Lanes
 from .memory import Memory
 from .paths import Clock, Path
@@ -23,6 +24,7 @@ __all__ = ["Explored", "explore"]
 _FAR = 1 << 30
 #: A loop whose end depends on the inputs is given up after so many turns.
 _MOST_TURNS = 5000
+_IMPOSSIBLE = "every way on is impossible: the program would fault"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class _Warp:
         execution = self.execution
         while True:
             path = self.path
-            path_before = path
+            before = path
             execution.alone = path.sure
             execution.install(path)
             steps = 0
@@ -70,7 +72,7 @@ class _Warp:
                     count(steps)
                     return event
                 if not self.paths:
-                    raise RefusedError("every way on is impossible: the program would fault", path_before.pc)
+                    raise RefusedError(_IMPOSSIBLE, before.pc)
                 path = self.paths[0]
                 if steps == 4096:
                     count(steps)
@@ -79,46 +81,46 @@ class _Warp:
                     execution.alone = False
             count(steps)
             self.parted = True
-            event = self._together(count)
-            if event is not None:
-                return event
+            self._together(count)
 
-    def _together(self, count: Callable[[int], None]) -> Event | None:
+    def _together(self, count: Callable[[int], None]) -> None:
         """Until there is one path again, that knows its lanes."""
         execution = self.execution
         execution.alone = False
         while True:
             path = min(self.paths, key=self._place)
             self.paths.remove(path)
-            others = {each.pc for each in self.paths}
-            execution.install(path)
-            steps = 0
-            while True:
-                before = path.pc
-                following, event = execution.step(path)
-                steps += 1
-                if event is not None:
-                    raise AssertionError("an event on one of several paths")
-                headers = [self._turn(each, before) for each in following]
-                if len(following) != 1 or headers[0] or following[0].pc in others:
-                    break
-                if execution.program.at(before).decoded.row.control:
-                    break
-                if not others and following[0].sure:
-                    break
-                path = following[0]
+            place = path.pc
+            steps, following = self._advance(path)
             count(steps)
             for each in following:
                 self._add(each)
             if not self.paths:
-                raise RefusedError("every way on is impossible: the program would fault", before)
+                raise RefusedError(_IMPOSSIBLE, place)
             if len(self.paths) == 1 and self.path.sure:
                 path = self.path
                 execution.memory.flush(path.overlay)
                 path.overlay.clear()
                 for turns in path.turns:
                     turns.clear()
-                return None
+                return
+
+    def _advance(self, path: Path) -> tuple[int, list[Path]]:
+        """One of several paths, up to where another one may meet it; how many steps that was, and what paths come of it."""
+        execution = self.execution
+        others = {each.pc for each in self.paths}
+        execution.install(path)
+        steps = 0
+        while True:
+            before = path.pc
+            following, _ = execution.step(path)
+            steps += 1
+            headers = [self._turn(each, before) for each in following]
+            if len(following) != 1 or headers[0] or execution.program.at(before).decoded.row.control:
+                return steps, following
+            path = following[0]
+            if path.pc in others or (not others and path.sure):
+                return steps, following
 
     def _add(self, path: Path) -> None:
         for other in self.paths:

@@ -6,7 +6,7 @@ finds the greatest sum of costs, and how often each edge is taken then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import highspy
@@ -34,8 +34,8 @@ class Loop:
 class Flow:
     """A graph from ``start`` to ``end``, by nodes that are numbers.
 
-    ``costs``: of an edge each time that it is taken; 0 where there is none. ``facts``: the least and the most often that
-    an edge is taken. ``exclusive``: sets of edges that are together taken so often at most.
+    ``costs``: of an edge each time that it is taken; 0 where there is none. ``facts``: the least and the most often
+    that an edge is taken. ``exclusive``: sets of edges that are together taken so often at most.
     """
 
     edges: Sequence[Edge]
@@ -69,31 +69,33 @@ def longest(flow: Flow) -> tuple[int, dict[Edge, int]]:
     solver.changeColsIntegrality(len(columns), columns, integer)
     solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
 
-    def add(terms: Mapping[int, float], low: float, high: float) -> None:
+    for terms, low, high in _rows(flow, number):
         rows = np.array(list(terms), np.int32)
         solver.addRow(low, high, len(rows), rows, np.array(list(terms.values()), float))
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        raise NoBoundError(str(solver.modelStatusToString(solver.getModelStatus())))
+    taken = {edge: round(value) for edge, value in zip(flow.edges, solver.getSolution().col_value, strict=True)}
+    return sum(count * flow.costs.get(edge, 0) for edge, count in taken.items()), taken
 
+
+def _rows(flow: Flow, number: Mapping[Edge, int]) -> Iterator[tuple[dict[int, float], float, float]]:
+    """The constraints: the factors of the edges by number, the least and the greatest sum."""
     for node in {each for edge in flow.edges for each in edge} | {flow.start, flow.end}:
         terms: dict[int, float] = {}
         for edge, at in number.items():
-            if edge[1] == node:
-                terms[at] = terms.get(at, 0) + 1
-            if edge[0] == node:
-                terms[at] = terms.get(at, 0) - 1
+            change = (edge[1] == node) - (edge[0] == node)
+            if change:
+                terms[at] = change
         # One comes in at the start, and one leaves at the end.
         surplus = (node == flow.end) - (node == flow.start)
-        add(terms, surplus, surplus)
+        yield terms, surplus, surplus
     for loop in flow.loops:
         terms = {number[edge]: 1.0 for edge in loop.back}
         for edge in loop.entries:
             terms[number[edge]] = terms.get(number[edge], 0) - loop.most
         # A walk that starts in the header has entered it, too.
         extra = loop.most if any(edge[1] == flow.start for edge in loop.back) else 0
-        add(terms, -highspy.kHighsInf, extra)
+        yield terms, -highspy.kHighsInf, extra
     for edges, most in flow.exclusive:
-        add({number[edge]: 1.0 for edge in edges}, -highspy.kHighsInf, most)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise NoBoundError(str(solver.modelStatusToString(solver.getModelStatus())))
-    taken = {edge: round(value) for edge, value in zip(flow.edges, solver.getSolution().col_value, strict=True)}
-    return sum(count * flow.costs.get(edge, 0) for edge, count in taken.items()), taken
+        yield {number[edge]: 1.0 for edge in edges}, -highspy.kHighsInf, most

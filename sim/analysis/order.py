@@ -7,7 +7,7 @@ end a path.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit
 from metronome.hdl.isa.table import ImmFormat
@@ -85,45 +85,59 @@ class Function:
         return number
 
 
-def _components(nodes: list[int], entries: list[int], steps: dict[int, list[int]]) -> list[list[int]]:
-    """Strongly connected parts of ``nodes`` in topological order (Tarjan 1972), the node first that each is entered by."""
-    inside = set(nodes)
-    index: dict[int, int] = {}
-    low: dict[int, int] = {}
-    path: list[int] = []
-    on_path: set[int] = set()
-    parts: list[list[int]] = []
-    for root in [*entries, *nodes]:
-        if root in index or root not in inside:
-            continue
-        work = [(root, iter(steps[root]))]
-        index[root] = low[root] = len(index)
-        path.append(root)
-        on_path.add(root)
-        while work:
-            node, following = work[-1]
-            for each in following:
-                if each not in inside:
-                    continue
-                if each not in index:
-                    index[each] = low[each] = len(index)
-                    path.append(each)
-                    on_path.add(each)
-                    work.append((each, iter(steps[each])))
-                    break
-                if each in on_path:
-                    low[node] = min(low[node], index[each])
+class _Components:
+    """Strongly connected parts of some nodes (Tarjan 1972)."""
+
+    def __init__(self, nodes: list[int], steps: dict[int, list[int]]) -> None:
+        self._inside, self._steps = set(nodes), steps
+        self._index: dict[int, int] = {}
+        self._low: dict[int, int] = {}
+        self._path: list[int] = []
+        self._on_path: set[int] = set()
+        self._work: list[tuple[int, Iterator[int]]] = []
+        self.parts: list[list[int]] = []
+
+    def visit(self, root: int) -> None:
+        """Find the parts that can be reached from a node."""
+        if root in self._index or root not in self._inside:
+            return
+        self._enter(root)
+        while self._work:
+            node, following = self._work[-1]
+            fresh = next((each for each in following if self._see(node, each)), None)
+            if fresh is None:
+                self._leave(node)
             else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    part = []
-                    while True:
-                        each = path.pop()
-                        on_path.discard(each)
-                        part.append(each)
-                        if each == node:
-                            break
-                    parts.append(sorted(part, key=lambda each: index[each]))
-    return parts[::-1]
+                self._enter(fresh)
+
+    def _enter(self, node: int) -> None:
+        self._index[node] = self._low[node] = len(self._index)
+        self._path.append(node)
+        self._on_path.add(node)
+        self._work.append((node, iter(self._steps[node])))
+
+    def _see(self, node: int, following: int) -> bool:
+        """Whether it is one that has not been entered."""
+        if following in self._on_path:
+            self._low[node] = min(self._low[node], self._index[following])
+        return following in self._inside and following not in self._index
+
+    def _leave(self, node: int) -> None:
+        self._work.pop()
+        if self._work:
+            parent = self._work[-1][0]
+            self._low[parent] = min(self._low[parent], self._low[node])
+        if self._low[node] == self._index[node]:
+            at = self._path.index(node)
+            part = self._path[at:]
+            del self._path[at:]
+            self._on_path.difference_update(part)
+            self.parts.append(part)
+
+
+def _components(nodes: list[int], entries: list[int], steps: dict[int, list[int]]) -> list[list[int]]:
+    """Strongly connected parts of ``nodes`` in topological order, the node first that each is entered by."""
+    search = _Components(nodes, steps)
+    for root in [*entries, *nodes]:
+        search.visit(root)
+    return search.parts[::-1]

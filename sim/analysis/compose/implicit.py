@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from metronome.sim.analysis.costs import DECODED_AFTER
+from metronome.sim.analysis.costs import DEPTH
+from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.ipet import Flow, longest
-from metronome.sim.analysis.pipeline import Pipeline, Shared
+from metronome.sim.analysis.pipeline import Pipeline
 
 __all__ = ["slots_by_program"]
 
-_DEPTH = DECODED_AFTER + 1
 #: Nodes that are no control instructions: where the warp begins, where it ends, and places that are jumped to.
 _BEGIN, _END, _PLACE = -2, -1, 1 << 33
 
@@ -52,6 +52,4 @@ def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
 def _nops(shared: Shared, pc: int, following: int) -> int:
     """NOPs behind a control instruction that goes on there."""
     cost = shared.costs.of(shared.program.at(pc).decoded.word)
-    elsewhere = following != pc + 4 & 0xFFFF_FFFF
-    redirects = following < 0 or cost.flushes or (cost.waits and elsewhere != cost.followed)
-    return shared.turned.get(pc, 0) + (_DEPTH if redirects else 0)
+    return shared.turned.get(pc, 0) + (DEPTH if cost.redirects(pc, following) else 0)

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-
 from metronome.sim.analysis.costs import DECODED_AFTER
+from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
-from metronome.sim.analysis.pipeline import Pipeline, Shared
+from metronome.sim.analysis.pipeline import Pipeline
+
 from .implicit import slots_by_program
 from .parts import Composed
 

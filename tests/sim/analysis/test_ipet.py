@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from metronome.sim.analysis.ipet import Flow, Loop, NoBoundError, longest
 
 PROGRAMS = 500

@@ -1,0 +1,147 @@
+"""Loads and stores, to addresses that are known or not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES
+from metronome.sim.memory.stacks import to_bus
+
+from .core import Core, Stepped
+from .lanes import TOP
+from .paths import Access, Path
+from .program import Code, RefusedError
+
+__all__ = ["Accesses"]
+
+#: A store to one of more bytes than that is one to anywhere.
+_FAR = 1 << 24
+
+
+class Accesses(Core):
+    """What the load/store unit executes."""
+
+    def _access(self, path: Path, code: Code) -> Stepped:
+        decoded, base = code.decoded, code.decoded.word >> 15 & 31
+        if path.on.known(base, path.may):
+            addresses = (path.on.values[base] + np.uint32(code.constant & TOP))[path.may]
+            access = self._lines(addresses, decoded.store)
+            self.memory.note(self.warp, addresses, store=decoded.store)
+            if decoded.store:
+                self._store(path, code, addresses)
+            else:
+                self._load(path, code, addresses)
+        else:
+            access = self._somewhere(path, code)
+        self._next(path, code, access)
+        return [path], None
+
+    def _load(self, path: Path, code: Code, addresses: np.ndarray) -> None:
+        decoded = code.decoded
+        rd = decoded.writes
+        if rd is None:
+            return
+        signed = decoded.row.mnemonic in ("lb", "lh")
+        if int(addresses.min()) < self.config.memory_map.user:
+            low, high = np.zeros(len(addresses), np.int64), np.full(len(addresses), TOP)
+        else:
+            low, high = self.memory.load(addresses, decoded.size, signed=signed, overlay=path.overlay)
+        all_low, all_high = np.zeros(len(path.may), np.int64), np.zeros(len(path.may), np.int64)
+        all_low[path.may], all_high[path.may] = low, high
+        path.on.put(rd, path.may, all_low, all_high)
+        self._write(path, rd, self.values.fresh())
+
+    def _stored(self, path: Path, code: Code) -> tuple[np.ndarray, np.ndarray]:
+        assert code.second is not None
+        low, high = path.on.interval(code.second)
+        size = code.decoded.size
+        if size < 4:
+            top = (1 << 8 * size) - 1
+            fits = (high <= top) | (low == high)
+            low, high = np.where(fits, low & top, 0), np.where(fits, high & top, top)
+        return low[path.may], high[path.may]
+
+    def _store(self, path: Path, code: Code, addresses: np.ndarray) -> None:
+        low, high = self._stored(path, code)
+        size, sure = code.decoded.size, path.must[path.may]
+        self._refuse_code(path.pc, int(addresses.min()), int(addresses.max()) + size)
+        if self.alone:
+            self.memory.store(addresses, size, low, high)
+            return
+        for address, least, greatest, certain in zip(
+            addresses.tolist(), low.tolist(), high.tolist(), sure.tolist(), strict=True
+        ):
+            word = address & ~3
+            before = self.memory.word(word, path.overlay)
+            if size < 4:
+                least, greatest = _with(before, address & 3, size, least, greatest)
+            if not certain:
+                least, greatest = min(least, before[0]), max(greatest, before[1])
+            path.overlay[word] = least, greatest
+
+    def _somewhere(self, path: Path, code: Code) -> Access:
+        """A load or store to addresses that are not all known."""
+        base = code.decoded.word >> 15 & 31
+        low, high = path.on.interval(base)
+        offset = code.constant
+        low, high = low[path.may] + offset, high[path.may] + offset
+        size = code.decoded.size
+        most = int(path.may.sum())
+        first, end = int(low.min()), int(high.max()) + size
+        far = first < 0 or end > TOP + 1 or end - first > _FAR
+        if code.decoded.store:
+            if far:
+                raise RefusedError("it may store anywhere: the address depends on the inputs and is in no range", path.pc)
+            self._refuse_code(path.pc, first, end)
+            self.memory.forget(first & ~3, end + 3 & ~3)
+            self.memory.note(self.warp, np.arange(first & ~3, end, 4, dtype=np.uint32), store=True)
+            for word in [each for each in path.overlay if first - 3 <= each < end]:
+                path.overlay[word] = 0, TOP
+        elif code.decoded.writes is not None:
+            top = TOP if size == 4 or code.decoded.row.mnemonic in ("lb", "lh") else (1 << 8 * size) - 1
+            shape = len(path.may)
+            path.on.put(code.decoded.writes, path.may, np.zeros(shape, np.int64), np.full(shape, top))
+            self._write(path, code.decoded.writes, self.values.fresh())
+        lines = most if far else min(most, (end - 1) // LINE_BYTES - first // LINE_BYTES + 1)
+        local = self.config.memory_map.local
+        inside = far or (first < local + self.config.local_bytes and end > local)
+        stacks = self.config.interleaved_stacks
+        # Stacks lie elsewhere in memory than in the program's addresses.
+        known = not far and (len(stacks) == 0 or end <= stacks.start or first >= stacks.stop)
+        within = (first // LINE_BYTES, (end - 1) // LINE_BYTES) if known else None
+        return Access(None, lines, most if inside else 0, within)
+
+    def _refuse_code(self, pc: int, first: int, end: int) -> None:
+        if self.program.covers(first, end):
+            raise RefusedError("it may store to the lines that its code is in: self-modifying code", pc)
+
+    def _lines(self, addresses: np.ndarray, store: bool) -> Access:
+        config = self.config
+        base = config.memory_map.local
+        if len(addresses) == 1 or (addresses == addresses[0]).all():
+            address = int(addresses[0])
+            if base <= address < base + config.local_bytes:
+                return Access((), 0, len(addresses) if store else 1)
+            return Access((to_bus(config, address) // LINE_BYTES,), 1, 0)
+        local = (addresses >= base) & (addresses < base + config.local_bytes)
+        turns = 0
+        if local.any():
+            words = addresses[local] >> 2
+            words = words if store else np.unique(words)
+            turns = int(np.bincount(words % np.uint32(config.threads)).max())
+            addresses = addresses[~local]
+        stacks = config.interleaved_stacks
+        if len(addresses) and int(addresses.max()) >= stacks.start and len(stacks):
+            lines = {to_bus(config, each) // LINE_BYTES for each in addresses.tolist()}
+        else:
+            lines = set((addresses >> 6).tolist())
+        return Access(tuple(sorted(lines)), len(lines), turns)
+
+
+def _with(word: tuple[int, int], offset: int, size: int, low: int, high: int) -> tuple[int, int]:
+    """A word of which some bytes are written."""
+    if word[0] != word[1] or low != high:
+        return 0, TOP
+    bits = (1 << 8 * size) - 1 << 8 * offset
+    value = word[0] & ~bits | low << 8 * offset
+    return value, value
