@@ -85,7 +85,8 @@ _RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadloc
 _STATUS = {
     "synth": "0 done, 1 an area has grown (--compare), 5 not routed, 6 slower than --freq",
     "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
-    "wcet": "0 bounded, 1 a run was longer than the bound", "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
+    "wcet": "0 bounded, 1 a run was longer than the bound",
+    "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
 }
 
 

@@ -91,7 +91,7 @@ class Accesses(Core):
         far = first < 0 or end > TOP + 1 or end - first > _FAR
         if code.decoded.store:
             if far:
-                raise RefusedError("it may store anywhere: the address depends on the inputs and is in no range", path.pc)
+                raise RefusedError("it may store anywhere: its address depends on the inputs and has no range", path.pc)
             self._refuse_code(path.pc, first, end)
             self.memory.forget(first & ~3, end + 3 & ~3)
             self.memory.note(self.warp, np.arange(first & ~3, end, 4, dtype=np.uint32), store=True)

@@ -1,4 +1,4 @@
-"""The longest time of a program on a machine, for all inputs: exact where time does not depend on them, else a bound."""
+"""The longest time of a program on a machine, for all inputs: exact where time does not depend on them."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _LIMIT = 20_000_000
 class Bound:
     """At most ``cycles`` from the launch to the end, whatever the inputs.
 
-    ``exact``: every run takes as long. ``parts``: what the cycles are made of, by name. ``composed``: bounds by each way
-    of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on time
-    depends on the inputs. ``loops``: by the pc of a loop's header how often it is entered at most, in one go.
+    ``exact``: every run takes as long. ``parts``: what the cycles are made of, by name. ``composed``: bounds by each
+    way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
+    time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
     """
 
     cycles: int
@@ -92,9 +92,8 @@ class _Uses:
 
 def inputs_of(launch: Launch) -> dict[str, tuple[int, int]]:
     """What may hold anything, by name: [first, end) of each buffer and file. The arguments are known."""
-    return {
-        name: (address, address + len(data)) for name, (address, data) in (launch.buffers | launch.loads).items() if data
-    }
+    places = launch.buffers | launch.loads
+    return {name: (address, address + len(data)) for name, (address, data) in places.items() if data}
 
 
 def longest_time(

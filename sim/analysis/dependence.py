@@ -2,8 +2,8 @@
 
 Bytes of the inputs are marked. What is computed from marked values is marked, and so is what is loaded from marked
 memory. If no branch, thread mask, address or barrier ever depends on a marked value, then every run executes the same
-instructions in each warp, with the same masks and addresses, whatever the inputs: by induction over the run, what is not
-marked is the same in all of them.
+instructions in each warp, with the same masks and addresses, whatever the inputs: by induction over the run, what is
+not marked is the same in all of them.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Execution(Accesses, Threads):
         rule = code.rule
         if rule is None or code.first is None:
             mnemonic = code.decoded.row.mnemonic
-            constant = mnemonic == "addi" or mnemonic == "lui"
+            constant = mnemonic in ("addi", "lui")
             if constant and code.first in (None, 0) and code.constant == 0:
                 return ZERO
             return self.values.fresh()

@@ -106,7 +106,7 @@ class _Warp:
                 return
 
     def _advance(self, path: Path) -> tuple[int, list[Path]]:
-        """One of several paths, up to where another one may meet it; how many steps that was, and what paths come of it."""
+        """One of several paths, up to where another may meet it: how many steps that was, and what comes of it."""
         execution = self.execution
         others = {each.pc for each in self.paths}
         execution.install(path)
@@ -142,7 +142,8 @@ class _Warp:
         turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
         if turns[path.pc] > _MOST_TURNS:
             raise RefusedError(
-                f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound", path.pc
+                f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound",
+                path.pc,
             )
         return True
 
@@ -196,7 +197,8 @@ class _Explorer:
                 ready += self._meet(warp, event)
             ready += self._spawn()
         if self._active:
-            raise RefusedError("warps wait for each other for ever: a deadlock", next(iter(self._active.values())).path.pc)
+            state = next(iter(self._active.values()))
+            raise RefusedError("warps wait for each other for ever: a deadlock", state.path.pc)
         sure = not any(each.parted for each in self._ran.values())
         return Explored(self._clocks, self._steps, sure, frozenset(self._memory.races))
 
@@ -265,8 +267,8 @@ def explore(
 ) -> Explored:
     """Every path of the program in ``memory`` for any ``inputs``, [first, end) each.
 
-    ``begin`` gives what is called for the clock of each warp that starts; it is called again if all begins anew. At most
-    ``limit`` instructions are looked at.
+    ``begin`` gives what is called for the clock of each warp that starts; it is called again if all begins anew. At
+    most ``limit`` instructions are looked at.
 
     Raises
     ------

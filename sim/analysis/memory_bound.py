@@ -20,7 +20,7 @@ __all__ = ["MemoryBound", "memory_bound"]
 class MemoryBound:
     """From the acceptance of a request to its answer, in cycles.
 
-    ``base``: of one request that waits for no other. ``service``: more for each request of others that is served before.
+    ``base``: of one request that waits for no other. ``service``: more for each of others that is served before it.
     ``stolen``: the share of all cycles in which memory serves nobody (refreshes), and ``pause`` the longest such time.
     ``latency``: the most that any request takes, with every tag of the port under way.
     """

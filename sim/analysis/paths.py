@@ -24,8 +24,8 @@ __all__ = ["Access", "Clock", "Path", "Split"]
 class Access:
     """What a load or store touches. ``lines``: the lines in memory if they are known, else None; at most ``most``.
 
-    ``within``: the first and the last line that they lie in, where they are not known but that is. ``turns``: the cycles
-    that local memory serves it in, at most.
+    ``within``: the first and the last line that they lie in, where they are not known but that is. ``turns``: the
+    cycles that local memory serves it in, at most.
     """
 
     lines: tuple[int, ...] | None
@@ -61,8 +61,8 @@ class Clock(Protocol):
 class Split:
     """An open divergent split; the lanes of ``union`` and of the ``other`` side that may be, and that must be there.
 
-    ``most``: so many lanes of the two are active at most. ``decided``: the pc of a branch and whether the other side takes it, if that is known. ``off``: the registers of a
-    lane that is outside of the split.
+    ``most``: so many lanes of the two are active at most. ``decided``: the pc of a branch and whether the other side
+    takes it, if that is known. ``off``: the registers of a lane that is outside of the split.
     """
 
     pc: int

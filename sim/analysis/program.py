@@ -1,4 +1,4 @@
-"""The program that is analysed: its instructions as the analysis and as the golden model have them, and its functions."""
+"""The program that is analysed: its instructions as the analysis and the golden model have them, its functions."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ class Program:
         if decoded is None:
             return None
         row = decoded.row
-        registers = [
+        first, second = (
             None if file is None else (word >> shift & 31) + 32 * file.value
             for file, shift in ((row.rs1, 15), (row.rs2, 20))
-        ]
+        )
         name = {"sltiu": "sltu", "lui": "add", "auipc": "add"}.get(row.mnemonic, row.mnemonic)
         rule = name if name in RULES else name[:-1] if name.endswith("i") and name[:-1] in RULES else None
         reads = sum(1 << register for register in set(decoded.reads))
-        return Code(decoded, decode_for_model(word), reads, rule, *registers, _immediate(decoded))
+        return Code(decoded, decode_for_model(word), reads, rule, first, second, _immediate(decoded))
 
     def function(self, entry: int) -> Function:
         """The function that is entered at ``entry``."""

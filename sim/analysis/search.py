@@ -1,4 +1,4 @@
-"""Looks for inputs for which a program is slow: it hunts for a run above its bound, and shows how tight the bound is."""
+"""Looks for inputs for which a program is slow: it hunts for a run above its bound, and shows how tight that is."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def with_inputs(launch: Launch, inputs: dict[str, bytes]) -> Launch:
     def filled(places: dict[str, tuple[int, bytes]]) -> dict[str, tuple[int, bytes]]:
         return {name: (address, inputs.get(name, data)) for name, (address, data) in places.items()}
 
-    return dataclasses.replace(launch, buffers=filled(launch.buffers), loads=filled(launch.loads), check=lambda memory: [])
+    return dataclasses.replace(
+        launch, buffers=filled(launch.buffers), loads=filled(launch.loads), check=lambda memory: []
+    )
 
 
 class Search:
@@ -99,10 +101,7 @@ class Search:
         for value in (0, 0xFFFF_FFFF, 0x7FFF_FFFF, 0x8000_0000, 1, 0x3F80_0000, 0x7FC0_0000, 0x7F80_0000, 0x5555_5555):
             yield {name: (value.to_bytes(4, "little") * len(data))[: len(data)] for name, data in self._own.items()}
         for step in (1, -1, 16, -16, 0x0100_0193):
-            yield {
-                name: (np.arange(len(data) // _WORD + 1, dtype=np.int64) * step).astype(np.uint32).tobytes()[: len(data)]
-                for name, data in self._own.items()
-            }
+            yield {name: _steps(len(data), step) for name, data in self._own.items()}
         # The slowest lane is another one in each warp, or the same.
         for stride in (2, 4, 8, 32):
             yield {
@@ -143,3 +142,8 @@ class Search:
             data[first : first + length] = fresh[: max(0, len(data) - first)]
         changed[name] = bytes(data[: len(inputs[name])])
         return changed
+
+
+def _steps(size: int, step: int) -> bytes:
+    """The multiples of a number, a word each."""
+    return (np.arange(size // _WORD + 1, dtype=np.int64) * step).astype(np.uint32).tobytes()[:size]

@@ -19,6 +19,7 @@ __all__ = ["Threads"]
 #: Instructions behind a split or pred in which its branch is looked for.
 _NEAR = 8
 _ENDS = -1
+_MAY_END = "whether a warp ends depends on the inputs: its thread mask may be empty"
 #: The lanes that may be, and that must be, on a side; what is true of them; the other side.
 _Side = tuple[np.ndarray, np.ndarray, Condition, tuple[np.ndarray, np.ndarray] | None]
 
@@ -71,7 +72,7 @@ class Threads(Branches):
             self._go(path, code, _ENDS)
             return [path], Ends()
         if low & ((1 << self.config.threads) - 1) == 0 and not must.any():
-            raise RefusedError("whether a warp ends depends on the inputs: its thread mask may be empty", path.pc)
+            raise RefusedError(_MAY_END, path.pc)
         path.restore(register)
         path.widen(may, must, self.values)
         self._next(path, code)
@@ -200,7 +201,7 @@ class Threads(Branches):
                 self._decide(left, condition.negated())
                 may, must = mask_between(*restored, self.config.threads)
                 if restored[0] == 0:
-                    raise RefusedError("whether a warp ends depends on the inputs: its thread mask may be empty", path.pc)
+                    raise RefusedError(_MAY_END, path.pc)
                 decided = dict(left.decided)
                 left.restore(registers[1])
                 left.widen(may, must, self.values)

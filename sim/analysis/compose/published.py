@@ -1,7 +1,7 @@
 """Formulas that others have published, beside ours: what they say of this machine, with our numbers in them.
 
-They leave out what this machine does beside issuing and waiting (docs/wcet.md, "The published formulas"), so they are no
-bounds of it.
+They leave out what this machine does beside issuing and waiting (docs/wcet.md, "The published formulas"), so they are
+no bounds of it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _HIT, _MISS = 7, 5
 def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
     """Jeanmougin 2025, as its abstract tells it: a warp alone, and the phases in which the others execute.
 
-    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, with each of its loads a
-    miss; phases of execution are issue slots.
+    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, with each of its loads
+    a miss; phases of execution are issue slots.
     """
     alone = [
         each.time + (_MISS + memory.base) * each.counts.loaded_lines for each in demand.pipelines

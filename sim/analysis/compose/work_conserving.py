@@ -38,7 +38,7 @@ _LAUNCH = 16
 class Demand:
     """What the warps ask for: by warp, and of all together.
 
-    ``code_fits``: whether every line of code stays in the I-cache. ``misses``: accesses of loads that may miss, at most.
+    ``code_fits``: whether every line of code stays in the I-cache. ``misses``: accesses of loads that may miss.
     """
 
     config: SmConfig
