@@ -1,4 +1,4 @@
-"""One warp, step by step, when not everything is known: abstract execution (Gustafsson, Ermedahl 2006: SWEET).
+"""One warp, step by step, when not everything is known: abstract execution (Gustafsson 2006).
 
 What is known is computed by the golden model. Where a warp may go on in two ways, its path parts in two.
 """

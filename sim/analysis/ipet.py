@@ -1,4 +1,4 @@
-"""Implicit path enumeration: the most that a walk through a graph can cost, as an integer program (Li, Malik 1995).
+"""Implicit path enumeration: the most that a walk through a graph can cost, as an integer program (Li 1995).
 
 How often each edge is taken is a variable. What flows into a node flows out of it; loops and facts bound edges. HiGHS
 finds the greatest sum of costs, and how often each edge is taken then.

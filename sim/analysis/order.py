@@ -86,7 +86,7 @@ class Function:
 
 
 class _Components:
-    """Strongly connected parts of some nodes (Tarjan 1972)."""
+    """Strongly connected parts of some nodes, by Tarjan's algorithm."""
 
     def __init__(self, nodes: list[int], steps: dict[int, list[int]]) -> None:
         self._inside, self._steps = set(nodes), steps

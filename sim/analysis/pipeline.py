@@ -25,7 +25,7 @@ _BEHIND = 1
 
 
 class _Segment(NamedTuple):
-    """The last of a chain of segments (paper 001, section IV-A), which paths share."""
+    """The last of a chain of segments (Huangfu 2017, section IV-A), which paths share."""
 
     before: _Segment | None
     issue: int

@@ -1,0 +1,91 @@
+"""Bounds against runs: exact where it says so, and no run above any."""
+
+import dataclasses
+
+import pytest
+
+from metronome.hdl.presets import BASE, TINY
+from metronome.sim import kernel
+from metronome.sim.analysis.ipet import NoBoundError
+from metronome.sim.analysis.program import RefusedError
+from metronome.sim.analysis.search import Search
+from metronome.sim.prediction.predictor import predict
+from tests.sim.analysis.programs import bound_of, machine, request_of
+
+SAME_ALWAYS = ["vecadd", "saxpy", "sgemm", "transpose", "psum", "conv3", "sfilter", "hotspot", "sgemm_group"]
+DEPENDENT = ["psort", "psort_group", "blackscholes", "kmeans"]
+POLICIES = ["lrr", "gtlrr", "gtlo", "srr", "prr"]
+
+
+@pytest.mark.parametrize("name", SAME_ALWAYS)
+def test_exact_is_what_every_run_takes(name):
+    config = machine(TINY)
+    launch = kernel.prepare(name, None, None, 1, config)
+    bound = bound_of(config, launch)
+    assert bound.exact and not bound.dependences
+    assert sum(bound.parts.values()) == bound.cycles
+    search = Search(config, request_of(launch), launch, seed=3)
+    assert search.run(4).ended == 4
+    assert {cycles for cycles, _ in search._slowest} == {bound.cycles}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("memory", ["fixed", "tdm"])
+@pytest.mark.parametrize("prediction", ["btfn", "not_taken"])
+def test_no_run_is_longer(policy, memory, prediction):
+    config = machine(TINY, policy, prediction)
+    for name in DEPENDENT:
+        launch = kernel.prepare(name, None, 8, 1, config)
+        bound = bound_of(config, launch, memory)
+        assert not bound.exact and bound.dependences
+        observed = Search(config, request_of(launch, policy, memory), launch, seed=5).run(4)
+        assert observed.ended == observed.runs
+        assert observed.cycles <= bound.cycles, name
+        for each in bound.composed:
+            assert sum(each.parts.values()) == each.cycles
+            if each.holds:
+                assert observed.cycles <= each.cycles, (name, each.method)
+
+
+@pytest.mark.parametrize("caches", [{"dcache_bytes": 0}, {"icache_bytes": 0}, {"dcache_bytes": 512, "dcache_ways": 2}])
+def test_other_caches(caches):
+    config = dataclasses.replace(machine(BASE), **caches)
+    for name in ("psort", "vecadd"):
+        launch = kernel.prepare(name, None, 16, 1, config)
+        bound = bound_of(config, launch, compose=True)
+        cycles = predict(config, request_of(launch)).result.total_cycles
+        assert all(cycles <= each.cycles for each in bound.composed if each.holds)
+        assert cycles <= bound.cycles
+
+
+def test_integer_program_agrees_with_the_paths():
+    config = machine(TINY)
+    for name in ("psort", "vecadd", "kmeans"):
+        bound = bound_of(config, kernel.prepare(name, None, 8, 1, config), compose=True)
+        paths, program = bound.composed[:2]
+        assert program.method == "implicit paths"
+        if name == "kmeans":
+            assert paths.cycles <= program.cycles <= 1.02 * paths.cycles
+        else:
+            assert paths.parts == program.parts
+
+
+def test_loops_are_told():
+    config = machine(TINY)
+    bound = bound_of(config, kernel.prepare("psort", None, 8, 1, config))
+    assert 8 in bound.loops.values()
+
+
+def test_memory_without_a_bound_is_refused():
+    config = machine(TINY)
+    launch = kernel.prepare("psort", None, 8, 1, config)
+    with pytest.raises(RefusedError, match="no bound of its own"):
+        bound_of(config, launch, "dram")
+    given = bound_of(config, launch, "dram", memory_latency=400)
+    assert predict(config, request_of(launch, memory="dram")).result.total_cycles <= given.cycles
+
+
+def test_policies_without_an_argument_are_refused():
+    config = machine(TINY, "gto")
+    assert bound_of(config, kernel.prepare("vecadd", None, 8, 1, config)).exact
+    assert issubclass(NoBoundError, Exception)
