@@ -31,9 +31,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome trace ./mine -o mine.parquet --engine predict", "computed"),
     ),
     "wcet": (
-        ("metronome wcet vecadd", "exact: its time does not depend on its inputs"),
-        ("metronome wcet psort --observe 100", "a bound, and the slowest of 100 inputs"),
-        ("metronome wcet psort --memory tdm --json -", "with memory of bounded latency"),
+        ("metronome wcet vecadd", "exact: inputs do not matter"),
+        ("metronome wcet psort --observe 100", "a bound, and the slowest run"),
+        ("metronome wcet psort --memory tdm --json -", "memory of bounded latency"),
     ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
