@@ -65,9 +65,10 @@ def endless(tmp_path):
     )
     simulation = None
     try:
-        wait_until(lambda: simulations(process.pid) or process.poll() is not None, "the simulation starts")
+        # Not asked again: a process that becomes another program (setpriv does) has no command line for a moment.
+        found = wait_until(lambda: simulations(process.pid) or process.poll() is not None, "the simulation starts")
         assert process.poll() is None, process.communicate()
-        (simulation,) = simulations(process.pid)
+        (simulation,) = found
         yield process, simulation, temporary
     finally:
         process.kill()
