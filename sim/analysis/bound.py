@@ -27,6 +27,7 @@ from .dependence import Dependence, dependences
 from .explore import explore
 from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
+from .prefix import NOTHING, Prefix, common_prefix
 from .program import Program, RefusedError
 
 __all__ = ["Bound", "inputs_of", "longest_time"]
@@ -132,7 +133,11 @@ def longest_time(
     if exact is not None and not compose:
         return exact
     memory = memory_bound(config, request, memory_latency)
-    composed, loops = _composed(config, request, job, areas.values(), memory, progress)
+    prefix = NOTHING
+    if found and memory_latency is None and request.memory in _EXACT_MEMORY:
+        progress("predict")
+        prefix = common_prefix(config, request, {each.pc for each in found})
+    composed, loops = _composed(config, request, job, areas.values(), memory, prefix, progress)
     if exact is not None:
         return Bound(
             cycles=exact.cycles, exact=True, parts=exact.parts, dependences=(), composed=composed, loops=loops
@@ -156,17 +161,29 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
 
 
 def _composed(
-    config: SmConfig, request: RunRequest, job: Job, areas: Any, memory: MemoryBound, progress: Callable[[str], None]
+    config: SmConfig, request: RunRequest, job: Job, areas: Any, memory: MemoryBound, prefix: Prefix,
+    progress: Callable[[str], None],
 ) -> tuple[list[Composed], dict[int, int]]:
     ways = _composers(request.policy)
-    progress("all paths")
     kept: list[Shared] = []
+    # First as if each line stayed in the data cache; again if another may push some of them out.
+    gone: frozenset[int] | None = frozenset() if config.dcache_bytes else None
 
-    def begin(program: Program) -> Callable[[], Pipeline]:
-        kept.append(Shared(config, program, Costs(config)))
-        return lambda: Pipeline(kept[-1], strict=strict_turns in ways)
+    def begin(program: Program) -> Callable[[int], Pipeline]:
+        kept.append(Shared(config, program, Costs(config), memory, gone, prefix))
+        return lambda warp: Pipeline(kept[-1], warp, strict=strict_turns in ways)
 
-    explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas, begin, _LIMIT)
+    while True:
+        progress("all paths")
+        explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas, begin, _LIMIT)
+        found = kept[-1].pushed_out()
+        if kept[-1].prefix_lost:
+            # Where every run begins alike, the analysis does not know which way: nothing is taken from there.
+            prefix = NOTHING
+            continue
+        if gone is None or (found is not None and found <= gone):
+            break
+        gone = None if found is None else gone | found
     progress("compose")
     pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
     demand = Demand.of(config, pipelines, kept[-1])

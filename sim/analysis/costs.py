@@ -11,14 +11,16 @@ from metronome.sim.predict.records import CODE, DEPTH
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 from metronome.sim.prediction.setup import latencies
 
-__all__ = ["DECODED_AFTER", "DEPTH", "RESOLUTION", "Cost", "Costs"]
+__all__ = ["DECODED_AFTER", "DEPTH", "LOAD", "MISS", "RESOLUTION", "STORE", "Cost", "Costs"]
 
 #: R: a branch that is issued in t resolves in t + R (design.md section 3).
 RESOLUTION = 3
 #: A fetch made in t is decoded in t + t_F.
 DECODED_AFTER = DEPTH - 1
 #: From a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
-_LOAD = 7
+LOAD = 7
+#: What a miss adds to that, and what goes by from a store's lookup to its completion, without memory's latency.
+MISS, STORE = 3, 5
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,9 @@ class Cost:
 
     ``reads``: the registers that must not be pending, the destination included. ``writes``: the destination or None.
     ``result``: cycles from its issue to that of what depends on it, in the best case. ``busy``: cycles for which its
-    unit takes no other operation, 0 if it is pipelined. ``slot``: it writes in a fixed cycle. ``long``: that is later
-    than another instruction could write that is issued behind it. ``waits``: its warp waits until it has resolved.
-    ``followed``: the front end follows it at decode. ``drains``: it waits for its warp's registers, ``fences``: for
-    its warp's stores. ``flushes``: it always redirects, and the I-cache is empty behind it.
+    unit takes no other operation, 0 if it is pipelined. ``slot``: it writes in a fixed cycle. ``waits``: its warp waits
+    until it has resolved. ``followed``: the front end follows it at decode. ``drains``: it waits for its warp's
+    registers, ``fences``: for its warp's stores. ``flushes``: it always redirects, and the I-cache is empty behind it.
     """
 
     reads: tuple[int, ...]
@@ -40,7 +41,6 @@ class Cost:
     load: bool
     store: bool
     slot: bool
-    long: bool
     waits: bool
     followed: bool
     drains: bool
@@ -61,7 +61,6 @@ class Costs:
     def __init__(self, config: SmConfig) -> None:
         self._table = CodeTable(config)
         self._latencies = latencies(config)
-        self._shortest = min(self._latencies.values())
         self._known: dict[int, Cost] = {}
 
     def of(self, word: int) -> Cost:
@@ -81,9 +80,9 @@ class Costs:
         alone = unit in (Unit.DIV, Unit.FDIV)
         return Cost(
             reads=tuple(register for register in range(64) if uses >> register & 1), writes=writes,
-            result=_LOAD if access else ISSUE_TO_EXECUTE + latency, busy=latency if alone else 0,
+            result=LOAD if access else ISSUE_TO_EXECUTE + latency, busy=latency if alone else 0,
             load=access and not row["store"] and writes is not None, store=bool(row["store"]),
-            slot=bool(row["takes_slot"]), long=bool(row["takes_slot"]) and latency > self._shortest,
+            slot=bool(row["takes_slot"]),
             waits=bool(row["control"]), followed=bool(row["predicted"]), drains=bool(row["drain"]),
             fences=bool(row["fence"]), flushes=unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value, unit=unit,
         )

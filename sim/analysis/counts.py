@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from .costs import DEPTH, Costs
+from .memory_bound import MemoryBound
 from .order import target_of
+from .prefix import NOTHING, Prefix
 from .program import Program
 
-__all__ = ["Counts", "Shared"]
+__all__ = ["Counts", "Shared", "hashed"]
 
 
 @dataclass
@@ -20,7 +22,9 @@ class Counts:
 
     ``redirected``: NOPs behind resolved control flow. ``followed``: jumps followed at decode, and the ``turned`` NOPs
     behind them. ``started``: NOPs in its buffer when it was started. ``excess``: cycles beyond the first that an access
-    takes in the load/store unit. ``long``: writes that can be in the way of a younger instruction's.
+    takes in the load/store unit. ``missing``: parts of loads that may wait for memory, and ``parts``: so many of them
+    are under way at once. ``uncached``: accesses to lines that are not cached. ``results``: instructions that write in
+    a fixed cycle, by how many cycles behind stage X that is.
     """
 
     instructions: int = 0
@@ -29,13 +33,20 @@ class Counts:
     turned: int = 0
     started: int = 0
     excess: int = 0
-    long: int = 0
+    missing: int = 0
+    parts: int = 0
+    uncached: int = 0
     divisions: int = 0
     float_divisions: int = 0
     loaded_lines: int = 0
     stored_lines: int = 0
     fences: int = 0
     flushes: int = 0
+    results: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> Counts:
+        """Of another path that is the same so far."""
+        return dataclasses.replace(self, results=dict(self.results))
 
     @property
     def slots(self) -> int:
@@ -48,9 +59,11 @@ class Counts:
             mine, theirs = getattr(self, each), getattr(other, each)
             if theirs > mine:
                 setattr(self, each, theirs)
+        for latency, count in other.results.items():
+            self.results[latency] = max(count, self.results.get(latency, 0))
 
 
-_NAMES = [each.name for each in dataclasses.fields(Counts)]
+_NAMES = [each.name for each in dataclasses.fields(Counts) if each.name != "results"]
 
 
 @dataclass
@@ -62,11 +75,20 @@ class Shared:
     - ``meetings``: how often warps have gone on together; ``active``: so many are active at once, at most.
     - ``loops``: how often a loop is gone through at most, entered once, by its header.
     - ``turned``: NOPs behind a jump that is followed at decode, by its pc, at most.
+    - ``code``, ``awaited``: lines of code, and of data that loads may find missing, behind the common ``prefix``;
+      ``prefix_lost``: whether a warp has parted in it.
+    - ``gone``: lines that another may push out of the data cache; None: any may be. It is a guess until all is known.
     """
 
     config: SmConfig
     program: Program
     costs: Costs
+    memory: MemoryBound
+    gone: frozenset[int] | None = frozenset()
+    prefix: Prefix = NOTHING
+    prefix_lost: bool = False
+    awaited: set[int] = field(default_factory=set)
+    all_code: set[int] = field(default_factory=set)
     code: set[int] = field(default_factory=set)
     loads: set[int] = field(default_factory=set)
     stores: set[int] = field(default_factory=set)
@@ -75,32 +97,65 @@ class Shared:
     active: int = 1
     turned: dict[int, int] = field(default_factory=dict)
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
+    load_ranges: set[tuple[int, int]] = field(default_factory=set)
     loads_anywhere: bool = False
     stores_anywhere: bool = False
-    _seen: set[int] = field(default_factory=set)
+    _seen: set[tuple[int, bool]] = field(default_factory=set)
+
+    def stays(self, line: int) -> bool:
+        """Whether the data cache keeps a line once it has come."""
+        cached = line >= self.config.memory_map.user // LINE_BYTES
+        return cached and self.gone is not None and line not in self.gone
+
+    def pushed_out(self) -> frozenset[int] | None:
+        """What ``gone`` is by all that is loaded: the lines of the sets that more may be in than there are ways."""
+        config = self.config
+        if self.loads_anywhere or not config.dcache_bytes:
+            return None
+        sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+        there: dict[int, list[int]] = {}
+        for line in self.loads:
+            there.setdefault(hashed(line, sets), []).append(line)
+        return frozenset(line for lines in there.values() if len(lines) > config.dcache_ways for line in lines)
 
     def stored_and_loaded(self) -> int | None:
-        """How many lines a load and a store may both touch; None: any."""
+        """How many lines a load may find missing and a store may touch, too; None: any."""
         if self.loads_anywhere or self.stores_anywhere:
             return None
         return sum(
             line in self.stores or any(first <= line <= last for first, last in self.store_ranges)
-            for line in self.loads
+            for line in self.awaited
         )
 
-    def fetch(self, pc: int) -> None:
+    def fetch(self, pc: int, *, behind_prefix: bool) -> None:
         """The instruction at ``pc`` is executed: it and what may be fetched behind it on a wrong path."""
-        if pc in self._seen:
+        if (pc, behind_prefix) in self._seen:
             return
-        self._seen.add(pc)
-        self.code.add(pc // LINE_BYTES)
+        self._seen.add((pc, behind_prefix))
+        lines = self._fetched(pc)
+        self.all_code |= lines
+        if behind_prefix:
+            self.code |= lines
+
+    def _fetched(self, pc: int) -> set[int]:
+        lines = {pc // LINE_BYTES}
         for behind in range(1, DEPTH + 1):
             place = pc + 4 * behind
-            self.code.add(place // LINE_BYTES)
+            lines.add(place // LINE_BYTES)
             decoded = self.program.look(place)
             target = None if decoded is None else target_of(decoded, place)
             if target is not None:
-                self.code.add(target // LINE_BYTES)
+                lines.add(target // LINE_BYTES)
         target = target_of(self.program.at(pc).decoded, pc)
         if target is not None:
-            self.code.update(range(target // LINE_BYTES, (target + 4 * DEPTH) // LINE_BYTES + 1))
+            lines.update(range(target // LINE_BYTES, (target + 4 * DEPTH) // LINE_BYTES + 1))
+        return lines
+
+
+def hashed(line: int, sets: int) -> int:
+    """The set of the data cache that a line goes to: the exclusive or of all groups of set bits (memory.md)."""
+    index, bits = 0, max(1, sets.bit_length() - 1)
+    while line:
+        index ^= line & sets - 1
+        line >>= bits
+    return index

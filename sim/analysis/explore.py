@@ -164,7 +164,7 @@ class _Explorer:
     """Runs the warps one after the other, each as far as it comes without the others."""
 
     def __init__(
-        self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[], Clock]],
+        self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[int], Clock]],
         limit: int, races: set[int],
     ) -> None:
         self._config, self._limit = config, limit
@@ -211,7 +211,7 @@ class _Explorer:
         """A warp starts with its first lane; its registers are what they were."""
         before = self._ran.get(warp)
         config = self._config
-        clock = self._make_clock() if before is None else before.path.clock
+        clock = self._make_clock(warp) if before is None else before.path.clock
         only_first = np.arange(config.threads) == 0
         if before is None:
             execution = Execution(config, self._iss, warp, self._program, self._memory)
@@ -263,12 +263,12 @@ class _Explorer:
 
 def explore(
     config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]],
-    begin: Callable[[Program], Callable[[], Clock]], limit: int,
+    begin: Callable[[Program], Callable[[int], Clock]], limit: int,
 ) -> Explored:
     """Every path of the program in ``memory`` for any ``inputs``, [first, end) each.
 
-    ``begin`` gives what is called for the clock of each warp that starts; it is called again if all begins anew. At
-    most ``limit`` instructions are looked at.
+    ``begin`` gives what is called for the clock of each warp that starts, by its number; it is called again if all
+    begins anew. At most ``limit`` instructions are looked at.
 
     Raises
     ------

@@ -7,50 +7,43 @@ outside makes everything behind it later by no more than itself (docs/wcet.md, "
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.ops import BranchOp, Unit
 
-from .costs import DECODED_AFTER, DEPTH, RESOLUTION, Cost
+from .costs import DECODED_AFTER, DEPTH, MISS, RESOLUTION, STORE, Cost
 from .counts import Counts, Shared
 from .decoding import Decoded
+from .lines import Lines
 from .paths import Access, Clock
+from .segments import Segments
 
 __all__ = ["Pipeline"]
 
+#: A load to one of more lines than that is one to anywhere.
+_MANY = 1 << 12
 #: A load waits for the port of the registers as long as its warp's own results take it: until the one behind the last.
 _BEHIND = 1
-
-
-class _Segment(NamedTuple):
-    """The last of a chain of segments (Huangfu 2017, section IV-A), which paths share."""
-
-    before: _Segment | None
-    issue: int
-    latency: int
-    lines: int
-
-    @property
-    def total(self) -> int:
-        """How long this one is; chains that part here share what is before."""
-        return self.issue + self.latency + self.lines
 
 
 class Pipeline:
     """A clock (:class:`sim.analysis.paths.Clock`) of one warp.
 
-    ``time``: the cycle behind the last issue, alone, without misses. ``chain``: cycles in which nothing could be issued
-    for certain, of this warp and those that it has waited for, one after the other; ``span``: all cycles of them.
-    ``strict``: the warp has its turn in one cycle of as many as there are active warps, and waits for it.
+    ``time``: the cycle behind the last issue, alone, with misses of its own loads but not of its code. ``chain``:
+    cycles in which nothing could be issued for certain, of this warp and those that it has waited for, one after the
+    other; ``span``: all cycles of them. ``strict``: the warp has its turn in one cycle of as many as there are active
+    warps, and waits for it.
+
+    Behind the beginning that all runs have in common (:mod:`sim.analysis.prefix`) everything is counted anew.
     """
 
-    def __init__(self, shared: Shared, *, strict: bool = False) -> None:
+    def __init__(self, shared: Shared, warp: int = 0, *, strict: bool = False) -> None:
         self._shared = shared
         self._strict, self._active = strict, 1
         self._span = 0
         self.counts = Counts()
+        self.lines = Lines(shared, self.counts)
         self.time = 0
         self.chain = 0
         self._ready = [0] * 64
@@ -66,64 +59,71 @@ class Pipeline:
         #: A control instruction and where it goes on -> how often, at most; where the warp was started.
         self.edges: dict[tuple[int, int], int] = {}
         self.starts: list[int] = []
-        self._segments = _Segment(None, 0, 0, 0)
-        self._in_segment: set[int] = set()
-        #: Line -> how often this warp loads from it, at most.
-        self.loaded: dict[int, int] = {}
+        self.segments = Segments()
+        #: So many more instructions of the warp are the same in every run; the places of the last of them.
+        self._left = shared.prefix.executed[warp] if shared.prefix.executed else 0
+        self._places: list[int] = []
 
     def copy(self) -> Pipeline:
         """See :class:`sim.analysis.paths.Clock`."""
         twin = Pipeline(self._shared, strict=self._strict)
         twin._active, twin._span = self._active, self._span
-        twin.counts = dataclasses.replace(self.counts)
+        twin.counts = self.counts.copy()
+        twin.lines = self.lines.copy(twin.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
         twin._before = self._before
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
         twin._recent = self._recent
         twin.edges, twin.starts = dict(self.edges), list(self.starts)
-        twin._segments, twin._in_segment = self._segments, set(self._in_segment)
-        twin._turns, twin.loaded = dict(self._turns), dict(self.loaded)
+        twin.segments = self.segments.copy()
+        twin._turns, twin._left, twin._places = dict(self._turns), self._left, self._places
+        if self._left > 0:
+            self._shared.prefix_lost = True
         return twin
 
     def join(self, other: Clock) -> None:
         """See :class:`sim.analysis.paths.Clock`."""
         assert isinstance(other, Pipeline)
         self.counts.join(other.counts)
+        self.lines.join(other.lines)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
         if self._strict and self._before != other._before:
             # The turns of the two paths do not fall together: the next one may be missed.
             self.time += self._active - 1
             self._ready = [each + self._active - 1 for each in self._ready]
+            self.lines.later(self._active - 1)
         self._before = max(self._before, other._before)
         self._recent = [
             mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
         ]
         self._loads |= other._loads
         pairs = (self._units, other._units), (self._turns, other._turns)
-        if other._segments.total > self._segments.total:
-            self._segments, self._in_segment = other._segments, set(other._in_segment)
-        for mine, theirs in (*pairs, (self.loaded, other.loaded), (self.edges, other.edges)):
+        self.segments.join(other.segments)
+        for mine, theirs in (*pairs, (self.edges, other.edges)):
             for key, value in theirs.items():
                 mine[key] = max(mine.get(key, 0), value)  # type: ignore[index, call-overload]
 
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
         """See :class:`sim.analysis.paths.Clock`."""
         shared = self._shared
-        shared.fetch(pc)
+        shared.fetch(pc, behind_prefix=not self._left)
         cost = shared.costs.of(code.word)
         time = self._before = self._earliest(cost)
         self._count(cost)
         if cost.slot:
             self._written = max(self._written, time + cost.result)
         excess = 0 if access is None else self._access(cost.store, access)
+        ready = time + cost.result + excess
+        if access is not None and access.most and not cost.store:
+            ready = self.lines.load(cost.writes, time, access, excess)
         if cost.writes is not None:
-            self._ready[cost.writes] = time + cost.result + excess
+            self._ready[cost.writes] = ready
             if cost.load:
                 self._loads.add(cost.writes)
             else:
                 self._loads.discard(cost.writes)
-        self._segment(cost, access)
+        self.segments.issue(cost, access)
         if code.row.control:
             self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
             self._loop(pc, code, following)
@@ -136,10 +136,13 @@ class Pipeline:
             self.time = self._before + 1
         else:
             self.time = time + nops
+        if self._left > 0:
+            self._leave(pc, following)
 
     def _earliest(self, cost: Cost) -> int:
         """When the instruction is issued: its operands are there, its unit is free, and it is the warp's turn."""
         ready, time = self._ready, self.time
+        self.lines.read(cost.reads)
         for register in cost.reads:
             time = max(time, ready[register])
             if register in self._loads:
@@ -149,6 +152,10 @@ class Pipeline:
         if cost.drains:
             time = max(time, *ready, self._written)
             self._loads.clear()
+            self.lines.drained()
+        if cost.fences:
+            # A store of the warp may wait for an older one to its line, or for a load of it.
+            time += 2 * (STORE + self._shared.memory.base) + MISS
         if cost.busy:
             time = max(time, self._units.get(cost.unit, 0))
             self._units[cost.unit] = time + cost.busy
@@ -157,7 +164,8 @@ class Pipeline:
     def _count(self, cost: Cost) -> None:
         counts = self.counts
         counts.instructions += 1
-        counts.long += cost.slot and cost.long
+        if cost.slot:
+            counts.results[cost.result] = counts.results.get(cost.result, 0) + 1
         counts.divisions += cost.unit is Unit.DIV
         counts.float_divisions += cost.unit is Unit.FDIV
         counts.fences += cost.fences
@@ -208,20 +216,6 @@ class Pipeline:
         elif following in loops:
             self._turns[following] = 0
 
-    def _segment(self, cost: Cost, access: Access | None) -> None:
-        """What depends on an instruction of the segment begins another one."""
-        if self._in_segment.intersection(cost.reads):
-            self._segments = _Segment(self._segments, 0, 0, 0)
-            self._in_segment.clear()
-        before, issue, latency, lines = self._segments
-        if access is not None and cost.load:
-            lines = max(lines, access.most)
-        else:
-            latency = max(latency, cost.result)
-        self._segments = _Segment(before, issue + 1, latency, lines)
-        if cost.writes is not None:
-            self._in_segment.add(cost.writes)
-
     def _access(self, store: bool, access: Access) -> int:
         """What the LSU does; returns the cycles that it takes longer than with one line."""
         shared, counts = self._shared, self.counts
@@ -233,18 +227,54 @@ class Pipeline:
         else:
             counts.loaded_lines += access.most
         lines = shared.stores if store else shared.loads
+        counts.uncached += self._uncached(access)
         if access.lines is not None:
             lines.update(access.lines)
-            if not store:
-                for line in access.lines:
-                    self.loaded[line] = self.loaded.get(line, 0) + 1
         elif store and access.within is not None:
             shared.store_ranges.add(access.within)
         elif store:
             shared.stores_anywhere = True
+        elif access.within is not None and access.within[1] - access.within[0] < _MANY:
+            shared.load_ranges.add(access.within)
+            lines.update(range(access.within[0], access.within[1] + 1))
         else:
             shared.loads_anywhere = True
         return excess
+
+    def _uncached(self, access: Access) -> int:
+        """How many of the lines may be ones that are not cached, of which one access is made after the other."""
+        user = self._shared.config.memory_map.user // LINE_BYTES
+        if access.lines is not None:
+            return sum(line < user for line in access.lines)
+        return access.most if access.within is None or access.within[0] < user else 0
+
+    def _leave(self, pc: int, following: int) -> None:
+        """An instruction was issued that is in the prefix; behind the last one everything is counted anew."""
+        self._places = [*self._places[-2 * DEPTH :], pc]
+        self._left -= 1
+        if self._left:
+            return
+        shared = self._shared
+        # What is fetched on a wrong path may come behind the prefix.
+        for place in self._places:
+            shared.fetch(place, behind_prefix=True)
+        self._anew()
+        self.starts = [following] if following >= 0 else []
+
+    def _anew(self) -> None:
+        """Nothing is under way, and of the slots in the buffer nothing is known: they may all be NOPs."""
+        self.counts = Counts(started=DEPTH)
+        self.lines = Lines(self._shared, self.counts, self._shared.prefix.data)
+        self._ready, self._units, self._written = [0] * 64, {}, 0
+        self._loads.clear()
+        self._recent = [None] * DEPTH
+        self.edges = {}
+        self.segments = Segments()
+        self.chain = self._span = 0
+        # The first turn may be one round away, and each NOP takes one.
+        self.time = DEPTH * self._active + self._active - 1 if self._strict else DEPTH
+        self._before = self.time - 1
+        self._begun = 0, 0
 
     def start(self, pc: int) -> None:
         """The warp is started: its buffer holds d NOPs."""
@@ -264,37 +294,30 @@ class Pipeline:
         """The warps go on together: who waited for whom is not known."""
         pipelines = [each for each in clocks if isinstance(each, Pipeline)]
         shared = pipelines[0]._shared
-        shared.meetings += 1
+        # Somebody goes on in the prefix: they have met in it.
+        within = any(each._left > 0 for each in pipelines)
+        shared.meetings += not within
         chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
         for each in pipelines:
-            each.chain, each._span = chain, span
+            each.chain, each._span = (0, 0) if within else (chain, span)
+            each.lines.met()
             each._begun = each.time, each.counts.slots
             if active is not None:
                 each._active = active
                 shared.active = max(shared.active, active)
 
     @property
-    def segments(self) -> list[tuple[int, int, int]]:
-        """Instructions that are issued together, the longest latency but of loads, the lines of the widest load."""
-        found: list[tuple[int, int, int]] = []
-        at: _Segment | None = self._segments
-        while at is not None:
-            found.append((at.issue, at.latency, at.lines))
-            at = at.before
-        return found[::-1]
-
-    @property
     def idle(self) -> int:
         """``chain``, and what this warp has added since it last met others."""
         time, slots = self._begun
-        return self.chain + (self.time - time) - (self.counts.slots - slots)
+        return self.chain + (self.time - time) - (self.counts.slots - slots) + self.lines.ranged
 
     @property
     def span(self) -> int:
         """All cycles of this warp alone and of those that it has waited for, one after the other."""
-        return self._span + self.time - self._begun[0]
+        return self._span + self.time - self._begun[0] + self.lines.ranged
 
     @property
     def alone(self) -> int:
         """Cycles in which this warp alone could issue nothing."""
-        return self.time - self.counts.slots
+        return self.time - self.counts.slots + self.lines.ranged

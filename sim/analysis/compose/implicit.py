@@ -26,6 +26,8 @@ def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
             pc += 4
         blocks[_PLACE + place, pc] = (pc - place) // 4 + 1, 0
 
+    if not pipeline.starts:
+        return 0, 0
     for start in set(pipeline.starts):
         edges[_BEGIN, _PLACE + start] = 0, 0
         facts[_BEGIN, _PLACE + start] = (pipeline.starts.count(start),) * 2

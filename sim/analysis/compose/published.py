@@ -15,19 +15,17 @@ from .work_conserving import Demand
 
 __all__ = ["multi_phase", "segments", "segments_with_misses"]
 
-#: A load that hits, from its issue to that of its dependent, and what a miss adds to the latency of memory.
-_HIT, _MISS = 7, 5
+#: A load that hits, from its issue to that of its dependent.
+_HIT = 7
 
 
 def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
     """Jeanmougin 2025, as its abstract tells it: a warp alone, and the phases in which the others execute.
 
-    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, with each of its loads
-    a miss; phases of execution are issue slots.
+    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, misses of its loads
+    included; phases of execution are issue slots.
     """
-    alone = [
-        each.time + (_MISS + memory.base) * each.counts.loaded_lines for each in demand.pipelines
-    ]
+    alone = [each.time + each.lines.ranged for each in demand.pipelines]
     slots = [each.counts.slots for each in demand.pipelines]
     worst = max(range(len(alone)), key=lambda at: alone[at] - slots[at])
     others = sum(slots) - slots[worst]
@@ -50,7 +48,7 @@ def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
 
 def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:
     """Equations 1 and 2: a segment starts when the one before it has issued and executed, and all others had a turn."""
-    warps = [each.segments for each in demand.pipelines]
+    warps = [each.segments.all() for each in demand.pipelines]
     begins = [0.0] * len(warps)
     ends = [0.0] * len(warps)
     # The end of the issue of the last segment, in the order of turns.

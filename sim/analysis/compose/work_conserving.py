@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-from metronome.sim.analysis.costs import DECODED_AFTER
+from metronome.sim.analysis.costs import DECODED_AFTER, LOAD, MISS, STORE
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
+from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 
 from .implicit import slots_by_program
 from .parts import Composed
@@ -24,10 +25,12 @@ __all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns",
 POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount")
 #: From a fetch that misses to the cycle in which its warp is eligible again, without the latency and other requests.
 _FETCH = 4
-#: From the lookup of a load that misses to that of its values at the port of the registers: the same.
-_MISS = 6
-#: A store in the write buffer, from its lookup to its completion: the same.
-_STORE = 5
+#: A part of a load, from its lookup to the port of the registers: the same.
+_PART = 6
+#: Cycles for which others may have to wait in the lookup while a line goes into the cache.
+_FILL = 2
+#: From the issue of a load that hits to its values at the port of the registers.
+_LOAD_PORT = 6
 #: What goes by between the last arrival at a barrier, or the last end of a warp, and the next selection.
 _MEETING = 8
 #: From the launch to the first selection, and from the last instruction to the end.
@@ -38,7 +41,7 @@ _LAUNCH = 16
 class Demand:
     """What the warps ask for: by warp, and of all together.
 
-    ``code_fits``: whether every line of code stays in the I-cache. ``misses``: accesses of loads that may miss.
+    ``code_fits``: whether every line of code stays in the I-cache. ``misses``: requests of lines by loads, at most.
     """
 
     config: SmConfig
@@ -51,8 +54,8 @@ class Demand:
     def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> Demand:
         """Whether lines stay is worked out: a set never holds more than its ways."""
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
-        code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.code), config.icache_ways)
-        return cls(config, pipelines, shared, code_fits, _misses(config, pipelines, shared))
+        code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
+        return cls(config, pipelines, shared, code_fits, _misses(pipelines, shared))
 
     def total(self, name: str) -> int:
         """The sum of a field of :class:`sim.analysis.pipeline.Counts` over the warps."""
@@ -63,26 +66,12 @@ def _fits(sets: Iterable[int], ways: int) -> bool:
     return max(Counter(sets).values(), default=0) <= ways
 
 
-def _misses(config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> int:
-    """A line of a set that never holds more than its ways misses once, any other perhaps always."""
-    if shared.loads_anywhere or not config.dcache_bytes:
-        return sum(each.counts.loaded_lines for each in pipelines)
-    sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
-    there = Counter(hashed(line, sets) for line in shared.loads)
-    misses = 0
-    for line in shared.loads:
-        stays = there[hashed(line, sets)] <= config.dcache_ways and line >= config.memory_map.user // LINE_BYTES
-        misses += 1 if stays else sum(each.loaded.get(line, 0) for each in pipelines)
-    return misses
-
-
-def hashed(line: int, sets: int) -> int:
-    """The set of the data cache that a line goes to: the exclusive or of all groups of set bits (memory.md)."""
-    index, bits = 0, max(1, sets.bit_length() - 1)
-    while line:
-        index ^= line & sets - 1
-        line >>= bits
-    return index
+def _misses(pipelines: Sequence[Pipeline], shared: Shared) -> int:
+    """A line that stays is requested once, any other perhaps at each access."""
+    missing = sum(each.counts.missing for each in pipelines)
+    if shared.gone is None or any(not shared.stays(line) for line in shared.loads):
+        return missing
+    return min(missing, len(shared.awaited))
 
 
 def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
@@ -119,11 +108,11 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     missed = demand.shared.active - 1
     chain = max(each.span for each in demand.pipelines)
     parts |= {"instructions": 0, "nops": 0, "waits": chain}
-    events = demand.total("long") + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
+    events = _blocked(demand) + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
     fetches, _ = _fetches(demand)
     # A miss also makes a NOP; that and its end are turns.
     parts["icache"] += 2 * fetches * (missed + 1)
-    parts["memory"] += (demand.misses + demand.total("stored_lines") + demand.total("fences")) * missed
+    parts["memory"] += (2 * demand.total("missing") + demand.total("stored_lines") + demand.total("fences")) * missed
     parts["lanes"] += events * missed
     parts["barriers"] += demand.shared.meetings * demand.shared.active * (demand.shared.active + 1)
     return Composed.of("strict turns", parts, stolen)
@@ -132,13 +121,15 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
 def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int], MemoryBound]:
     """What all of the bounds are made of."""
     parts = dict.fromkeys(
-        ("instructions", "nops", "waits", "writeback", "units", "lanes", "icache", "memory", "barriers", "launch"), 0
+        ("begin", "instructions", "nops", "waits", "writeback", "units", "lanes", "icache", "memory", "barriers",
+         "launch"), 0
     )
+    parts["begin"] = demand.shared.prefix.cycles
     config, total = demand.config, demand.total
     parts["instructions"] = total("instructions")
     parts["nops"] = total("redirected") + total("started") + total("turned")
     parts["waits"] = waits
-    parts["writeback"] = total("long")
+    parts["writeback"] = _blocked(demand)
     busy = config.latency_div * total("divisions"), config.latency_fdiv * total("float_divisions")
     parts["units"] = sum(busy) if len(demand.pipelines) > 1 else 0
     parts["lanes"] = total("excess")
@@ -150,14 +141,15 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     served = fetches + requests
     parts["memory"] += memory.service * served + served
     parts["barriers"] = _MEETING * demand.shared.meetings
-    parts["launch"] = _LAUNCH + memory.base + config.store_buffer * (1 + memory.service)
+    parts["launch"] = _LAUNCH + 2 * (STORE + memory.base) + MISS
     return parts, memory
 
 
 def _fetches(demand: Demand) -> tuple[int, int]:
     """Lines of code that are requested while somebody may wait for them, and the NOPs that stand for the misses."""
     flushed = 1 + demand.total("flushes")
-    lines = len(demand.shared.code)
+    # What was fetched in the common beginning is there.
+    lines = len(demand.shared.code - demand.shared.prefix.code) if flushed == 1 else len(demand.shared.all_code)
     if demand.code_fits:
         # A NOP that stands for a miss lets up to t_F more come of the next jump.
         return lines * flushed, lines * flushed * len(demand.pipelines) * (1 + DECODED_AFTER)
@@ -167,18 +159,72 @@ def _fetches(demand: Demand) -> tuple[int, int]:
 
 
 def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
-    """Adds what loads and stores cost; returns how many requests there are at most."""
+    """Adds what loads and stores of all warps cost the others; returns how many requests there are at most.
+
+    What a warp waits for its own loads is in its own time. Here is what holds back all warps in the lookup, or at the
+    ports, by the rows of memory.md, "What waits". Turns at the port of memory and in its queues are counted with all
+    requests.
+    """
     config, shared, misses = demand.config, demand.shared, demand.misses
-    stores, fences = demand.total("stored_lines"), demand.total("fences")
-    parts["memory"] += misses * (_MISS + memory.base + 2)
-    # An entry of the write buffer may wait for a load of its line and for an older store there, before its own time.
-    # Turns at the port, and in the queues of memory, are counted with all requests.
-    entry = 3 * (_STORE + memory.base)
-    occupied = stores * (3 * (_STORE + memory.latency) + 2 * config.store_buffer)
-    parts["memory"] += min(stores * entry, -(-occupied // config.store_buffer))
-    parts["memory"] += fences * entry
+    stores, missing = demand.total("stored_lines"), demand.total("missing")
+    # A line that goes into the cache; then one part a cycle, each a turn at the port of the registers, too.
+    parts["memory"] += _FILL * misses + 2 * missing
+    # While all places for parts, or all MSHRs, are taken, as many parts come to their end within one latency.
+    together = sum(min(each.counts.parts, each.counts.missing) for each in demand.pipelines)
+    for places, most, number in (
+        (config.load_parts, together, missing), (config.line_requests, min(together, misses), misses)
+    ):
+        if most > places:
+            parts["memory"] += number // places * (_PART + memory.base)
+    # An entry of the write buffer may wait for a load of its line, or for an older store there, before its own time.
+    entry = 2 * (STORE + memory.base) + MISS
+    if stores > config.store_buffer:
+        parts["memory"] += stores // config.store_buffer * entry
     both = shared.stored_and_loaded()
-    if both is None or (both and misses > len(shared.loads)):
-        both = misses
+    if both is None or (both and misses > len(shared.awaited)):
+        both = missing
     parts["memory"] += min(stores, both) * entry
+    parts["memory"] += demand.total("uncached") * (_PART + memory.base)
+    if shared.prefix.cycles:
+        parts["memory"] += _unfinished(demand, memory, entry)
     return misses + stores
+
+
+def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
+    """From the end of the common beginning until all is over that was under way: then as if all were ready."""
+    config, prefix = demand.config, demand.shared.prefix
+    lines = prefix.accesses * config.threads
+    under_way = prefix.requests + lines
+    free = under_way <= min(config.store_buffer, config.line_requests, config.load_parts)
+    # One after the other, if there may be no place for them.
+    waits = entry + _PART + memory.base if free else (1 + lines) * (entry + _PART + memory.base)
+    longest = max(latency for latency in (config.latency_div, config.latency_fdiv, LOAD))
+    fetches = min(config.fetch_requests, config.warps)
+    queued = (under_way + fetches) * (memory.service + 1)
+    return longest + ISSUE_TO_EXECUTE + waits + lines * (_FILL + 2) + queued + _FETCH + memory.base
+
+
+def _blocked(demand: Demand) -> int:
+    """Cycles in which an instruction cannot be issued since an older one, of any warp, writes when it would.
+
+    A result that comes late is in the way of each kind of younger instruction once. An instruction that had to wait for
+    it is issued in the next cycle at the earliest, so what could have been in its way in that very cycle is not: of two
+    kinds whose latencies differ by one only one counts. A load may find its port taken by what was issued before it.
+    """
+    results: Counter[int] = Counter()
+    for pipeline in demand.pipelines:
+        results.update(pipeline.counts.results)
+    kinds = sorted(results)
+    return sum(
+        count * (_apart([each for each in kinds if each < late]) + (late > _LOAD_PORT))
+        for late, count in results.items()
+    )
+
+
+def _apart(latencies: Sequence[int]) -> int:
+    """How many of ascending numbers can be chosen of which no two differ by one."""
+    chosen, last = 0, -1
+    for each in latencies:
+        if each > last + 1 or not chosen:
+            chosen, last = chosen + 1, each
+    return chosen

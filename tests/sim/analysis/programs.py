@@ -83,7 +83,7 @@ def all_paths(config: SmConfig, launch: Launch) -> tuple[Explored, list[dict[int
     memory = unpack_memory(config, job.pages)
 
     def begin(program: Program) -> Any:
-        return Executions
+        return lambda warp: Executions()
 
     explored = explore(config, memory, job.start_pc, job.arg, inputs_of(launch).values(), begin, LIMIT)
     return explored, [each.counts if isinstance(each, Executions) else {} for each in explored.clocks]
