@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.isa.ops import SystemOp, Unit
+from metronome.hdl.isa.ops import BranchOp, SystemOp, Unit
 from metronome.sim.predict.code import CodeTable
 from metronome.sim.predict.records import CODE, DEPTH
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 from metronome.sim.prediction.setup import latencies
 
+from .decoding import decode
+from .order import target_of
+
 __all__ = ["DECODED_AFTER", "DEPTH", "LOAD", "MISS", "RESOLUTION", "STORE", "Cost", "Costs"]
 
+_NEXT = 4
 #: R: a branch that is issued in t resolves in t + R (design.md section 3).
 RESOLUTION = 3
 #: A fetch made in t is decoded in t + t_F.
@@ -31,7 +35,8 @@ class Cost:
     ``result``: cycles from its issue to that of what depends on it, in the best case. ``busy``: cycles for which its
     unit takes no other operation, 0 if it is pipelined. ``slot``: it writes in a fixed cycle. ``waits``: its warp waits
     until it has resolved. ``followed``: the front end follows it at decode. ``drains``: it waits for its warp's
-    registers, ``fences``: for its warp's stores. ``flushes``: it always redirects, and the I-cache is empty behind it.
+    registers, ``fences``: for its warp's stores. ``flushes``: the I-cache is empty behind it. ``always``: it redirects
+    even if the warp goes on at the next instruction.
     """
 
     reads: tuple[int, ...]
@@ -46,11 +51,12 @@ class Cost:
     drains: bool
     fences: bool
     flushes: bool
+    always: bool
     unit: Unit
 
     def redirects(self, pc: int, following: int) -> bool:
         """Whether its resolution redirects the warp, at ``pc``, if it goes on at ``following`` (-1: it ends)."""
-        if following < 0 or self.flushes:
+        if following < 0 or self.always:
             return True
         return self.waits and (following != pc + 4 & 0xFFFF_FFFF) != self.followed
 
@@ -78,11 +84,16 @@ class Costs:
         uses = int(row["uses"]) & (1 << 64) - 1
         access = unit is Unit.LSU
         alone = unit in (Unit.DIV, Unit.FDIV)
+        flushes = unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value
+        decoded = decode(word)
+        # A jump is one, wherever it goes.
+        to_next = decoded is not None and decoded.unit is Unit.BRANCH and target_of(decoded, 0) == _NEXT
         return Cost(
             reads=tuple(register for register in range(64) if uses >> register & 1), writes=writes,
             result=LOAD if access else ISSUE_TO_EXECUTE + latency, busy=latency if alone else 0,
             load=access and not row["store"] and writes is not None, store=bool(row["store"]),
             slot=bool(row["takes_slot"]),
             waits=bool(row["control"]), followed=bool(row["predicted"]), drains=bool(row["drain"]),
-            fences=bool(row["fence"]), flushes=unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value, unit=unit,
+            fences=bool(row["fence"]), flushes=flushes,
+            always=flushes or to_next or (unit is Unit.BRANCH and row["op"] == BranchOp.JALR.value), unit=unit,
         )
