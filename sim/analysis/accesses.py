@@ -14,6 +14,7 @@ from .program import Code, RefusedError
 
 __all__ = ["Accesses"]
 
+_SELF_MODIFYING = "it may store to the lines that its code is in: self-modifying code"
 #: A store to one of more bytes than that is one to anywhere.
 _FAR = 1 << 24
 
@@ -64,7 +65,8 @@ class Accesses(Core):
     def _store(self, path: Path, code: Code, addresses: np.ndarray) -> None:
         low, high = self._stored(path, code)
         size, sure = code.decoded.size, path.must[path.may]
-        self._refuse_code(path.pc, int(addresses.min()), int(addresses.max()) + size)
+        if self.program.stores(np.unique(addresses // np.uint32(LINE_BYTES)).tolist()):
+            raise RefusedError(_SELF_MODIFYING, path.pc)
         if self.alone:
             self.memory.store(addresses, size, low, high)
             return
@@ -113,7 +115,7 @@ class Accesses(Core):
 
     def _refuse_code(self, pc: int, first: int, end: int) -> None:
         if self.program.covers(first, end):
-            raise RefusedError("it may store to the lines that its code is in: self-modifying code", pc)
+            raise RefusedError(_SELF_MODIFYING, pc)
 
     def _lines(self, addresses: np.ndarray, store: bool) -> Access:
         config = self.config

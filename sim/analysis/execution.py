@@ -15,8 +15,8 @@ from metronome.sim.iss import Iss
 from .accesses import Accesses
 from .conditions import ZERO
 from .core import Stepped
-from .intervals import RULES
-from .lanes import TOP
+from .intervals import RULES, step_of
+from .lanes import MOST, TOP
 from .masks import word_of
 from .memory import Memory
 from .paths import Path
@@ -86,10 +86,14 @@ class Execution(Accesses, Threads):
         if code.rule is not None:
             first, second = self._operands(path, code)
             low, high = RULES[code.rule](first, second)
+            steps = (
+                MOST if code.first is None else path.on.step(code.first),
+                MOST if code.second is None else path.on.step(code.second),
+            )
+            path.on.put(rd, path.may, low, high, step_of(code.rule, (low, high), (first, second), steps))
         else:
             flag = code.decoded.row.mnemonic in ("feq.s", "flt.s", "fle.s")
-            low, high = np.zeros(shape, np.int64), np.full(shape, 1 if flag else TOP)
-        path.on.put(rd, path.may, low, high)
+            path.on.put(rd, path.may, np.zeros(shape, np.int64), np.full(shape, 1 if flag else TOP))
 
     def _number(self, path: Path, code: Code) -> int:
         rule = code.rule

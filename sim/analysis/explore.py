@@ -183,6 +183,11 @@ class _Explorer:
         """What is known of memory."""
         return self._memory
 
+    def forget(self, first: int, end: int) -> None:
+        """[first, end) may hold anything at the launch, so nothing there is known as an instruction."""
+        self._memory.forget(first, end)
+        self._program.covers(first, end)
+
     def run(self, start_pc: int) -> Explored:
         """From the launch to the end."""
         self._start(0, start_pc)
@@ -281,7 +286,7 @@ def explore(
         known = len(races)
         explorer = _Explorer(config, memory.copy(), argument, begin, limit, races)
         for first, end in areas:
-            explorer.memory.forget(first, end)
+            explorer.forget(first, end)
         explored = explorer.run(start_pc)
         if len(races) == known:
             return explored

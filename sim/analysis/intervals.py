@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .lanes import TOP
+from .lanes import MOST, TOP
 
-__all__ = ["RULES", "Interval"]
+__all__ = ["RULES", "Interval", "step_of"]
 
 Interval = tuple[np.ndarray, np.ndarray]
 _MODULUS = TOP + 1
@@ -130,6 +130,33 @@ def _czero_eqz(a: Interval, b: Interval) -> Interval:
 
 def _czero_nez(a: Interval, b: Interval) -> Interval:
     return np.where(b[1] == 0, a[0], 0), np.where(b[0] > 0, 0, a[1])
+
+
+def step_of(rule: str, result: Interval, operands: tuple[Interval, Interval], steps: tuple[int, int]) -> int:
+    """All results are the least of the ``result`` and multiples of two to the power of this.
+
+    ``steps``: the same of the operands.
+    """
+    first, second = operands
+    if bool((result[1] - result[0] >= TOP).any()):
+        return 0
+    if rule == "add":
+        return min(steps)
+    if not bool((second[0] == second[1]).all()):
+        return 0
+    if rule == "sub":
+        return steps[0]
+    constant = int(second[0][0])
+    if not bool((second[0] == constant).all()):
+        return 0
+    if rule == "sll":
+        amount = constant & 31
+        # Where upper bits are lost the least result is 0, and not that of the least operand.
+        same = bool((first[0] << amount & TOP == result[0]).all())
+        return min(steps[0] + amount, MOST) if same else amount
+    if rule == "and" and constant:
+        return (constant & -constant).bit_length() - 1
+    return 0
 
 
 #: The mnemonic, without the i of an immediate, to its rule.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["REGISTERS", "TOP", "Lanes"]
+__all__ = ["MOST", "REGISTERS", "TOP", "Lanes"]
 
 #: Integer and floating-point registers, and the one that takes what is written to x0 (sim.iss.view).
 REGISTERS = 65
+#: A power of two of which every difference of known values is a multiple.
+MOST = 31
 #: The greatest value.
 TOP = (1 << 32) - 1
 
@@ -19,16 +21,18 @@ TOP = (1 << 32) - 1
 class Lanes:
     """Registers x lanes: ``values`` (uint32), and where ``unknown`` the interval [``low``, ``high``] (int64) instead.
 
-    ``dirty``: a bit for each register with an unknown lane.
+    ``dirty``: a bit for each register with an unknown lane. ``steps``: an unknown lane of a register is ``low`` and a
+    multiple of two to the power of this.
     """
 
-    __slots__ = ("dirty", "high", "low", "unknown", "values")
+    __slots__ = ("dirty", "high", "low", "steps", "unknown", "values")
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = values
         self.unknown = np.zeros(values.shape, bool)
         self.low = np.zeros(values.shape, np.int64)
         self.high = np.zeros(values.shape, np.int64)
+        self.steps = np.zeros(len(values), np.int64)
         self.dirty = 0
 
     def copy(self) -> Lanes:
@@ -37,6 +41,7 @@ class Lanes:
         twin.dirty = self.dirty
         if self.dirty:
             twin.unknown, twin.low, twin.high = self.unknown.copy(), self.low.copy(), self.high.copy()
+            twin.steps = self.steps.copy()
         return twin
 
     def interval(self, register: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,11 +63,20 @@ class Lanes:
             if not self.unknown[register].any():
                 self.dirty &= ~(1 << register)
 
-    def put(self, register: int, lanes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        """Write intervals to ``lanes``; one of a single number is known."""
+    def step(self, register: int) -> int:
+        """The power of two of which all differences between the values of a lane are multiples."""
+        return int(self.steps[register]) if self.dirty >> register & 1 else MOST
+
+    def put(self, register: int, lanes: np.ndarray, low: np.ndarray, high: np.ndarray, step: int = 0) -> None:
+        """Write intervals to ``lanes``; one of a single number is known.
+
+        ``step``: the numbers are ``low`` and multiples of two to the power of this.
+        """
         if register >= REGISTERS - 1:
             return
         unknown = low != high
+        others = self.unknown[register] & ~lanes
+        self.steps[register] = min(step, self.steps[register]) if others.any() else step
         np.copyto(self.values[register], low, where=lanes & ~unknown, casting="unsafe")
         np.copyto(self.unknown[register], unknown, where=lanes)
         np.copyto(self.low[register], low, where=lanes)
@@ -80,7 +94,9 @@ class Lanes:
                 continue
             low, high = self.interval(register)
             other_low, other_high = other.interval(register)
-            self.put(register, differs[register], np.minimum(low, other_low), np.maximum(high, other_high))
+            apart = int(np.bitwise_or.reduce((low ^ other_low)[differs[register]]))
+            step = min(self.step(register), other.step(register), (apart & -apart).bit_length() - 1 if apart else MOST)
+            self.put(register, differs[register], np.minimum(low, other_low), np.maximum(high, other_high), step)
 
     def take(self, other: Lanes, lanes: np.ndarray) -> None:
         """In ``lanes`` the values are those of ``other``."""
@@ -89,5 +105,8 @@ class Lanes:
             np.copyto(self.unknown, other.unknown, where=lanes)
             np.copyto(self.low, other.low, where=lanes)
             np.copyto(self.high, other.high, where=lanes)
+            mine = np.array([self.step(register) for register in range(len(self.steps))])
+            theirs = np.array([other.step(register) for register in range(len(self.steps))])
+            self.steps = np.minimum(mine, theirs)
             rows = np.flatnonzero(self.unknown.any(axis=1)).tolist()
             self.dirty = sum(1 << row for row in rows)

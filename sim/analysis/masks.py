@@ -90,8 +90,22 @@ def refine(path: Path, condition: Condition) -> bool:
     for value, least, greatest in ((condition.a, low, high), (condition.b, other_low, other_high)):
         if value != ZERO:
             for register, number in enumerate(path.numbers):
-                if number == value and not path.on.known(register, path.may):
-                    path.on.put(register, path.may, least, greatest)
+                if number == value and not path.on.known(register, path.may) and not _narrow(path, register, least, greatest):
+                    return False
+    return True
+
+
+def _narrow(path: Path, register: int, least: np.ndarray, greatest: np.ndarray) -> bool:
+    """The register of the active lanes lies in this interval; False if it cannot."""
+    first, step = path.on.interval(register)[0], path.on.step(register)
+    # Only every so many numbers are possible.
+    least = first + (-(-(least - first) >> step) << step) if step else least
+    greatest = first + (greatest - first >> step << step) if step else greatest
+    if bool((path.must & (least > greatest)).any()) or not bool((path.may & (least <= greatest)).any()):
+        return False
+    if bool((path.may & (least > greatest)).any()):
+        path.narrow(path.may & (least <= greatest), path.must)
+    path.on.put(register, path.may, least, greatest, step)
     return True
 
 

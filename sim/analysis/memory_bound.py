@@ -41,6 +41,12 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
         If no bound is known.
     """
     if given is not None:
+        if request.memory in ("fixed", "tdm"):
+            raise RefusedError(f"memory {request.memory!r} has a bound of its own: leave --memory-bound out")
+        if request.memory == "random" and given < request.latency:
+            raise RefusedError(
+                f"memory 'random' takes up to {request.latency} cycles (--latency): --memory-bound {given} is less"
+            )
         return MemoryBound(base=given, service=0, stolen=Fraction(0), pause=0, latency=given)
     if request.memory == "fixed":
         latency = request.latency

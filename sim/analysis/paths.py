@@ -167,10 +167,15 @@ class Path:
                     masks[register] = side
         self.masks = masks
 
-    def restore(self, register: int) -> None:
-        """The thread mask is to be what ``register`` holds."""
+    def restore(self, register: int) -> int | None:
+        """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
         if self.masks.get(register) != self.sides[-1]:
             self.strays = [True] * len(self.strays)
+            return None
+        if not self.splits:
+            return len(self.may)
+        split = self.splits[-1]
+        return split.most[1] if split.visited else split.most[0] - 1
 
     def turn(self, split: Split, values: Values) -> None:
         """The innermost split goes on with its other side."""

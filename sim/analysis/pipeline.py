@@ -50,6 +50,8 @@ class Pipeline:
         self._loads: set[int] = set()
         self._units: dict[object, int] = {}
         self._written = 0
+        #: Whether a store of the warp may not be completed.
+        self._stored = False
         self._begun = (0, 0)
         #: The cycle of the last issue.
         self._before = -1
@@ -71,7 +73,7 @@ class Pipeline:
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
-        twin._before = self._before
+        twin._before, twin._stored = self._before, self._stored
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
         twin._recent = self._recent
         twin.edges, twin.starts = dict(self.edges), list(self.starts)
@@ -98,6 +100,7 @@ class Pipeline:
             mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
         ]
         self._loads |= other._loads
+        self._stored |= other._stored
         pairs = (self._units, other._units), (self._turns, other._turns)
         self.segments.join(other.segments)
         for mine, theirs in (*pairs, (self.edges, other.edges)):
@@ -153,9 +156,10 @@ class Pipeline:
             time = max(time, *ready, self._written)
             self._loads.clear()
             self.lines.drained()
-        if cost.fences:
+        if cost.fences and self._stored:
             # A store of the warp may wait for an older one to its line, or for a load of it.
             time += 2 * (STORE + self._shared.memory.base) + MISS
+            self._stored = False
         if cost.busy:
             time = max(time, self._units.get(cost.unit, 0))
             self._units[cost.unit] = time + cost.busy
@@ -223,6 +227,7 @@ class Pipeline:
         excess = max(0, turns - 1)
         counts.excess += excess
         if store:
+            self._stored = True
             counts.stored_lines += access.most
         else:
             counts.loaded_lines += access.most
@@ -267,6 +272,7 @@ class Pipeline:
         self.lines = Lines(self._shared, self.counts, self._shared.prefix.data)
         self._ready, self._units, self._written = [0] * 64, {}, 0
         self._loads.clear()
+        self._stored = False
         self._recent = [None] * DEPTH
         self.edges = {}
         self.segments = Segments()

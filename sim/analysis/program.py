@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES
@@ -68,6 +69,9 @@ class Program:
         # The lines of what was asked for, the first and the last of them.
         self._lines: set[int] = set()
         self._first, self._last = 1 << 32, -1
+        #: Lines that have been stored to, and the first and last of stores to places that are not known.
+        self._stored: set[int] = set()
+        self._stored_ranges: list[tuple[int, int]] = []
 
     def at(self, pc: int) -> Code:
         """The instruction at ``pc``.
@@ -84,13 +88,26 @@ class Program:
                 raise RefusedError("it would execute what is no instruction", pc)
             code = self._code[pc] = made
             line = pc // LINE_BYTES
+            if line not in self._lines:
+                self._refuse_stored(line, pc)
             self._lines.add(line)
             self._first, self._last = min(self._first, line), max(self._last, line)
         return code
 
+    def _refuse_stored(self, line: int, pc: int) -> None:
+        if line in self._stored or any(first <= line <= last for first, last in self._stored_ranges):
+            raise RefusedError("it executes what it may have stored, or what is an input: self-modifying code", pc)
+
+    def stores(self, lines: Iterable[int]) -> bool:
+        """It stores to ``lines``: whether an instruction that was asked for lies there. None may later on."""
+        fresh = set(lines) - self._stored
+        self._stored |= fresh
+        return not self._lines.isdisjoint(fresh)
+
     def covers(self, first: int, end: int) -> bool:
-        """Whether an instruction that was asked for lies in a line of [first, end)."""
+        """It may store to [first, end): whether an instruction that was asked for lies there. None may later on."""
         lines = range(first // LINE_BYTES, (end - 1) // LINE_BYTES + 1)
+        self._stored_ranges.append((lines.start, lines.stop - 1))
         if lines.stop <= self._first or lines.start > self._last:
             return False
         return any(line in self._lines for line in lines)

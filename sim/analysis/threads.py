@@ -73,8 +73,7 @@ class Threads(Branches):
             return [path], Ends()
         if low & ((1 << self.config.threads) - 1) == 0 and not must.any():
             raise RefusedError(_MAY_END, path.pc)
-        path.restore(register)
-        path.widen(may, must, self.values)
+        path.widen(may, must, self.values, path.restore(register))
         self._next(path, code)
         return [path], None
 
@@ -102,8 +101,11 @@ class Threads(Branches):
             if decoded.unit in (Unit.BRANCH, Unit.SIMT):
                 if decoded.row.op not in BRANCHES or written & set(decoded.reads):
                     return None
-                asks = self._condition(path, code)
-                return (pc, asks == condition) if asks in (condition, condition.negated()) else None
+                for flags in (True, False):
+                    asks = self._condition(path, code, flags=flags)
+                    if asks in (condition, condition.negated()):
+                        return pc, asks == condition
+                return None
             if decoded.writes is not None:
                 written.add(decoded.writes)
             pc += 4
@@ -203,9 +205,13 @@ class Threads(Branches):
                 if restored[0] == 0:
                     raise RefusedError(_MAY_END, path.pc)
                 decided = dict(left.decided)
-                left.restore(registers[1])
-                left.widen(may, must, self.values)
+                most = left.restore(registers[1])
+                left.widen(may, must, self.values, most)
                 left.decided = decided
+                if most is not None:
+                    # Whoever is active now was active when the mask was read, and has it in that register.
+                    low, high = (np.full(len(may), each, np.int64) for each in restored)
+                    left.on.put(registers[1], left.may, low, high)
                 paths.append(left)
         for each in paths:
             self._next(each, code)
