@@ -32,7 +32,8 @@ __all__ = ["wcet"]
 _PART = 25
 #: Names of the parts of a bound, in the order of the table.
 _PARTS = {
-    "begin": "the beginning, alike in all runs", "instructions": "issue slots: instructions", "nops": "issue slots: NOPs",
+    "begin": "the beginning, alike in all runs",
+    "instructions": "issue slots: instructions", "nops": "issue slots: NOPs",
     "waits": "waits: operands, loads, control flow",
     "writeback": "waits: a writeback slot", "units": "waits: a divider", "lanes": "waits: lanes, one after the other",
     "icache": "waits: I-cache misses", "memory": "waits: memory", "barriers": "waits: barriers, starts and ends",

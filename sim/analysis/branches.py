@@ -68,7 +68,7 @@ class Branches(Core):
             if bool((each.must & ~stays).any()):
                 continue
             each.narrow(each.may & stays, each.must)
-            if refine(each, truth):
+            if refine(each, truth, self.values):
                 self._go(each, code, to)
                 paths.append(each)
         return paths, None

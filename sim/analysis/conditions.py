@@ -55,6 +55,10 @@ class Values:
             self._made[number] = key
         return number
 
+    def made(self, value: int) -> tuple:
+        """How the value of that number was computed: what :meth:`of` was asked; ("", 0, 0) if that is not known."""
+        return self._made.get(value, ("", 0, 0))
+
     def bit(self, value: int) -> Condition:
         """What it means that bit 0 of a value is 1."""
         name, a, b = self._made.get(value, ("", 0, 0))

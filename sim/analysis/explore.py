@@ -23,7 +23,7 @@ __all__ = ["Explored", "explore"]
 #: Behind all places of a function.
 _FAR = 1 << 30
 #: A loop whose end depends on the inputs is given up after so many turns.
-_MOST_TURNS = 5000
+_MOST_TURNS = 1000
 _IMPOSSIBLE = "every way on is impossible: the program would fault"
 
 

@@ -142,21 +142,23 @@ def step_of(rule: str, result: Interval, operands: tuple[Interval, Interval], st
         return 0
     if rule == "add":
         return min(steps)
-    if not bool((second[0] == second[1]).all()):
-        return 0
-    if rule == "sub":
+    known = bool((second[0] == second[1]).all())
+    if rule == "sub" and known:
         return steps[0]
     constant = int(second[0][0])
-    if not bool((second[0] == constant).all()):
-        return 0
+    if known and bool((second[0] == constant).all()):
+        return _step_by(rule, constant, first, steps[0], result)
+    return 0
+
+
+def _step_by(rule: str, constant: int, first: Interval, step: int, result: Interval) -> int:
+    """The same for a second operand that is a ``constant``."""
     if rule == "sll":
         amount = constant & 31
         # Where upper bits are lost the least result is 0, and not that of the least operand.
         same = bool((first[0] << amount & TOP == result[0]).all())
-        return min(steps[0] + amount, MOST) if same else amount
-    if rule == "and" and constant:
-        return (constant & -constant).bit_length() - 1
-    return 0
+        return min(step + amount, MOST) if same else amount
+    return (constant & -constant).bit_length() - 1 if rule == "and" and constant else 0
 
 
 #: The mnemonic, without the i of an immediate, to its rule.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .conditions import ZERO, Condition
+from .conditions import ZERO, Condition, Values
 from .lanes import TOP
 from .paths import Path
 
@@ -60,11 +60,79 @@ def _interval(path: Path, value: int) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def refine(path: Path, condition: Condition) -> bool:
+def refine(path: Path, condition: Condition, values: Values) -> bool:
     """In every active lane the condition is true; False if that cannot be.
 
-    A lane that cannot be active any more is not.
+    A lane that cannot be active any more is not. ``values``: how the operands were computed.
     """
+    if not _refine(path, condition):
+        return False
+    if condition.kind != "eq":
+        return True
+    for value, other in ((condition.a, condition.b), (condition.b, condition.a)):
+        number = _certain(path, other)
+        while number is not None:
+            step = _source(path, values, value, number)
+            if step is None:
+                break
+            value, number = step
+            if not _refine_equal(path, value, number, holds=condition.holds):
+                return False
+    return True
+
+
+def _certain(path: Path, value: int) -> np.ndarray | None:
+    """The value of that number in each active lane; None if it is not known."""
+    low, high = _interval(path, value)
+    return low if bool((low == high)[path.may].all()) else None
+
+
+def _source(path: Path, values: Values, value: int, number: np.ndarray) -> tuple[int, np.ndarray] | None:
+    """If a value is a sum or difference with one that is known: the other operand, and what that is compared to."""
+    name, first, second = values.made(value)
+    if name not in ("add", "sub"):
+        return None
+    constant = isinstance(second, tuple)
+    known = np.full(len(path.may), second[1]) if constant else _certain(path, second)
+    if known is not None:
+        return first, (number - known if name == "add" else number + known) & TOP
+    known = _certain(path, first)
+    if known is None:
+        return None
+    return second, (number - known if name == "add" else known - number) & TOP
+
+
+def _refine_equal(path: Path, value: int, number: np.ndarray, *, holds: bool) -> bool:
+    """In every active lane the value of that number is ``number``, or is not."""
+    low, high = _interval(path, value)
+    if holds:
+        low, high = np.maximum(low, number), np.minimum(high, number)
+    else:
+        low, high = np.where(low == number, low + 1, low), np.where(high == number, high - 1, high)
+    return _possible(path, low <= high) and _hold(path, value, low, high)
+
+
+def _possible(path: Path, possible: np.ndarray) -> bool:
+    """Only lanes that are ``possible`` can be active; False if no way is left."""
+    if bool((path.must & ~possible).any()) or not bool((path.may & possible).any()):
+        return False
+    if bool((path.may & ~possible).any()):
+        path.narrow(path.may & possible, path.must)
+    return True
+
+
+def _hold(path: Path, value: int, least: np.ndarray, greatest: np.ndarray) -> bool:
+    """Each register with the value of that number lies in this interval; False if one cannot."""
+    if value == ZERO:
+        return True
+    return all(
+        _narrow(path, register, least, greatest)
+        for register, number in enumerate(path.numbers)
+        if number == value and not path.on.known(register, path.may)
+    )
+
+
+def _refine(path: Path, condition: Condition) -> bool:
     low, high = _interval(path, condition.a)
     other_low, other_high = _interval(path, condition.b)
     if condition.kind == "bit":
@@ -83,16 +151,10 @@ def refine(path: Path, condition: Condition) -> bool:
             low = np.where(fits, np.maximum(low, other_low), low)
             other_high = np.where(fits, np.minimum(other_high, high), other_high)
     possible = (low <= high) & (other_low <= other_high)
-    if bool((path.must & ~possible).any()) or not bool((path.may & possible).any()):
-        return False
-    if bool((path.may & ~possible).any()):
-        path.narrow(path.may & possible, path.must)
-    for value, least, greatest in ((condition.a, low, high), (condition.b, other_low, other_high)):
-        if value != ZERO:
-            for register, number in enumerate(path.numbers):
-                if number == value and not path.on.known(register, path.may) and not _narrow(path, register, least, greatest):
-                    return False
-    return True
+    return (
+        _possible(path, possible) and _hold(path, condition.a, low, high)
+        and _hold(path, condition.b, other_low, other_high)
+    )
 
 
 def _narrow(path: Path, register: int, least: np.ndarray, greatest: np.ndarray) -> bool:
@@ -101,10 +163,8 @@ def _narrow(path: Path, register: int, least: np.ndarray, greatest: np.ndarray) 
     # Only every so many numbers are possible.
     least = first + (-(-(least - first) >> step) << step) if step else least
     greatest = first + (greatest - first >> step << step) if step else greatest
-    if bool((path.must & (least > greatest)).any()) or not bool((path.may & (least <= greatest)).any()):
+    if not _possible(path, least <= greatest):
         return False
-    if bool((path.may & (least > greatest)).any()):
-        path.narrow(path.may & (least <= greatest), path.must)
     path.on.put(register, path.may, least, greatest, step)
     return True
 

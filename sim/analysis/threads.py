@@ -125,7 +125,7 @@ class Threads(Branches):
                 each.narrow(may, must)
             elif not self._part(each, (may, must), other, asks):
                 continue
-            if refine(each, asks):
+            if refine(each, asks, self.values):
                 self._decide(each, asks)
                 paths.append(each)
         for each in paths:
@@ -157,7 +157,7 @@ class Threads(Branches):
             raise RefusedError("the divergence stack may overflow", path.pc)
         second = path.fork()
         second.narrow(*other)
-        if not refine(second, asks.negated()):
+        if not refine(second, asks.negated(), self.values):
             return False
         decided = self._decided(second, asks.negated())
         split = Split(
@@ -194,12 +194,12 @@ class Threads(Branches):
         paths = []
         if some:
             kept.narrow(kept.may & ~false, kept.must & true)
-            if refine(kept, condition):
+            if refine(kept, condition, self.values):
                 self._decide(kept, condition)
                 paths.append(kept)
         if none:
             left.narrow(left.may & ~true, left.must)
-            if refine(left, condition.negated()):
+            if refine(left, condition.negated(), self.values):
                 self._decide(left, condition.negated())
                 may, must = mask_between(*restored, self.config.threads)
                 if restored[0] == 0:
