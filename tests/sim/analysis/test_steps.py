@@ -54,7 +54,7 @@ def both(body, turns=40):
     return BOTH.format(body=body, turns=turns, before="", behind="")
 
 
-#: What is wrong with a step -> how, the program that shows it, and the memory, the machine or the inputs if not the usual.
+#: What is wrong with a step -> how, the program that shows it, and what of memory, machine and inputs is unusual.
 STEPS = {}
 
 
@@ -260,9 +260,9 @@ def _(patch):
 
 
 #: Each warp waits when the other does not.
-UNLIKE = """
-    if (blockIdx.x & 2) asm volatile(".rept 16\\nlw t0, 0(%0)\\nadd t0, t0, t0\\nnop\\nnop\\n.endr" :: "r"(words) : "t0");
-    else asm volatile(".rept 16\\nnop\\nnop\\nlw t0, 0(%0)\\nadd t0, t0, t0\\n.endr" :: "r"(words) : "t0");
+UNLIKE = f"""
+    if (blockIdx.x & 2) {{ {asm(16, "lw t0, 0(%0)", "add t0, t0, t0", "nop", "nop")} }}
+    else {{ {asm(16, "nop", "nop", "lw t0, 0(%0)", "add t0, t0, t0")} }}
 """
 
 
