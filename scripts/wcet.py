@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,11 +18,13 @@ from .errors import Exit, UsageError
 from .options import positive, within
 from .outputs import write_json
 from .progress import show_progress
+from .ranges import ranges_of
 from .run import run
 from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.analysis.bound import Bound
+    from metronome.sim.analysis.inputs import Range
     from metronome.sim.analysis.search import Observed
     from metronome.sim.elf import ElfImage
 
@@ -54,6 +56,11 @@ def wcet(
     memory_bound: Annotated[
         int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
     ] = None,
+    ranges: Annotated[
+        list[str] | None, typer.Option(
+            "--range", metavar="NAME=LOW..HIGH", help="What the words of a buffer, variable or arg[N] lie between.",
+        )
+    ] = None,
     **given: Any,
 ) -> int:
     """Bound the cycles of a program from its launch to its end, whatever its inputs."""
@@ -65,18 +72,19 @@ def wcet(
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.engines import CannotPredictError
 
+    known = ranges_of(asked.launch, ranges or [])
     with show_progress() as progress:
         try:
             bound = longest_time(
-                asked.config, asked.request, asked.launch, memory_latency=memory_bound, compose=compose,
-                progress=progress,
+                asked.config, asked.request, asked.launch, ranges=known, memory_latency=memory_bound,
+                compose=compose, progress=progress,
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {_placed(asked.launch.image, error)}") from None
         except CannotPredictError as error:
             raise UsageError(str(error)) from None
-        observed = _observe(ctx, asked, observe, hardware=rtl, progress=progress) if observe else None
-    document = _document(asked, bound, observed)
+        observed = _observe(ctx, asked, known, observe, hardware=rtl, progress=progress) if observe else None
+    document = _document(asked, bound, observed, known)
     if asked.as_json:
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
@@ -103,10 +111,12 @@ def _place(image: ElfImage, pc: int) -> str:
     return f"{pc:#010x} in {frame.function}{line}"
 
 
-def _observe(ctx: typer.Context, asked: AskedRun, count: int, *, hardware: bool, progress: Any) -> Observed:
+def _observe(
+    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], count: int, *, hardware: bool, progress: Any
+) -> Observed:
     from metronome.sim.analysis.search import Search
 
-    search = Search(asked.config, asked.request, asked.launch, asked.request.seed)
+    search = Search(asked.config, asked.request, asked.launch, asked.request.seed, ranges)
     observed = search.run(count, lambda done: progress(f"observe ({done} of {count})"))
     if hardware:
         backend = backend_of(ctx)
@@ -118,7 +128,9 @@ def _observe(ctx: typer.Context, asked: AskedRun, count: int, *, hardware: bool,
     return observed
 
 
-def _document(asked: AskedRun, bound: Bound, observed: Observed | None) -> dict[str, Any]:
+def _document(
+    asked: AskedRun, bound: Bound, observed: Observed | None, ranges: Sequence[Range]
+) -> dict[str, Any]:
     from metronome.sim.outcome import described
 
     image, request, launch = asked.launch.image, asked.request, asked.launch
@@ -134,6 +146,7 @@ def _document(asked: AskedRun, bound: Bound, observed: Observed | None) -> dict[
                   for pc, count in sorted(bound.loops.items())],
         "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": _place(image, each.pc)}
                               for each in bound.dependences],
+        "ranges": [each.text for each in ranges],
         "assumptions": [each.as_json() for each in bound.assumptions],
     }
     if observed is not None:

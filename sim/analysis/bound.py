@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -25,11 +25,12 @@ from .costs import Costs
 from .counts import Shared
 from .dependence import Dependence, dependences
 from .explore import explore
+from .inputs import Inputs, Range
 from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .program import Program, RefusedError
 
-__all__ = ["Bound", "inputs_of", "longest_time"]
+__all__ = ["Bound", "longest_time"]
 
 #: Memory models whose time for given requests is the same in every run.
 _EXACT_MEMORY = ("fixed", "tdm")
@@ -44,6 +45,7 @@ class Bound:
     ``exact``: every run takes as long. ``parts``: what the cycles are made of, by name. ``composed``: bounds by each
     way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
     time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
+    ``given``: what of the inputs is taken from the user.
     """
 
     cycles: int
@@ -52,11 +54,12 @@ class Bound:
     dependences: Sequence[Dependence]
     composed: Sequence[Composed] = ()
     loops: dict[int, int] = field(default_factory=dict)
+    given: Sequence[str] = ()
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the bound rests on."""
-        return assumptions_of(exact=self.exact)
+        return assumptions_of(exact=self.exact, given=self.given)
 
 
 class _Uses:
@@ -90,20 +93,16 @@ class _Uses:
         return parts | {"launch": cycles - sum(parts.values())}
 
 
-def inputs_of(launch: Launch) -> dict[str, tuple[int, int]]:
-    """What may hold anything, by name: [first, end) of each buffer and file. The arguments are known."""
-    places = launch.buffers | launch.loads
-    return {name: (address, address + len(data)) for name, (address, data) in places.items() if data}
-
-
 def longest_time(
-    config: SmConfig, request: RunRequest, launch: Launch, *, memory_latency: int | None = None,
-    compose: bool = False, progress: Callable[[str], None] = lambda text: None,
+    config: SmConfig, request: RunRequest, launch: Launch, *, ranges: Sequence[Range] = (),
+    memory_latency: int | None = None, compose: bool = False, progress: Callable[[str], None] = lambda text: None,
 ) -> Bound:
     """The bound of a program.
 
     Parameters
     ----------
+    ranges
+        What is known of its inputs.
     memory_latency
         The most cycles from the acceptance of a request to its answer, of a memory that has no bound of its own.
     compose
@@ -117,11 +116,12 @@ def longest_time(
         If there is no bound, with the reason; CannotPredictError for a machine that is not predictable.
     """
     refuse(config, request.policy)
+    inputs = Inputs(launch, ranges)
+    request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     job = job_of(config, request)
-    areas = inputs_of(launch)
     progress("what depends on the inputs")
     found, ended = dependences(
-        config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas.values(), _LIMIT
+        config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs.areas, _LIMIT
     )
     if ended is not EndStatus.ENDED and not found:
         raise RefusedError(f"the program does not end by itself on the golden model: {ended}")
@@ -129,17 +129,20 @@ def longest_time(
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         exact = _exact(config, request)
+    given = [f"the inputs are in the range {each.text}" for each in ranges]
     if exact is not None and not compose:
-        return exact
+        return dataclasses.replace(exact, given=given)
     memory = memory_bound(config, request, memory_latency)
-    composed, loops = _composed(config, request, job, areas.values(), memory, progress)
+    composed, loops = _composed(config, request, job, inputs, memory, progress)
     if exact is not None:
         return Bound(
-            cycles=exact.cycles, exact=True, parts=exact.parts, dependences=(), composed=composed, loops=loops
+            cycles=exact.cycles, exact=True, parts=exact.parts, dependences=(), composed=composed, loops=loops,
+            given=given,
         )
     best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
-        cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops
+        cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
+        given=given,
     )
 
 
@@ -156,7 +159,8 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
 
 
 def _composed(
-    config: SmConfig, request: RunRequest, job: Job, areas: Any, memory: MemoryBound, progress: Callable[[str], None]
+    config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound,
+    progress: Callable[[str], None],
 ) -> tuple[list[Composed], dict[int, int]]:
     ways = _composers(request.policy)
     progress("all paths")
@@ -166,7 +170,7 @@ def _composed(
         kept.append(Shared(config, program, Costs(config)))
         return lambda: Pipeline(kept[-1], strict=strict_turns in ways)
 
-    explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas, begin, _LIMIT)
+    explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs, begin, _LIMIT)
     progress("compose")
     pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
     demand = Demand.of(config, pipelines, kept[-1])

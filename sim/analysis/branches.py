@@ -26,17 +26,17 @@ BRANCHES = {
 class Branches(Core):
     """What decides where a warp goes on."""
 
-    def _condition(self, path: Path, code: Code) -> Condition:
-        """What a branch asks if it is taken."""
+    def _condition(self, path: Path, code: Code, *, flags: bool = True) -> Condition:
+        """What a branch asks if it is taken; with ``flags`` of a value that is 0 or 1 there, whether bit 0 is set."""
         kind, holds = BRANCHES[code.decoded.row.op]  # type: ignore[index]
         assert code.first is not None and code.second is not None
         a, b = path.numbers[code.first], path.numbers[code.second]
         if kind == "eq":
-            flags = frozenset(
+            bits = frozenset(
                 path.numbers[register] for register in (code.first, code.second)
-                if int(path.on.interval(register)[1][path.may].max()) <= 1
+                if flags and int(path.on.interval(register)[1][path.may].max()) <= 1
             )
-            made = self.values.equal(a, b, flags=flags)
+            made = self.values.equal(a, b, flags=bits)
         else:
             made = Condition(kind, a, b, True)
         return made if holds else made.negated()

@@ -13,6 +13,7 @@ from metronome.sim.memory.store import SparseMemory
 
 from .core import Ends, Event, Meets, Spawns
 from .execution import Execution
+from .inputs import Inputs
 from .lanes import Lanes
 from .memory import Memory
 from .paths import Clock, Path
@@ -262,10 +263,10 @@ class _Explorer:
 
 
 def explore(
-    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]],
+    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Inputs,
     begin: Callable[[Program], Callable[[], Clock]], limit: int,
 ) -> Explored:
-    """Every path of the program in ``memory`` for any ``inputs``, [first, end) each.
+    """Every path of the program in ``memory`` for any ``inputs``.
 
     ``begin`` gives what is called for the clock of each warp that starts; it is called again if all begins anew. At
     most ``limit`` instructions are looked at.
@@ -276,12 +277,14 @@ def explore(
         If that cannot be said of it, with the reason.
     """
     races: set[int] = set()
-    areas = list(inputs)
+    areas = inputs.areas
     while True:
         known = len(races)
         explorer = _Explorer(config, memory.copy(), argument, begin, limit, races)
         for first, end in areas:
             explorer.memory.forget(first, end)
+        for each in inputs.ranges:
+            explorer.memory.assume(each.first, each.end, *each.interval)
         explored = explorer.run(start_pc)
         if len(races) == known:
             return explored

@@ -102,8 +102,11 @@ class Threads(Branches):
             if decoded.unit in (Unit.BRANCH, Unit.SIMT):
                 if decoded.row.op not in BRANCHES or written & set(decoded.reads):
                     return None
-                asks = self._condition(path, code)
-                return (pc, asks == condition) if asks in (condition, condition.negated()) else None
+                # What is true of the lanes may have left only 0 and 1 of a value that it was asked of.
+                for asks in (self._condition(path, code, flags=flags) for flags in (True, False)):
+                    if asks in (condition, condition.negated()):
+                        return pc, asks == condition
+                return None
             if decoded.writes is not None:
                 written.add(decoded.writes)
             pc += 4

@@ -41,11 +41,22 @@ def test_exact_and_bound(metronome, tmp_path):
     assert all(each["held_by"] for each in bound["assumptions"])
 
 
+def test_a_range(metronome, tmp_path):
+    document = tmp_path / "wcet.json"
+    options = ("--preset", "TINY", "--size", "8", "--range", "source=0..9", "--json", str(document))
+    run = metronome("wcet", "psort", *options, "--observe", "3", "--no-rtl")
+    assert run.status == 0
+    bound = json.loads(document.read_text())
+    assert bound["ranges"] == ["source=0..9"] and bound["ratio"] >= 1
+    assert bound["assumptions"][0] == {"text": "the inputs are in the range source=0..9", "held_by": "the user"}
+
+
 def test_refusals_are_one_line(metronome):
     for arguments, words in (
         (("psort", "--memory", "dram"), "no bound of its own"),
         (("psort", "--mode", "baseline"), "only swas"),
         (("psort", "--observe", "-1"), "--observe must be at least 0"),
+        (("psort", "--range", "sauce=1..2"), "no buffer or variable is named 'sauce'"),
         (("psort", "--memory-bound", "0"), "--memory-bound must be at least 1"),
     ):
         run = metronome("wcet", *arguments, "--preset", "TINY")
