@@ -15,6 +15,7 @@ from metronome.sim.engines import Engine
 from .asking import AskedRun, asked_run, with_parameters_of
 from .backend import backend_of
 from .errors import Exit, UsageError
+from .flow_facts import facts_of
 from .options import positive, within
 from .outputs import write_json
 from .progress import show_progress
@@ -24,6 +25,7 @@ from .tables import new_table
 
 if TYPE_CHECKING:
     from metronome.sim.analysis.bound import Bound
+    from metronome.sim.analysis.facts import Facts
     from metronome.sim.analysis.inputs import Range
     from metronome.sim.analysis.search import Observed
     from metronome.sim.elf import ElfImage
@@ -61,6 +63,9 @@ def wcet(
             "--range", metavar="NAME=LOW..HIGH", help="What the words of a buffer, variable or arg[N] lie between.",
         )
     ] = None,
+    flow_facts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Bounds of loops, and what is never executed, as FFX.")
+    ] = None,
     **given: Any,
 ) -> int:
     """Bound the cycles of a program from its launch to its end, whatever its inputs."""
@@ -73,22 +78,31 @@ def wcet(
     from metronome.sim.engines import CannotPredictError
 
     known = ranges_of(asked.launch, ranges or [])
+    facts = facts_of(asked.launch.image, flow_facts)
     with show_progress() as progress:
         try:
             bound = longest_time(
-                asked.config, asked.request, asked.launch, ranges=known, memory_latency=memory_bound,
-                compose=compose, progress=progress,
+                asked.config, asked.request, asked.launch, ranges=known, facts=facts,
+                memory_latency=memory_bound, compose=compose, progress=progress,
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {_placed(asked.launch.image, error)}") from None
         except CannotPredictError as error:
             raise UsageError(str(error)) from None
-        observed = _observe(ctx, asked, known, observe, hardware=rtl, progress=progress) if observe else None
+        observed = _observe(ctx, asked, (known, facts), observe, rtl, progress) if observe else None
     document = _document(asked, bound, observed, known)
     if asked.as_json:
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
         _print(asked, bound, observed)
+    if facts.used:
+        # A rule that nothing was found for may be a mistake.
+        for rule in facts.unused_rules:
+            print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
+    if observed is not None and observed.contradiction is not None:
+        what, pc = observed.contradiction
+        print(f"metronome: {what} (at {_place(asked.launch.image, pc)})", file=sys.stderr)
+        return Exit.CHECK_FAILED
     if observed is not None and observed.cycles > bound.cycles:
         complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: the bound is wrong"
         print(f"metronome: {complaint}", file=sys.stderr)
@@ -112,11 +126,17 @@ def _place(image: ElfImage, pc: int) -> str:
 
 
 def _observe(
-    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], count: int, *, hardware: bool, progress: Any
+    ctx: typer.Context, asked: AskedRun, known: tuple[Sequence[Range], Facts], count: int, hardware: bool, progress: Any
 ) -> Observed:
+    from metronome.sim.analysis.bound import contradicted
     from metronome.sim.analysis.search import Search
 
-    search = Search(asked.config, asked.request, asked.launch, asked.request.seed, ranges)
+    ranges, facts = known
+
+    def check(request: Any) -> tuple[str, int] | None:
+        return contradicted(asked.config, request, facts) if facts.used else None
+
+    search = Search(asked.config, asked.request, asked.launch, asked.request.seed, ranges, check)
     observed = search.run(count, lambda done: progress(f"observe ({done} of {count})"))
     if hardware:
         backend = backend_of(ctx)
@@ -142,7 +162,7 @@ def _document(
         "bound": bound.cycles, "exact": bound.exact, "composition": bound.parts,
         "composers": [{"method": each.method, "bound": each.cycles, "composition": dict(each.parts)}
                       for each in bound.composed],
-        "loops": [{"pc": pc, "place": _place(image, pc), "bound": count, "from": "values"}
+        "loops": [{"pc": pc, "place": _place(image, pc), "bound": count, "from": bound.origins.get(pc, "values")}
                   for pc, count in sorted(bound.loops.items())],
         "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": _place(image, each.pc)}
                               for each in bound.dependences],

@@ -10,7 +10,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim.iss import EndStatus
+from metronome.sim.iss import EndStatus, Iss
 from metronome.sim.kernel import Launch
 from metronome.sim.predict.records import NONE
 from metronome.sim.prediction.predictor import predict, refuse
@@ -25,12 +25,13 @@ from .costs import Costs
 from .counts import Shared
 from .dependence import Dependence, dependences
 from .explore import explore
+from .facts import Facts, Monitor
 from .inputs import Inputs, Range
 from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .program import Program, RefusedError
 
-__all__ = ["Bound", "longest_time"]
+__all__ = ["Bound", "contradicted", "longest_time"]
 
 #: Memory models whose time for given requests is the same in every run.
 _EXACT_MEMORY = ("fixed", "tdm")
@@ -45,7 +46,7 @@ class Bound:
     ``exact``: every run takes as long. ``parts``: what the cycles are made of, by name. ``composed``: bounds by each
     way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
     time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
-    ``given``: what of the inputs is taken from the user.
+    ``origins``: of those that a fact of the user ends, where that comes from. ``given``: what is taken from the user.
     """
 
     cycles: int
@@ -54,6 +55,7 @@ class Bound:
     dependences: Sequence[Dependence]
     composed: Sequence[Composed] = ()
     loops: dict[int, int] = field(default_factory=dict)
+    origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
 
     @property
@@ -95,7 +97,8 @@ class _Uses:
 
 def longest_time(
     config: SmConfig, request: RunRequest, launch: Launch, *, ranges: Sequence[Range] = (),
-    memory_latency: int | None = None, compose: bool = False, progress: Callable[[str], None] = lambda text: None,
+    facts: Facts | None = None, memory_latency: int | None = None, compose: bool = False,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Bound:
     """The bound of a program.
 
@@ -103,6 +106,8 @@ def longest_time(
     ----------
     ranges
         What is known of its inputs.
+    facts
+        What is known of its flow. It is asked only where the paths do not tell it.
     memory_latency
         The most cycles from the acceptance of a request to its answer, of a memory that has no bound of its own.
     compose
@@ -133,17 +138,27 @@ def longest_time(
     if exact is not None and not compose:
         return dataclasses.replace(exact, given=given)
     memory = memory_bound(config, request, memory_latency)
-    composed, loops = _composed(config, request, job, inputs, memory, progress)
+    composed, loops = _composed(config, request, job, inputs, memory, facts, progress)
+    used = facts.used if facts is not None else {}
+    given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
+    origins = {pc: told.origin for pc, told in used.items()}
     if exact is not None:
-        return Bound(
-            cycles=exact.cycles, exact=True, parts=exact.parts, dependences=(), composed=composed, loops=loops,
-            given=given,
-        )
+        return dataclasses.replace(exact, composed=composed, loops=loops, origins=origins, given=given)
     best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
         cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
-        given=given,
+        origins=origins, given=given,
     )
+
+
+def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[str, int] | None:
+    """What a run of the golden model does against ``facts``, and where; None if nothing."""
+    job = job_of(config, request)
+    iss = Iss(config, unpack_memory(config, job.pages))
+    iss.launch(job.start_pc, job.arg)
+    monitor = iss.recorder = Monitor(facts, config.warps)
+    iss.run(_LIMIT)
+    return monitor.contradiction
 
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
@@ -160,7 +175,7 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
 
 def _composed(
     config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound,
-    progress: Callable[[str], None],
+    facts: Facts | None, progress: Callable[[str], None],
 ) -> tuple[list[Composed], dict[int, int]]:
     ways = _composers(request.policy)
     progress("all paths")
@@ -170,11 +185,19 @@ def _composed(
         kept.append(Shared(config, program, Costs(config)))
         return lambda: Pipeline(kept[-1], strict=strict_turns in ways)
 
-    explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs, begin, _LIMIT)
+    explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs, begin, _LIMIT, facts)
+    loops = dict(kept[-1].loops)
+    if facts is not None and facts.used:
+        progress("flow facts")
+        contradiction = contradicted(config, request, facts)
+        if contradiction is not None:
+            raise RefusedError(*contradiction)
+        # A path that a fact has ended was counted until there.
+        loops |= {pc: min(loops[pc], told.passes) for pc, told in facts.used.items() if pc in loops and told.most}
     progress("compose")
     pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
     demand = Demand.of(config, pipelines, kept[-1])
-    return [way(demand, memory) for way in ways], dict(kept[-1].loops)
+    return [way(demand, memory) for way in ways], loops
 
 
 def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:

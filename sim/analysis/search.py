@@ -27,7 +27,7 @@ class Observed:
     """What was seen: of so many ``runs`` the longest took ``cycles``, with these ``inputs`` by name.
 
     ``ended``: how many ended by themselves; the others faulted or came to the limit, and say nothing.
-    ``hardware``: runs of the hardware among them.
+    ``hardware``: runs of the hardware among them. ``contradiction``: what a run does against a flow fact, and where.
     """
 
     runs: int = 0
@@ -35,6 +35,7 @@ class Observed:
     hardware: int = 0
     cycles: int = 0
     inputs: dict[str, bytes] = field(default_factory=dict)
+    contradiction: tuple[str, int] | None = None
 
 
 def with_inputs(launch: Launch, inputs: dict[str, bytes]) -> Launch:
@@ -45,13 +46,14 @@ def with_inputs(launch: Launch, inputs: dict[str, bytes]) -> Launch:
 class Search:
     """Searches the inputs of one launch on one machine, with the predictor as what is measured.
 
-    It tries no input that is outside of ``ranges``.
+    It tries no input that is outside of ``ranges``. ``check`` says what a run does against flow facts, and where.
     """
 
     def __init__(
-        self, config: SmConfig, request: RunRequest, launch: Launch, seed: int, ranges: Sequence[Range] = ()
+        self, config: SmConfig, request: RunRequest, launch: Launch, seed: int, ranges: Sequence[Range] = (),
+        check: Callable[[RunRequest], tuple[str, int] | None] = lambda request: None,
     ) -> None:
-        self._config, self._request = config, request
+        self._config, self._request, self._check = config, request, check
         inputs = self._inputs = Inputs(launch, ranges)
         self._random = np.random.default_rng(seed)
         self._own = inputs.own
@@ -85,6 +87,8 @@ class Search:
     def measure(self, inputs: dict[str, bytes]) -> int | None:
         """The cycles with these inputs; None if the program does not end by itself."""
         request = dataclasses.replace(self._request, launch=self._inputs.filled(inputs))
+        if self.observed.contradiction is None:
+            self.observed.contradiction = self._check(request)
         cycles = self._note(predict(self._config, request).result, inputs)
         if cycles is not None:
             self._slowest.append((cycles, inputs))

@@ -190,7 +190,9 @@ class Threads(Branches):
         true, false, condition = self._predicate(path, registers[0], negate=negate)
         some = bool((path.may & ~false).any())
         none = not bool((path.must & true).any()) and bool((path.may & ~true).any())
-        restored = self._leader(path, registers[1])
+        low, high = self._leader(path, registers[1])
+        # What was read as the thread mask has the lane that has read it.
+        restored = max(low, int(registers[1] in path.masks)), high
         kept, left = (path, self._fork(path)) if some and none else (path, path)
         paths = []
         if some:

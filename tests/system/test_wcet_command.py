@@ -51,6 +51,38 @@ def test_a_range(metronome, tmp_path):
     assert bound["assumptions"][0] == {"text": "the inputs are in the range source=0..9", "held_by": "the user"}
 
 
+COLLATZ = """#include "metronome.h"
+uint32_t inputs[4] = {6, 7, 3, 1};
+uint32_t out[4];
+static void work(__attribute__((unused)) const void *arg) {
+    uint32_t x = inputs[blockIdx.x], n = 0;
+    while (x != 1) { x = x & 1 ? 3 * x + 1 : x / 2; n++; FACT }
+    out[blockIdx.x] = n; }
+int main(void) { const uint32_t n = 4; return spawn_threads(1, &n, 0, work, 0); }
+"""
+
+
+@pytest.mark.slow
+def test_flow_facts(metronome, tmp_path):
+    document, facts = tmp_path / "wcet.json", tmp_path / "facts.ffx"
+    (tmp_path / "a.c").write_text(COLLATZ.replace("FACT", "METRONOME_LOOP_BOUND(16);"))
+    (tmp_path / "b.c").write_text(COLLATZ.replace("FACT", ""))
+    loops = '<loop source="b.c" line="6" maxcount="16"/><loop address="64" maxcount="1"/>'
+    facts.write_text(f"<flowfacts>{loops}</flowfacts>")
+    run = ("--preset", "TINY", "--range", "inputs=1..7", "--json", str(document), "--observe", "5", "--no-rtl")
+    for program, options, origin in (("a.c", (), "macro"), ("b.c", ("--flow-facts", str(facts)), "file")):
+        result = metronome("wcet", program, *run, *options)
+        assert result.status == 0, result.err
+        bound = json.loads(document.read_text())
+        assert [each["from"] for each in bound["loops"] if each["bound"] == 17] == [origin]
+        assert any(each["text"].startswith("flow fact: ") for each in bound["assumptions"])
+        assert ("is of nothing that is executed" in result.err) == (origin == "file")
+    # 9 takes 19 steps.
+    result = metronome("wcet", "a.c", *(each.replace("1..7", "1..9") for each in run))
+    assert result.status == 1
+    assert result.err.count("\n") == 1 and "against METRONOME_LOOP_BOUND(16)" in result.err and "in work" in result.err
+
+
 def test_refusals_are_one_line(metronome):
     for arguments, words in (
         (("psort", "--memory", "dram"), "no bound of its own"),

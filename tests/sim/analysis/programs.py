@@ -13,6 +13,7 @@ from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound import Bound, longest_time
 from metronome.sim.analysis.explore import Explored, explore
+from metronome.sim.analysis.facts import Facts
 from metronome.sim.analysis.inputs import Inputs, Range
 from metronome.sim.analysis.program import Program
 from metronome.sim.iss import EndStatus, Iss
@@ -80,7 +81,7 @@ def request_of(launch: Launch, policy: str = "lrr", memory: str = "fixed") -> Ru
 
 
 def all_paths(
-    config: SmConfig, launch: Launch, ranges: Sequence[Range] = ()
+    config: SmConfig, launch: Launch, ranges: Sequence[Range] = (), facts: Facts | None = None
 ) -> tuple[Explored, list[dict[int, int]]]:
     """What was explored, and by warp how often each instruction is executed at most."""
     inputs = Inputs(launch, ranges)
@@ -90,7 +91,7 @@ def all_paths(
     def begin(program: Program) -> Any:
         return Executions
 
-    explored = explore(config, memory, job.start_pc, job.arg, inputs, begin, LIMIT)
+    explored = explore(config, memory, job.start_pc, job.arg, inputs, begin, LIMIT, facts)
     return explored, [each.counts if isinstance(each, Executions) else {} for each in explored.clocks]
 
 
