@@ -22,6 +22,7 @@ from .progress import show_progress
 from .ranges import ranges_of
 from .run import run
 from .tables import new_table
+from .wcet_lines import described_lines, place_in, print_lines
 
 if TYPE_CHECKING:
     from metronome.sim.analysis.bound import Bound
@@ -101,7 +102,7 @@ def wcet(
             print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
     if observed is not None and observed.contradiction is not None:
         what, pc = observed.contradiction
-        print(f"metronome: {what} (at {_place(asked.launch.image, pc)})", file=sys.stderr)
+        print(f"metronome: {what} (at {place_in(asked.launch.image, pc)})", file=sys.stderr)
         return Exit.CHECK_FAILED
     if observed is not None and observed.cycles > bound.cycles:
         complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: the bound is wrong"
@@ -114,15 +115,7 @@ def _placed(image: ElfImage, error: Any) -> str:
     """What was refused, with function, source line and pc."""
     if error.pc is None:
         return str(error)
-    return f"{error} (at {_place(image, error.pc)})"
-
-
-def _place(image: ElfImage, pc: int) -> str:
-    frame = next(iter(image.frames_at(pc)), None)
-    if frame is None:
-        return f"{pc:#010x}"
-    line = "" if frame.line is None else f", {frame.line}"
-    return f"{pc:#010x} in {frame.function}{line}"
+    return f"{error} (at {place_in(image, error.pc)})"
 
 
 def _observe(
@@ -162,10 +155,11 @@ def _document(
         "bound": bound.cycles, "exact": bound.exact, "composition": bound.parts,
         "composers": [{"method": each.method, "bound": each.cycles, "composition": dict(each.parts)}
                       for each in bound.composed],
-        "loops": [{"pc": pc, "place": _place(image, pc), "bound": count, "from": bound.origins.get(pc, "values")}
+        "loops": [{"pc": pc, "place": place_in(image, pc), "bound": count, "from": bound.origins.get(pc, "values")}
                   for pc, count in sorted(bound.loops.items())],
-        "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": _place(image, each.pc)}
+        "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": place_in(image, each.pc)}
                               for each in bound.dependences],
+        **described_lines(image, bound),
         "ranges": [each.text for each in ranges],
         "assumptions": [each.as_json() for each in bound.assumptions],
     }
@@ -195,8 +189,9 @@ def _print(asked: AskedRun, bound: Bound, observed: Observed | None) -> None:
             table.add_row("bound / longest run", f"{bound.cycles / observed.cycles:.3f}")
     console = Console()
     console.print(table)
+    print_lines(console, launch.image, bound)
     if not bound.exact:
-        where = ", ".join(_place(launch.image, each.pc) for each in bound.dependences[:3])
+        where = ", ".join(place_in(launch.image, each.pc) for each in bound.dependences[:3])
         more = len(bound.dependences) - 3
         console.print(
             f"time depends on the inputs at {where}" + (f" and {more} more places" if more > 0 else ""), highlight=False

@@ -16,8 +16,10 @@ from metronome.sim.predict.records import NONE
 from metronome.sim.prediction.predictor import predict, refuse
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, unpack_memory
+from metronome.sim.trace.cycles import CycleStream
 
 from .assumptions import Assumption, assumptions_of
+from .by_line import Laid, Lined, Run, lay
 from .compose.parts import Composed
 from .compose.published import multi_phase, segments, segments_with_misses
 from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
@@ -47,6 +49,7 @@ class Bound:
     way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
     time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
     ``origins``: of those that a fact of the user ends, where that comes from. ``given``: what is taken from the user.
+    ``laid``: what it is made of by instruction.
     """
 
     cycles: int
@@ -57,6 +60,7 @@ class Bound:
     loops: dict[int, int] = field(default_factory=dict)
     origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
+    laid: Laid | None = None
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -67,20 +71,29 @@ class Bound:
 class _Uses:
     """A watcher that counts what each cycle of a run was used for."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: SmConfig) -> None:
+        self._run = Run(config)
+        self._stream = CycleStream(config, [self._run])
         self.begin()
 
     def begin(self) -> None:
         """See :class:`sim.runner_types.Watcher`."""
+        self._stream.begin()
         self.instructions = self.nops = 0
         self._stalls = np.zeros(len(StallReason), np.int64)
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.runner_types.Watcher`."""
+        self._stream.take(events)
         selected, nop = events["selected"] != NONE, events["nop"] != 0
         self.instructions += int((selected & ~nop).sum())
         self.nops += int((selected & nop).sum())
         self._stalls += np.bincount(events["stall"][~selected], minlength=len(self._stalls))
+
+    def laid(self, cycles: int) -> Laid:
+        """By instruction."""
+        self._stream.finish()
+        return self._run.laid(cycles)
 
     def parts(self, cycles: int) -> dict[str, int]:
         """By the names of docs/wcet.md; what is left is the launch and the end."""
@@ -138,7 +151,7 @@ def longest_time(
     if exact is not None and not compose:
         return dataclasses.replace(exact, given=given)
     memory = memory_bound(config, request, memory_latency)
-    composed, loops = _composed(config, request, job, inputs, memory, facts, progress)
+    composed, loops, laid = _composed(config, request, job, inputs, memory, facts, progress)
     used = facts.used if facts is not None else {}
     given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
     origins = {pc: told.origin for pc, told in used.items()}
@@ -147,7 +160,7 @@ def longest_time(
     best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
         cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
-        origins=origins, given=given,
+        origins=origins, given=given, laid=laid,
     )
 
 
@@ -163,27 +176,28 @@ def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[s
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     """The time of the only schedule there is; None if that could not be known beforehand."""
-    uses = _Uses()
+    uses = _Uses(config)
     prediction = predict(config, request, watcher=uses)
     result = prediction.result
     if result.status != "ended":
         raise RefusedError(f"the program does not end by itself: {result.status}")
     if prediction.stepped is not None:
         return None
-    return Bound(cycles=result.total_cycles, exact=True, parts=uses.parts(result.total_cycles), dependences=())
+    cycles = result.total_cycles
+    return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), laid=uses.laid(cycles))
 
 
 def _composed(
     config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound,
     facts: Facts | None, progress: Callable[[str], None],
-) -> tuple[list[Composed], dict[int, int]]:
+) -> tuple[list[Composed], dict[int, int], Laid]:
     ways = _composers(request.policy)
     progress("all paths")
     kept: list[Shared] = []
 
     def begin(program: Program) -> Callable[[], Pipeline]:
         kept.append(Shared(config, program, Costs(config)))
-        return lambda: Pipeline(kept[-1], strict=strict_turns in ways)
+        return lambda: Lined(kept[-1], strict=strict_turns in ways)
 
     explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs, begin, _LIMIT, facts)
     loops = dict(kept[-1].loops)
@@ -197,7 +211,10 @@ def _composed(
     progress("compose")
     pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
     demand = Demand.of(config, pipelines, kept[-1])
-    return [way(demand, memory) for way in ways], loops
+    composed = [way(demand, memory) for way in ways]
+    # By the one whose slots are those of a walk, if it is there.
+    laid = lay(composed[min(1, len(composed) - 1)], demand, request.policy)
+    return composed, loops, laid
 
 
 def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:

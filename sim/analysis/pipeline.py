@@ -73,7 +73,7 @@ class Pipeline:
 
     def copy(self) -> Pipeline:
         """See :class:`sim.analysis.paths.Clock`."""
-        twin = Pipeline(self._shared, strict=self._strict)
+        twin = type(self)(self._shared, strict=self._strict)
         twin._active, twin._span = self._active, self._span
         twin.counts = dataclasses.replace(self.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun

@@ -35,6 +35,14 @@ def test_exact_and_bound(metronome, tmp_path):
     assert run.status == 0 and "every run takes at most" in run.out
     bound = json.loads(document.read_text())
     assert not bound["exact"] and bound["observed_runs"] == 3 and bound["ratio"] >= 1
+    lines = bound["lines"]
+    laid = sum(each[kind] for each in lines["lines"] for kind in ("instructions", "nops", "waits"))
+    assert laid + sum(lines["rest"].values()) == lines["bound"] == bound["bound"]
+    assert "psort/kernel.c:22" in lines["lines"][0]["line"] and "by source line" in run.out
+    loop = max(bound["worst_path"]["loops"], key=lambda each: each["passes"])
+    assert loop["passes"] == 4 * 8 and "place_element" in loop["place"]
+    (turning,) = [each for each in bound["worst_path"]["branches"] if loop["pc"] in [way["to"] for way in each["ways"]]]
+    assert sorted(way["count"] for way in turning["ways"]) == [4, 28]
     (place,) = bound["depends_on_inputs"]
     assert place["kind"] == "address" and "kernel.c:" in place["place"]
     assert {"implicit paths", "work-conserving"} <= {each["method"] for each in bound["composers"]}
