@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,7 @@ from .progress import show_progress
 from .ranges import ranges_of
 from .run import run
 from .tables import new_table
+from .tracing import TraceFile, about, trace_files, traced
 from .wcet_lines import described_lines, place_in, print_lines
 
 if TYPE_CHECKING:
@@ -67,13 +69,17 @@ def wcet(
     flow_facts: Annotated[
         str | None, typer.Option(metavar="FILE", help="Bounds of loops, and what is never executed, as FFX.")
     ] = None,
+    slowest: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="With --observe: trace the longest run.")
+    ] = None,
     **given: Any,
 ) -> int:
     """Bound the cycles of a program from its launch to its end, whatever its inputs."""
     positive("--memory-bound", memory_bound)
     within("--observe", observe, 0)
     given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
-    asked = asked_run(ctx, given)
+    traces = _traces(slowest, observe)
+    asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
     from metronome.sim.analysis.bound import longest_time
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.engines import CannotPredictError
@@ -91,24 +97,37 @@ def wcet(
         except CannotPredictError as error:
             raise UsageError(str(error)) from None
         observed = _observe(ctx, asked, (known, facts), observe, rtl, progress) if observe else None
+        if observed is not None and observed.cycles and traces:
+            _trace(ctx, asked, known, observed, bound.cycles, traces)
     document = _document(asked, bound, observed, known)
     if asked.as_json:
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
         _print(asked, bound, observed)
-    if facts.used:
-        # A rule that nothing was found for may be a mistake.
-        for rule in facts.unused_rules:
-            print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
+    return _verdict(asked, bound, observed, facts)
+
+
+def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
+    if slowest and not observe:
+        raise UsageError("--slowest is the longest run of those that --observe looks at: say --observe N")
+    return trace_files(slowest, "--slowest")
+
+
+def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts) -> int:
+    """The exit status, and what is wrong."""
+    # A rule that nothing was found for may be a mistake.
+    for rule in facts.unused_rules if facts.used else ():
+        print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
+    complaint = None
     if observed is not None and observed.contradiction is not None:
         what, pc = observed.contradiction
-        print(f"metronome: {what} (at {place_in(asked.launch.image, pc)})", file=sys.stderr)
-        return Exit.CHECK_FAILED
-    if observed is not None and observed.cycles > bound.cycles:
+        complaint = f"{what} (at {place_in(asked.launch.image, pc)})"
+    elif observed is not None and observed.cycles > bound.cycles:
         complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: the bound is wrong"
-        print(f"metronome: {complaint}", file=sys.stderr)
-        return Exit.CHECK_FAILED
-    return Exit.PASSED
+    if complaint is None:
+        return Exit.PASSED
+    print(f"metronome: {complaint}", file=sys.stderr)
+    return Exit.CHECK_FAILED
 
 
 def _placed(image: ElfImage, error: Any) -> str:
@@ -139,6 +158,21 @@ def _observe(
 
         search.confirm(on_hardware, max(1, count // _PART))
     return observed
+
+
+def _trace(
+    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: int,
+    traces: Sequence[TraceFile],
+) -> None:
+    """Write the longest run, as it is predicted."""
+    from metronome.sim.analysis.inputs import Inputs
+
+    request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, ranges).filled(observed.inputs))
+    what = about(asked)
+    more = ("longest of", f"{observed.runs} runs"), ("bound", str(bound))
+    what = dataclasses.replace(what, facts=[*what.facts, *more])
+    with traced(traces, asked.config, what, []) as watcher:
+        backend_of(ctx).predict(asked.config, request, lambda text: None, lambda line: None, watcher)
 
 
 def _document(

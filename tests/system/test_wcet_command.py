@@ -49,6 +49,19 @@ def test_exact_and_bound(metronome, tmp_path):
     assert all(each["held_by"] for each in bound["assumptions"])
 
 
+def test_the_slowest_run_as_a_page(metronome, tmp_path):
+    page, document = tmp_path / "slowest.html", tmp_path / "wcet.json"
+    options = ("--preset", "TINY", "--size", "8", "--slowest", str(page), "--json", str(document))
+    assert metronome("wcet", "psort", *options).status == 2
+    assert metronome("wcet", "psort", *options, "--observe", "4", "--no-rtl").status == 0
+    bound = json.loads(document.read_text())
+    _, _, text = page.read_text().partition('<script type="application/json" class="run" id="run-0">')
+    data = json.loads(text.partition("</script>")[0])
+    assert data["cycles"] == bound["observed_max"]
+    assert ["bound", str(bound["bound"])] in data["facts"]
+    assert data["chain"][0] == [0, 0] and all(warp < 2 for _, warp in data["chain"])
+
+
 def test_a_range(metronome, tmp_path):
     document = tmp_path / "wcet.json"
     options = ("--preset", "TINY", "--size", "8", "--range", "source=0..9", "--json", str(document))
