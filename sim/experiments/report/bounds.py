@@ -33,7 +33,7 @@ def read_bounds(files: Sequence[Path]) -> list[Mapping[str, Any]]:
     ReportError
         If one is not such a document.
     """
-    documents = []
+    documents: list[Mapping[str, Any]] = []
     for file in files:
         try:
             document = json.loads(file.read_bytes())

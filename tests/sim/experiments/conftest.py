@@ -6,6 +6,7 @@ import pyarrow.dataset
 import pytest
 
 from metronome.sim.experiments.report.page import bounds_page, read_bounds, render, report
+from tests.sim.experiments.invented_bounds import bound
 from tests.sim.experiments.invented_results import OWN, PAPER, PTA, invent
 from tests.sim.experiments.page_reader import Page
 
@@ -23,20 +24,6 @@ def made(folder, results):
 def crouzet(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crouzet")
     return made(folder, invent(folder / "results", PAPER, SEED))
-
-
-def bound(kernel, size, policy, cycles, observed=None, **more):
-    """A document of ``metronome wcet``, as far as a report reads it."""
-    config = {"size": size, "warps": 4, "threads": 4, "issue": policy, "prediction": "btfn", "memory": "fixed"}
-    document = {
-        "kernel": kernel, "config": config, "bound": cycles, "exact": observed is None,
-        "composition": {"instructions": cycles - 100, "launch": 100}, "ranges": [], **more,
-    }
-    if observed is not None:
-        document |= {
-            "observed_max": observed, "observed_runs": 60, "observed_on_hardware": 2, "ratio": cycles / observed,
-        }
-    return document
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 
 from metronome.scripts.cli import main
 from metronome.sim.experiments.report.page import render, report
-from tests.sim.experiments.conftest import bound
+from tests.sim.experiments.invented_bounds import bound
 from tests.sim.experiments.invented_results import OWN, invent
 from tests.sim.experiments.page_reader import Page, figure_problems
 
