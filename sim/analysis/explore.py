@@ -65,9 +65,9 @@ class _Warp:
             execution.install(path)
             steps = 0
             while len(self.paths) == 1 and execution.alone:
-                place, depth = path.pc, len(path.calls)
+                place = path.pc
                 following, event = execution.step(path)
-                self.paths = [each for each in following if self._facts.allow(each, place, depth)]
+                self.paths = [each for each in following if self._facts.allow(each)]
                 steps += 1
                 if event is not None and self.paths:
                     count(steps)
@@ -113,9 +113,9 @@ class _Warp:
         execution.install(path)
         steps = 0
         while True:
-            before, depth = path.pc, len(path.calls)
+            before = path.pc
             following, _ = execution.step(path)
-            following = [each for each in following if self._facts.allow(each, before, depth)]
+            following = [each for each in following if self._facts.allow(each)]
             steps += 1
             headers = [self._turn(each, before) for each in following]
             if len(following) != 1 or headers[0] or execution.program.at(before).decoded.row.control:

@@ -21,10 +21,10 @@ class Obeyed:
         #: The fact that has ended a path in the last step, and where.
         self._ended: tuple[Told, int] | None = None
 
-    def allow(self, path: Path, before: int, depth: int) -> bool:
-        """Whether no fact says that a path cannot be, which was at ``before`` with ``depth`` calls under way.
+    def allow(self, path: Path) -> bool:
+        """Whether no fact says that a path cannot be where it is.
 
-        How often it has come to the headers of loops is counted.
+        How often it has come to the headers of loops is counted, and forgotten where it has left them.
         """
         self._ended = None
         if self._facts is None or not path.calls:
@@ -43,10 +43,7 @@ class Obeyed:
         told = table.loops.get(pc)
         if told is None or not around or around[-1] != pc:
             return True
-        # Behind a return it goes on where the call was.
-        came = pc - 4 if calls < depth else before
-        again = calls <= depth and pc in loops.get(came, ())
-        count = path.passes[calls, pc] = path.passes.get((calls, pc), 0) + 1 if again else 1
+        count = path.passes[calls, pc] = path.passes.get((calls, pc), 0) + 1
         return count <= told.passes or self._end(pc, told)
 
     def _end(self, pc: int, told: Told) -> bool:

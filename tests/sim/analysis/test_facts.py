@@ -103,6 +103,23 @@ def test_bound_and_observation(tmp_path: Path):
     assert contradicted(config, request_of(_filled(launch, SHORT)), facts) is None
 
 
+def test_a_loop_that_is_left_before_its_body(tmp_path: Path):
+    """Its header is passed once more than its body."""
+    text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
+        for (;;) {{ __asm__ volatile("" : "+r"(x)); n += x; if (x < 9) break;
+            METRONOME_LOOP_BOUND(5); x -= 8; __asm__ volatile("" : "+r"(n)); }}
+        out[blockIdx.x & 63] = n; }}{TAIL}"""
+    launch = _launch(tmp_path, text)
+    facts = facts_of(launch.image, None)
+    _, most = all_paths(machine(TINY), launch, facts=facts)
+    (header,) = facts.used
+    for words, turns in (([48], 5), ([3, 48], 5), ([49], 6)):
+        filled = _filled(launch, words)
+        assert max(counts.get(header, 0) for counts in one_run(machine(TINY), filled)) % (turns + 1) == 0
+        assert _exceeded(most, filled) == (turns == 6)
+        assert (contradicted(machine(TINY), request_of(filled), facts) is None) == (turns == 5)
+
+
 @pytest.mark.parametrize("turns", [14, 15])
 def test_off_by_one_is_found(tmp_path: Path, turns):
     launch = _launch(tmp_path, LOOP, f"METRONOME_LOOP_BOUND({turns});")
