@@ -84,8 +84,9 @@ class Path:
 
     ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. ``strays``: whether
     a lane that is not of that side may have been made active there. ``masks``: registers that hold the thread mask as
-    it was at some time on a side, by its number. ``passes``: how often the header of a loop with a given bound has been
-    passed since the loop was entered, by the number of calls under way and the header; paths that join agree in them.
+    it was at some time on a side, by its number; the oldest first. ``passes``: how often the header of a loop with a
+    given bound has been passed since the loop was entered, by the number of calls under way and the header; paths that
+    join agree in them.
     """
 
     pc: int
@@ -174,6 +175,14 @@ class Path:
         """The thread mask is to be what ``register`` holds."""
         if self.masks.get(register) != self.sides[-1]:
             self.strays = [True] * len(self.strays)
+        # A lane that goes on again has what was read before it stopped.
+        order = list(self.masks)
+        for later in order[order.index(register) + 1 :] if register in self.masks else order:
+            del self.masks[later]
+
+    def holds_mask(self, register: int) -> bool:
+        """Whether in each active lane ``register`` is a thread mask that has that lane."""
+        return self.masks.get(register) in self.sides
 
     def turn(self, split: Split, values: Values) -> None:
         """The innermost split goes on with its other side."""

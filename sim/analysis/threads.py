@@ -191,8 +191,7 @@ class Threads(Branches):
         some = bool((path.may & ~false).any())
         none = not bool((path.must & true).any()) and bool((path.may & ~true).any())
         low, high = self._leader(path, registers[1])
-        # What was read as the thread mask has the lane that has read it.
-        restored = max(low, int(registers[1] in path.masks)), high
+        restored = max(low, int(path.holds_mask(registers[1]))), high
         kept, left = (path, self._fork(path)) if some and none else (path, path)
         paths = []
         if some:
