@@ -33,6 +33,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "wcet": (
         ("metronome wcet vecadd", "exact: inputs do not matter"),
         ("metronome wcet psort --observe 100", "a bound, and the slowest run"),
+        ("metronome wcet psort --range source=0..9", "what is known of the inputs"),
+        ("metronome wcet my.c --flow-facts my.ffx", "and of loops"),
         ("metronome wcet psort --memory tdm --json -", "memory of bounded latency"),
     ),
     "build": (
@@ -49,6 +51,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "report": (
         ("metronome report results", "writes results.html"),
         ("metronome report before --diff after -o change.html", "run by run"),
+        ("metronome report --bounds a.json --bounds b.json", "of metronome wcet"),
     ),
     "config": (
         ("metronome config", "every field of BASE"),

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from .errors import Exit, UsageError
-from .outputs import STDOUT, require_writable, write_file
+from .options import input_file
+from .outputs import STDOUT, refuse_shared, require_writable, write_file
 from .progress import show_progress
 
 __all__ = ["report"]
@@ -22,8 +23,8 @@ def _counted(things: Sequence[object], name: str) -> str:
 
 def report(
     results: Annotated[
-        str, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
-    ],
+        str | None, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="The page, or - ; default: RESULTS.html, here."),
@@ -32,29 +33,45 @@ def report(
         str | None,
         typer.Option(metavar="OTHER", help="Compare with these results, run by run: RESULTS is A, OTHER is B."),
     ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option("--bounds", metavar="FILE", help="What `metronome wcet --json FILE` has written. Repeatable."),
+    ] = None,
 ) -> int:
     """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.
 
-    Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too.
+    Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too. Without
+    RESULTS it is a page of --bounds.
     """
     # Only here: the library that draws takes a second to import.
-    from metronome.sim.experiments.report.page import ReportError, compare, render
+    from metronome.sim.experiments.report.page import ReportError, bounds_page, compare, read_bounds, render
     from metronome.sim.experiments.report.page import report as make
     from metronome.sim.experiments.results import Results, ResultsError
 
-    folders = [Path(name).expanduser() for name in ([results] if diff is None else [results, diff])]
+    files = [input_file("--bounds", name) for name in bounds or []]
+    if results is None and (not files or diff is not None):
+        raise UsageError("name the RESULTS of a sweep, or the files of bounds: --bounds FILE")
+    if diff is not None and files:
+        raise UsageError("--bounds has no place on a page that compares: leave out --diff")
+    folders = [Path(name).expanduser() for name in (results, diff) if name is not None]
+    named = f"{folders[0].resolve().name}.html" if folders else "bounds.html"
     try:
         found = [Results.open(folder) for folder in folders]
         target = None
         if output != STDOUT:
-            target = require_writable(output if output is not None else f"{folders[0].resolve().name}.html", "--output")
+            target = require_writable(output if output is not None else named, "--output")
+            refuse_shared([("--output", target)], [("--bounds", file) for file in files])
             for each in found:
                 if each.owns(target):
                     raise UsageError(f"--output {target.name}: it would be among the results in {each.folder}: "
                                      "name another file")
         with show_progress() as progress:
             progress("read the results")
-            page = make(found[0]) if diff is None else compare(*found)
+            documents = read_bounds(files)
+            if not found:
+                page = bounds_page(documents)
+            else:
+                page = make(found[0], documents) if diff is None else compare(*found)
             text = render(page, progress)
     except (ResultsError, ReportError) as error:
         raise UsageError(str(error)) from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,14 +16,20 @@ from metronome.sim.engines import Engine
 from .asking import AskedRun, asked_run, with_parameters_of
 from .backend import backend_of
 from .errors import Exit, UsageError
+from .flow_facts import facts_of
 from .options import positive, within
 from .outputs import write_json
 from .progress import show_progress
+from .ranges import ranges_of
 from .run import run
 from .tables import new_table
+from .tracing import TraceFile, about, trace_files, traced
+from .wcet_lines import described_lines, place_in, print_lines
 
 if TYPE_CHECKING:
     from metronome.sim.analysis.bound import Bound
+    from metronome.sim.analysis.facts import Facts
+    from metronome.sim.analysis.inputs import Range
     from metronome.sim.analysis.search import Observed
     from metronome.sim.elf import ElfImage
 
@@ -56,59 +63,94 @@ def wcet(
     memory_bound: Annotated[
         int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
     ] = None,
+    ranges: Annotated[
+        list[str] | None, typer.Option(
+            "--range", metavar="NAME=LOW..HIGH", help="What the words of a buffer, variable or arg[N] lie between.",
+        )
+    ] = None,
+    flow_facts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Bounds of loops, and what is never executed, as FFX.")
+    ] = None,
+    slowest: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="With --observe: trace the longest run.")
+    ] = None,
     **given: Any,
 ) -> int:
     """Bound the cycles of a program from its launch to its end, whatever its inputs."""
     positive("--memory-bound", memory_bound)
     within("--observe", observe, 0)
     given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
-    asked = asked_run(ctx, given)
+    traces = _traces(slowest, observe)
+    asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
     from metronome.sim.analysis.bound import longest_time
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.engines import CannotPredictError
 
+    known = ranges_of(asked.launch, ranges or [])
+    facts = facts_of(asked.launch.image, flow_facts)
     with show_progress() as progress:
         try:
             bound = longest_time(
-                asked.config, asked.request, asked.launch, memory_latency=memory_bound, compose=compose,
-                progress=progress,
+                asked.config, asked.request, asked.launch, ranges=known, facts=facts,
+                memory_latency=memory_bound, compose=compose, progress=progress,
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {_placed(asked.launch.image, error)}") from None
         except CannotPredictError as error:
             raise UsageError(str(error)) from None
-        observed = _observe(ctx, asked, observe, hardware=rtl, progress=progress) if observe else None
-    document = _document(asked, bound, observed)
+        observed = _observe(ctx, asked, (known, facts), observe, rtl, progress) if observe else None
+        if observed is not None and observed.cycles and traces:
+            _trace(ctx, asked, known, observed, bound.cycles, traces)
+    document = _document(asked, bound, observed, known)
     if asked.as_json:
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
         _print(asked, bound, observed)
-    if observed is not None and observed.cycles > bound.cycles:
+    return _verdict(asked, bound, observed, facts)
+
+
+def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
+    if slowest and not observe:
+        raise UsageError("--slowest is the longest run of those that --observe looks at: say --observe N")
+    return trace_files(slowest, "--slowest")
+
+
+def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts) -> int:
+    """The exit status, and what is wrong."""
+    # A rule that nothing was found for may be a mistake.
+    for rule in facts.unused_rules if facts.used else ():
+        print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
+    complaint = None
+    if observed is not None and observed.contradiction is not None:
+        what, pc = observed.contradiction
+        complaint = f"{what} (at {place_in(asked.launch.image, pc)})"
+    elif observed is not None and observed.cycles > bound.cycles:
         complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: the bound is wrong"
-        print(f"metronome: {complaint}", file=sys.stderr)
-        return Exit.CHECK_FAILED
-    return Exit.PASSED
+    if complaint is None:
+        return Exit.PASSED
+    print(f"metronome: {complaint}", file=sys.stderr)
+    return Exit.CHECK_FAILED
 
 
 def _placed(image: ElfImage, error: Any) -> str:
     """What was refused, with function, source line and pc."""
     if error.pc is None:
         return str(error)
-    return f"{error} (at {_place(image, error.pc)})"
+    return f"{error} (at {place_in(image, error.pc)})"
 
 
-def _place(image: ElfImage, pc: int) -> str:
-    frame = next(iter(image.frames_at(pc)), None)
-    if frame is None:
-        return f"{pc:#010x}"
-    line = "" if frame.line is None else f", {frame.line}"
-    return f"{pc:#010x} in {frame.function}{line}"
-
-
-def _observe(ctx: typer.Context, asked: AskedRun, count: int, *, hardware: bool, progress: Any) -> Observed:
+def _observe(
+    ctx: typer.Context, asked: AskedRun, known: tuple[Sequence[Range], Facts], count: int, hardware: bool, progress: Any
+) -> Observed:
+    from metronome.sim.analysis.bound import contradicted
     from metronome.sim.analysis.search import Search
 
-    search = Search(asked.config, asked.request, asked.launch, asked.request.seed)
+    ranges, facts = known
+
+    def check(request: Any) -> tuple[str, int] | None:
+        return contradicted(asked.config, request, facts) if facts.used else None
+
+    search = Search(asked.config, asked.request, asked.launch, asked.request.seed, ranges, check)
     observed = search.run(count, lambda done: progress(f"observe ({done} of {count})"))
     if hardware:
         backend = backend_of(ctx)
@@ -120,7 +162,24 @@ def _observe(ctx: typer.Context, asked: AskedRun, count: int, *, hardware: bool,
     return observed
 
 
-def _document(asked: AskedRun, bound: Bound, observed: Observed | None) -> dict[str, Any]:
+def _trace(
+    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: int,
+    traces: Sequence[TraceFile],
+) -> None:
+    """Write the longest run, as it is predicted."""
+    from metronome.sim.analysis.inputs import Inputs
+
+    request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, ranges).filled(observed.inputs))
+    what = about(asked)
+    more = ("longest of", f"{observed.runs} runs"), ("bound", str(bound))
+    what = dataclasses.replace(what, facts=[*what.facts, *more])
+    with traced(traces, asked.config, what, []) as watcher:
+        backend_of(ctx).predict(asked.config, request, lambda text: None, lambda line: None, watcher)
+
+
+def _document(
+    asked: AskedRun, bound: Bound, observed: Observed | None, ranges: Sequence[Range]
+) -> dict[str, Any]:
     from metronome.sim.outcome import described
 
     image, request, launch = asked.launch.image, asked.request, asked.launch
@@ -132,10 +191,12 @@ def _document(asked: AskedRun, bound: Bound, observed: Observed | None) -> dict[
         "bound": bound.cycles, "exact": bound.exact, "composition": bound.parts,
         "composers": [{"method": each.method, "bound": each.cycles, "composition": dict(each.parts)}
                       for each in bound.composed],
-        "loops": [{"pc": pc, "place": _place(image, pc), "bound": count, "from": "values"}
+        "loops": [{"pc": pc, "place": place_in(image, pc), "bound": count, "from": bound.origins.get(pc, "values")}
                   for pc, count in sorted(bound.loops.items())],
-        "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": _place(image, each.pc)}
+        "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": place_in(image, each.pc)}
                               for each in bound.dependences],
+        **described_lines(image, bound),
+        "ranges": [each.text for each in ranges],
         "assumptions": [each.as_json() for each in bound.assumptions],
     }
     if observed is not None:
@@ -164,8 +225,9 @@ def _print(asked: AskedRun, bound: Bound, observed: Observed | None) -> None:
             table.add_row("bound / longest run", f"{bound.cycles / observed.cycles:.3f}")
     console = Console()
     console.print(table)
+    print_lines(console, launch.image, bound)
     if not bound.exact:
-        where = ", ".join(_place(launch.image, each.pc) for each in bound.dependences[:3])
+        where = ", ".join(place_in(launch.image, each.pc) for each in bound.dependences[:3])
         more = len(bound.dependences) - 3
         console.print(
             f"time depends on the inputs at {where}" + (f" and {more} more places" if more > 0 else ""), highlight=False

@@ -126,6 +126,20 @@ SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
         simt_join(simt_pointer);                                                   \
     }
 
+/* ---- Flow facts ---- */
+
+/* In the body of a loop: each time that the loop is entered, its body is executed at most n times. `n` is a constant.
+ * It becomes no instruction, but a line in a section that is not loaded, for `metronome wcet` (wcet.md).
+ *
+ *     while (x != 1) { METRONOME_LOOP_BOUND(100); x = next(x); }
+ *
+ * It is of the innermost loop around it in the machine code: not for a loop that is unrolled or that runs once. */
+#define METRONOME_LOOP_BOUND(n)                                            \
+    __asm__ volatile(".Lmetronome_loop_%=:\n"                              \
+                     ".pushsection .metronome.loops, \"\", @progbits\n"    \
+                     ".word .Lmetronome_loop_%=, %0, %1\n"                 \
+                     ".popsection" ::"i"((uint32_t)(n)), "i"(__COUNTER__))
+
 /* ---- CSRs ---- */
 
 #define SIMT_CSR_READ(number)                                                   \

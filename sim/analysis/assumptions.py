@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = ["Assumption", "assumptions_of"]
@@ -40,6 +41,6 @@ _COMPOSED = (
 )
 
 
-def assumptions_of(*, exact: bool) -> tuple[Assumption, ...]:
-    """What a time that is ``exact`` rests on, or one that is composed."""
-    return _ALWAYS + (_EXACT if exact else _COMPOSED)
+def assumptions_of(*, exact: bool, given: Sequence[str] = ()) -> tuple[Assumption, ...]:
+    """What a time that is ``exact`` rests on, or one that is composed; what the user has ``given`` comes first."""
+    return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else _COMPOSED)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim.iss import EndStatus
+from metronome.sim.iss import EndStatus, Iss
 from metronome.sim.kernel import Launch
 from metronome.sim.predict.records import NONE
 from metronome.sim.prediction.predictor import predict, refuse
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, unpack_memory
+from metronome.sim.trace.cycles import CycleStream
 
 from .assumptions import Assumption, assumptions_of
+from .by_line import Laid, Lined, Run, lay
 from .compose.parts import Composed
 from .compose.published import multi_phase, segments, segments_with_misses
 from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
@@ -25,12 +27,14 @@ from .costs import Costs
 from .counts import Shared
 from .dependence import Dependence, dependences
 from .explore import explore
+from .facts import Facts, Monitor
+from .inputs import Inputs, Range
 from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .prefix import NOTHING, Prefix, common_prefix
 from .program import Program, RefusedError
 
-__all__ = ["Bound", "inputs_of", "longest_time"]
+__all__ = ["Bound", "contradicted", "longest_time"]
 
 #: Memory models whose time for given requests is the same in every run.
 _EXACT_MEMORY = ("fixed", "tdm")
@@ -45,6 +49,8 @@ class Bound:
     ``exact``: every run takes as long. ``parts``: what the cycles are made of, by name. ``composed``: bounds by each
     way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
     time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
+    ``origins``: of those that a fact of the user ends, where that comes from. ``given``: what is taken from the user.
+    ``laid``: what it is made of by instruction.
     """
 
     cycles: int
@@ -53,30 +59,42 @@ class Bound:
     dependences: Sequence[Dependence]
     composed: Sequence[Composed] = ()
     loops: dict[int, int] = field(default_factory=dict)
+    origins: dict[int, str] = field(default_factory=dict)
+    given: Sequence[str] = ()
+    laid: Laid | None = None
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the bound rests on."""
-        return assumptions_of(exact=self.exact)
+        return assumptions_of(exact=self.exact, given=self.given)
 
 
 class _Uses:
     """A watcher that counts what each cycle of a run was used for."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: SmConfig) -> None:
+        self._run = Run(config)
+        self._stream = CycleStream(config, [self._run])
         self.begin()
 
     def begin(self) -> None:
         """See :class:`sim.runner_types.Watcher`."""
+        self._stream.begin()
         self.instructions = self.nops = 0
         self._stalls = np.zeros(len(StallReason), np.int64)
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.runner_types.Watcher`."""
+        self._stream.take(events)
         selected, nop = events["selected"] != NONE, events["nop"] != 0
         self.instructions += int((selected & ~nop).sum())
         self.nops += int((selected & nop).sum())
         self._stalls += np.bincount(events["stall"][~selected], minlength=len(self._stalls))
+
+    def laid(self, cycles: int) -> Laid:
+        """By instruction."""
+        self._stream.finish()
+        return self._run.laid(cycles)
 
     def parts(self, cycles: int) -> dict[str, int]:
         """By the names of docs/wcet.md; what is left is the launch and the end."""
@@ -91,20 +109,19 @@ class _Uses:
         return parts | {"launch": cycles - sum(parts.values())}
 
 
-def inputs_of(launch: Launch) -> dict[str, tuple[int, int]]:
-    """What may hold anything, by name: [first, end) of each buffer and file. The arguments are known."""
-    places = launch.buffers | launch.loads
-    return {name: (address, address + len(data)) for name, (address, data) in places.items() if data}
-
-
 def longest_time(
-    config: SmConfig, request: RunRequest, launch: Launch, *, memory_latency: int | None = None,
-    compose: bool = False, progress: Callable[[str], None] = lambda text: None,
+    config: SmConfig, request: RunRequest, launch: Launch, *, ranges: Sequence[Range] = (),
+    facts: Facts | None = None, memory_latency: int | None = None, compose: bool = False,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Bound:
     """The bound of a program.
 
     Parameters
     ----------
+    ranges
+        What is known of its inputs.
+    facts
+        What is known of its flow. It is asked only where the paths do not tell it.
     memory_latency
         The most cycles from the acceptance of a request to its answer, of a memory that has no bound of its own.
     compose
@@ -118,11 +135,12 @@ def longest_time(
         If there is no bound, with the reason; CannotPredictError for a machine that is not predictable.
     """
     refuse(config, request.policy)
+    inputs = Inputs(launch, ranges)
+    request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     job = job_of(config, request)
-    areas = inputs_of(launch)
     progress("what depends on the inputs")
     found, ended = dependences(
-        config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas.values(), _LIMIT
+        config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs.areas, _LIMIT
     )
     if ended is not EndStatus.ENDED and not found:
         raise RefusedError(f"the program does not end by itself on the golden model: {ended}")
@@ -130,40 +148,54 @@ def longest_time(
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         exact = _exact(config, request)
+    given = [f"the inputs are in the range {each.text}" for each in ranges]
     if exact is not None and not compose:
-        return exact
+        return dataclasses.replace(exact, given=given)
     memory = memory_bound(config, request, memory_latency)
     prefix = NOTHING
     if found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         prefix = common_prefix(config, request, {each.pc for each in found})
-    composed, loops = _composed(config, request, job, areas.values(), memory, prefix, progress)
+    composed, loops, laid = _composed(config, request, job, inputs, memory, prefix, facts, progress)
+    used = facts.used if facts is not None else {}
+    given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
+    origins = {pc: told.origin for pc, told in used.items()}
     if exact is not None:
-        return Bound(
-            cycles=exact.cycles, exact=True, parts=exact.parts, dependences=(), composed=composed, loops=loops
-        )
+        return dataclasses.replace(exact, composed=composed, loops=loops, origins=origins, given=given)
     best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
-        cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops
+        cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
+        origins=origins, given=given, laid=laid,
     )
+
+
+def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[str, int] | None:
+    """What a run of the golden model does against ``facts``, and where; None if nothing."""
+    job = job_of(config, request)
+    iss = Iss(config, unpack_memory(config, job.pages))
+    iss.launch(job.start_pc, job.arg)
+    monitor = iss.recorder = Monitor(facts, config.warps)
+    iss.run(_LIMIT)
+    return monitor.contradiction
 
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     """The time of the only schedule there is; None if that could not be known beforehand."""
-    uses = _Uses()
+    uses = _Uses(config)
     prediction = predict(config, request, watcher=uses)
     result = prediction.result
     if result.status != "ended":
         raise RefusedError(f"the program does not end by itself: {result.status}")
     if prediction.stepped is not None:
         return None
-    return Bound(cycles=result.total_cycles, exact=True, parts=uses.parts(result.total_cycles), dependences=())
+    cycles = result.total_cycles
+    return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), laid=uses.laid(cycles))
 
 
 def _composed(
-    config: SmConfig, request: RunRequest, job: Job, areas: Any, memory: MemoryBound, prefix: Prefix,
-    progress: Callable[[str], None],
-) -> tuple[list[Composed], dict[int, int]]:
+    config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound, prefix: Prefix,
+    facts: Facts | None, progress: Callable[[str], None],
+) -> tuple[list[Composed], dict[int, int], Laid]:
     ways = _composers(request.policy)
     kept: list[Shared] = []
     # First as if each line stayed in the data cache; again if another may push some of them out.
@@ -171,11 +203,13 @@ def _composed(
 
     def begin(program: Program) -> Callable[[int], Pipeline]:
         kept.append(Shared(config, program, Costs(config), memory, gone, prefix))
-        return lambda warp: Pipeline(kept[-1], warp, strict=strict_turns in ways)
+        return lambda warp: Lined(kept[-1], warp, strict=strict_turns in ways)
 
     while True:
         progress("all paths")
-        explored = explore(config, unpack_memory(config, job.pages), job.start_pc, job.arg, areas, begin, _LIMIT)
+        explored = explore(
+            config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs, begin, _LIMIT, facts
+        )
         found = kept[-1].pushed_out()
         if kept[-1].prefix_lost:
             # Where every run begins alike, the analysis does not know which way: nothing is taken from there.
@@ -184,10 +218,21 @@ def _composed(
         if gone is None or (found is not None and found <= gone):
             break
         gone = None if found is None else gone | found
+    loops = dict(kept[-1].loops)
+    if facts is not None and facts.used:
+        progress("flow facts")
+        contradiction = contradicted(config, request, facts)
+        if contradiction is not None:
+            raise RefusedError(*contradiction)
+        # A path that a fact has ended was counted until there.
+        loops |= {pc: min(loops[pc], told.passes) for pc, told in facts.used.items() if pc in loops and told.most}
     progress("compose")
     pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
     demand = Demand.of(config, pipelines, kept[-1])
-    return [way(demand, memory) for way in ways], dict(kept[-1].loops)
+    composed = [way(demand, memory) for way in ways]
+    # By the one whose slots are those of a walk, if it is there.
+    laid = lay(composed[min(1, len(composed) - 1)], demand, request.policy)
+    return composed, loops, laid
 
 
 def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:

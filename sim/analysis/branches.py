@@ -27,7 +27,7 @@ class Branches(Core):
     """What decides where a warp goes on."""
 
     def _condition(self, path: Path, code: Code, *, flags: bool = True) -> Condition:
-        """What a branch asks if it is taken; with ``flags`` of a value that is 0 or 1, whether it is 1."""
+        """What a branch asks if it is taken; with ``flags`` of a value that is 0 or 1 there, whether bit 0 is set."""
         kind, holds = BRANCHES[code.decoded.row.op]  # type: ignore[index]
         assert code.first is not None and code.second is not None
         a, b = path.numbers[code.first], path.numbers[code.second]

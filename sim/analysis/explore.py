@@ -13,8 +13,11 @@ from metronome.sim.memory.store import SparseMemory
 
 from .core import Ends, Event, Meets, Spawns
 from .execution import Execution
+from .facts import Facts
+from .inputs import Inputs
 from .lanes import Lanes
 from .memory import Memory
+from .obeyed import Obeyed
 from .paths import Clock, Path
 from .program import Program, RefusedError
 
@@ -22,9 +25,6 @@ __all__ = ["Explored", "explore"]
 
 #: Behind all places of a function.
 _FAR = 1 << 30
-#: A loop whose end depends on the inputs is given up after so many turns.
-_MOST_TURNS = 1000
-_IMPOSSIBLE = "every way on is impossible: the program would fault"
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Explored:
 class _Warp:
     """One warp: its paths, of which several wait for each other, and what it waits for."""
 
-    def __init__(self, execution: Execution, path: Path) -> None:
-        self.execution = execution
+    def __init__(self, execution: Execution, path: Path, facts: Obeyed) -> None:
+        self.execution, self._facts = execution, facts
         self.paths = [path]
         self.event: Event | None = None
         self.parted = False
@@ -61,18 +61,19 @@ class _Warp:
         execution = self.execution
         while True:
             path = self.path
-            before = path
             execution.alone = path.sure
             execution.install(path)
             steps = 0
             while len(self.paths) == 1 and execution.alone:
-                self.paths, event = execution.step(path)
+                place = path.pc
+                following, event = execution.step(path)
+                self.paths = [each for each in following if self._facts.allow(each)]
                 steps += 1
-                if event is not None:
+                if event is not None and self.paths:
                     count(steps)
                     return event
                 if not self.paths:
-                    raise RefusedError(_IMPOSSIBLE, before.pc)
+                    raise self._facts.impossible(place)
                 path = self.paths[0]
                 if steps == 4096:
                     count(steps)
@@ -96,7 +97,7 @@ class _Warp:
             for each in following:
                 self._add(each)
             if not self.paths:
-                raise RefusedError(_IMPOSSIBLE, place)
+                raise self._facts.impossible(place)
             if len(self.paths) == 1 and self.path.sure:
                 path = self.path
                 execution.memory.flush(path.overlay)
@@ -114,6 +115,7 @@ class _Warp:
         while True:
             before = path.pc
             following, _ = execution.step(path)
+            following = [each for each in following if self._facts.allow(each)]
             steps += 1
             headers = [self._turn(each, before) for each in following]
             if len(following) != 1 or headers[0] or execution.program.at(before).decoded.row.control:
@@ -140,11 +142,8 @@ class _Warp:
             return False
         turns = path.turns[-1]
         turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
-        if turns[path.pc] > _MOST_TURNS:
-            raise RefusedError(
-                f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound",
-                path.pc,
-            )
+        if turns[path.pc] > self._facts.most_turns(function, path.pc):
+            raise self._facts.endless(path.pc)
         return True
 
     def _place(self, path: Path) -> tuple[int, ...]:
@@ -165,12 +164,13 @@ class _Explorer:
 
     def __init__(
         self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[int], Clock]],
-        limit: int, races: set[int],
+        limit: int, races: set[int], facts: Facts | None,
     ) -> None:
         self._config, self._limit = config, limit
         self._iss = Iss(config, memory)
         self._iss.launch(0, argument)
         self._program = Program(memory)
+        self._facts = Obeyed(self._program, facts)
         self._make_clock = begin(self._program)
         self._memory = Memory(config, memory, self._iss.local, races)
         self._active: dict[int, _Warp] = {}
@@ -227,8 +227,8 @@ class _Explorer:
             execution, path = before.execution, before.path
             path.widen(only_first, only_first, execution.values)
             path.pc = pc
-        path.calls, path.turns, path.splits = [(pc, -1)], [{}, {}], []
-        state = self._active[warp] = self._ran[warp] = _Warp(execution, path)
+        path.calls, path.turns, path.splits, path.passes = [(pc, -1)], [{}, {}], [], {}
+        state = self._active[warp] = self._ran[warp] = _Warp(execution, path, self._facts)
         state.parted = before is not None and before.parted
         clock.start(pc)
 
@@ -267,10 +267,10 @@ class _Explorer:
 
 
 def explore(
-    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]],
-    begin: Callable[[Program], Callable[[int], Clock]], limit: int,
+    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Inputs,
+    begin: Callable[[Program], Callable[[int], Clock]], limit: int, facts: Facts | None = None,
 ) -> Explored:
-    """Every path of the program in ``memory`` for any ``inputs``, [first, end) each.
+    """Every path of the program in ``memory`` for any ``inputs``, but those that ``facts`` exclude.
 
     ``begin`` gives what is called for the clock of each warp that starts, by its number; it is called again if all
     begins anew. At most ``limit`` instructions are looked at.
@@ -281,12 +281,14 @@ def explore(
         If that cannot be said of it, with the reason.
     """
     races: set[int] = set()
-    areas = list(inputs)
+    areas = inputs.areas
     while True:
         known = len(races)
-        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races)
+        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races, facts)
         for first, end in areas:
             explorer.forget(first, end)
+        for each in inputs.ranges:
+            explorer.memory.assume(each.first, each.end, *each.interval)
         explored = explorer.run(start_pc)
         if len(races) == known:
             return explored

@@ -91,8 +91,15 @@ class Memory:
     def forget(self, first: int, end: int) -> None:
         """The bytes of [first, end) may be anything."""
         self._unknown.mark(first, end)
-        for word in [each for each in self._intervals if first <= each < end]:
-            del self._intervals[word]
+        words = range(first & ~3, end, _WORD)
+        for word in words if len(words) < len(self._intervals) else list(self._intervals):
+            if word in words:
+                self._intervals.pop(word, None)
+
+    def assume(self, first: int, end: int, low: int, high: int) -> None:
+        """The words of [first, end) hold numbers from ``low`` to ``high``, but those of races."""
+        addresses = np.arange(first, end, _WORD, dtype=np.uint32)
+        self.store(addresses, _WORD, np.full(len(addresses), low), np.full(len(addresses), high))
 
     def note(self, warp: int, addresses: np.ndarray, *, store: bool) -> None:
         """``warp`` touches the words at ``addresses``; two that nothing orders make a race."""

@@ -84,7 +84,9 @@ class Path:
 
     ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. ``strays``: whether
     a lane that is not of that side may have been made active there. ``masks``: registers that hold the thread mask as
-    it was at some time on a side, by its number.
+    it was at some time on a side, by its number; the oldest first. ``passes``: how often the header of a loop with a
+    given bound has been passed since the loop was entered, by the number of calls under way and the header; paths that
+    join agree in them.
     """
 
     pc: int
@@ -103,6 +105,7 @@ class Path:
     sides: list[int] = field(default_factory=lambda: [0])
     strays: list[bool] = field(default_factory=lambda: [False])
     masks: dict[int, int] = field(default_factory=dict)
+    passes: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
     def sure(self) -> bool:
@@ -114,7 +117,7 @@ class Path:
         """Paths of the same shape can become one."""
         return (
             self.pc, tuple(self.calls), tuple((each.pc, each.visited, each.decided) for each in self.splits),
-            tuple(sorted(self.decided.items())),
+            tuple(sorted(self.decided.items())), tuple(sorted(self.passes.items())),
         )
 
     def fork(self) -> Path:
@@ -124,6 +127,7 @@ class Path:
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
             decided=dict(self.decided), sides=list(self.sides), strays=list(self.strays), masks=dict(self.masks),
+            passes=dict(self.passes),
         )
 
     def join(self, other: Path, memory: Memory, values: Values) -> None:
@@ -171,11 +175,21 @@ class Path:
         """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
         if self.masks.get(register) != self.sides[-1]:
             self.strays = [True] * len(self.strays)
-            return None
-        if not self.splits:
-            return len(self.may)
-        split = self.splits[-1]
-        return split.most[1] if split.visited else split.most[0] - 1
+            most = None
+        elif not self.splits:
+            most = len(self.may)
+        else:
+            split = self.splits[-1]
+            most = split.most[1] if split.visited else split.most[0] - 1
+        # A lane that goes on again has what was read before it stopped.
+        order = list(self.masks)
+        for later in order[order.index(register) + 1 :] if register in self.masks else order:
+            del self.masks[later]
+        return most
+
+    def holds_mask(self, register: int) -> bool:
+        """Whether in each active lane ``register`` is a thread mask that has that lane."""
+        return self.masks.get(register) in self.sides
 
     def turn(self, split: Split, values: Values) -> None:
         """The innermost split goes on with its other side."""

@@ -68,7 +68,7 @@ class Pipeline:
 
     def copy(self) -> Pipeline:
         """See :class:`sim.analysis.paths.Clock`."""
-        twin = Pipeline(self._shared, strict=self._strict)
+        twin = type(self)(self._shared, strict=self._strict)
         twin._active, twin._span = self._active, self._span
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
@@ -253,6 +253,11 @@ class Pipeline:
             return sum(line < user for line in access.lines)
         return access.most if access.within is None or access.within[0] < user else 0
 
+    @property
+    def within(self) -> bool:
+        """Whether the warp is in the beginning that all runs have in common."""
+        return self._left > 0
+
     def _leave(self, pc: int, following: int) -> None:
         """An instruction was issued that is in the prefix; behind the last one everything is counted anew."""
         self._places = [*self._places[-2 * DEPTH :], pc]
@@ -301,7 +306,7 @@ class Pipeline:
         pipelines = [each for each in clocks if isinstance(each, Pipeline)]
         shared = pipelines[0]._shared
         # Somebody goes on in the prefix: they have met in it.
-        within = any(each._left > 0 for each in pipelines)
+        within = any(each.within for each in pipelines)
         shared.meetings += not within
         chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
         for each in pipelines:

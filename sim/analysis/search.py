@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,8 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.kernel import Launch
 from metronome.sim.prediction.predictor import predict
 from metronome.sim.runner_types import RunRequest, RunResult
+
+from .inputs import Inputs, Range
 
 __all__ = ["Observed", "Search", "with_inputs"]
 
@@ -25,7 +27,7 @@ class Observed:
     """What was seen: of so many ``runs`` the longest took ``cycles``, with these ``inputs`` by name.
 
     ``ended``: how many ended by themselves; the others faulted or came to the limit, and say nothing.
-    ``hardware``: runs of the hardware among them.
+    ``hardware``: runs of the hardware among them. ``contradiction``: what a run does against a flow fact, and where.
     """
 
     runs: int = 0
@@ -33,32 +35,35 @@ class Observed:
     hardware: int = 0
     cycles: int = 0
     inputs: dict[str, bytes] = field(default_factory=dict)
+    contradiction: tuple[str, int] | None = None
 
 
 def with_inputs(launch: Launch, inputs: dict[str, bytes]) -> Launch:
     """``launch`` with other contents of its buffers and files."""
-    def filled(places: dict[str, tuple[int, bytes]]) -> dict[str, tuple[int, bytes]]:
-        return {name: (address, inputs.get(name, data)) for name, (address, data) in places.items()}
-
-    return dataclasses.replace(
-        launch, buffers=filled(launch.buffers), loads=filled(launch.loads), check=lambda memory: []
-    )
+    return Inputs(launch).filled(inputs)
 
 
 class Search:
-    """Searches the inputs of one launch on one machine, with the predictor as what is measured."""
+    """Searches the inputs of one launch on one machine, with the predictor as what is measured.
 
-    def __init__(self, config: SmConfig, request: RunRequest, launch: Launch, seed: int) -> None:
-        self._config, self._request, self._launch = config, request, launch
+    It tries no input that is outside of ``ranges``. ``check`` says what a run does against flow facts, and where.
+    """
+
+    def __init__(
+        self, config: SmConfig, request: RunRequest, launch: Launch, seed: int, ranges: Sequence[Range] = (),
+        check: Callable[[RunRequest], tuple[str, int] | None] = lambda request: None,
+    ) -> None:
+        self._config, self._request, self._check = config, request, check
+        inputs = self._inputs = Inputs(launch, ranges)
         self._random = np.random.default_rng(seed)
-        self._own = {name: data for name, (_, data) in (launch.buffers | launch.loads).items()}
+        self._own = inputs.own
         self._slowest: list[tuple[int, dict[str, bytes]]] = []
         self.observed = Observed()
 
     def confirm(self, run: Callable[[RunRequest], RunResult], count: int) -> None:
         """The ``count`` slowest inputs so far, by ``run`` on the hardware."""
         for _, inputs in self._slowest[:count]:
-            result = run(dataclasses.replace(self._request, launch=with_inputs(self._launch, inputs)))
+            result = run(dataclasses.replace(self._request, launch=self._inputs.filled(inputs)))
             self.observed.hardware += 1
             self._note(result, inputs)
 
@@ -81,7 +86,9 @@ class Search:
 
     def measure(self, inputs: dict[str, bytes]) -> int | None:
         """The cycles with these inputs; None if the program does not end by itself."""
-        request = dataclasses.replace(self._request, launch=with_inputs(self._launch, inputs))
+        request = dataclasses.replace(self._request, launch=self._inputs.filled(inputs))
+        if self.observed.contradiction is None:
+            self.observed.contradiction = self._check(request)
         cycles = self._note(predict(self._config, request).result, inputs)
         if cycles is not None:
             self._slowest.append((cycles, inputs))
@@ -91,6 +98,16 @@ class Search:
 
     def _candidates(self, count: int) -> Iterator[dict[str, bytes]]:
         yield self._own
+        if not self._own:
+            # Nothing varies: there is one run.
+            return
+        for candidate in self._raw_candidates(count):
+            yield {name: self._inputs.confined(name, data) for name, data in candidate.items()}
+
+    def _raw_candidates(self, count: int) -> Iterator[dict[str, bytes]]:
+        """What may lie outside of the ranges."""
+        if self._inputs.ranges:
+            yield from (self._inputs.extreme(self._own, high=high) for high in (True, False))
         yield from self._corners()
         for _ in range(count // 4):
             yield {name: self._words(len(data)) for name, data in self._own.items()}

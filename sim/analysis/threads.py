@@ -101,8 +101,8 @@ class Threads(Branches):
             if decoded.unit in (Unit.BRANCH, Unit.SIMT):
                 if decoded.row.op not in BRANCHES or written & set(decoded.reads):
                     return None
-                for flags in (True, False):
-                    asks = self._condition(path, code, flags=flags)
+                # What is true of the lanes may have left only 0 and 1 of a value that it was asked of.
+                for asks in (self._condition(path, code, flags=flags) for flags in (True, False)):
                     if asks in (condition, condition.negated()):
                         return pc, asks == condition
                 return None
@@ -189,7 +189,8 @@ class Threads(Branches):
         true, false, condition = self._predicate(path, registers[0], negate=negate)
         some = bool((path.may & ~false).any())
         none = not bool((path.must & true).any()) and bool((path.may & ~true).any())
-        restored = self._leader(path, registers[1])
+        low, high = self._leader(path, registers[1])
+        restored = max(low, int(path.holds_mask(registers[1]))), high
         kept, left = (path, self._fork(path)) if some and none else (path, path)
         paths = []
         if some:
@@ -210,8 +211,8 @@ class Threads(Branches):
                 left.decided = decided
                 if most is not None:
                     # Whoever is active now was active when the mask was read, and has it in that register.
-                    low, high = (np.full(len(may), each, np.int64) for each in restored)
-                    left.on.put(registers[1], left.may, low, high)
+                    least, greatest = (np.full(len(may), each, np.int64) for each in restored)
+                    left.on.put(registers[1], left.may, least, greatest)
                 paths.append(left)
         for each in paths:
             self._next(each, code)

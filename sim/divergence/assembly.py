@@ -19,6 +19,8 @@ _FILE = re.compile(r'^\s*\.file\s+"((?:[^"\\]|\\.)*)"')
 _VISIBLE = re.compile(r"^\s*\.(?:globl|weak)\s+([\w.$]+)")
 _ALIAS = re.compile(r"^\s*(?:\.set\s+)?([\w.$]+)\s*(?:,|=)\s*([\w.$]+)\s*(?:#.*)?$")
 _CHAIN = re.compile(r"(?P<file>[^\s@\[\]][^@\[\]]*?):(?P<line>\d+):\d+")
+#: METRONOME_LOOP_BOUND (metronome.h), as the compiler writes it: a label that nothing jumps to, and another section.
+_LOOP_LABEL, _LOOP_SECTION = ".Lmetronome_loop_", re.compile(r"\.section\s+\.metronome\.loops\b")
 _END = re.compile(r"^\.Lfunc_end\d+:")
 
 
@@ -106,6 +108,8 @@ class _Reader:
         self.function = function
         self.place, self.source, self.statement = "", "", "1"
         self.inline = False
+        #: In the section of METRONOME_LOOP_BOUND.
+        self.aside = False
 
     def read(self, lines: list[str]) -> Lines:
         """All its lines."""
@@ -116,7 +120,7 @@ class _Reader:
             elif stripped.startswith(".loc"):
                 self._set_place(stripped)
             elif found := _LABEL.match(stripped):
-                if self.inline:
+                if self.inline and not found[1].startswith(_LOOP_LABEL):
                     self._problem("inline assembly with a label")
                 self.function.items.append(Label(found[1], "Block address taken" in (found[2] or "")))
             else:
@@ -150,7 +154,7 @@ class _Reader:
         if text.startswith(".file"):
             self.function.files.append(text)
             return
-        if text.startswith(".") and not text.startswith(".insn") and not self.inline:
+        if self._is_aside(text) or (text.startswith(".") and not text.startswith(".insn") and not self.inline):
             self.function.items.append(text)
             return
         instruction = parse(text)
@@ -162,6 +166,15 @@ class _Reader:
         self.function.items.append(replace(
             instruction, place=self.place, source=self.source, inline=self.inline, spill=spill and not self.inline
         ))
+
+    def _is_aside(self, text: str) -> bool:
+        """Whether a statement is of METRONOME_LOOP_BOUND: it adds nothing to the function."""
+        was = self.aside
+        if self.inline and _LOOP_SECTION.match(text):
+            self.aside = True
+        elif text == ".text" or text.startswith(".section"):
+            self.aside = False
+        return was or self.aside
 
 
 def _parted(line: str) -> tuple[str, str]:

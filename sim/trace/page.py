@@ -25,6 +25,7 @@ from metronome.sim.elf import ElfImage
 from metronome.sim.predict.records import NONE
 
 from .about import About
+from .chain import Chain
 from .cycles import Cycles
 from .legend import LEGEND
 from .levels import BLOCK, Levels
@@ -71,7 +72,7 @@ class RunData:
                 self._regions[-1][1] = self.cycles + at
         self.cycles += len(part)
 
-    def as_json(self, profile: Profile, rows: int) -> dict[str, Any]:
+    def as_json(self, profile: Profile, chain: Chain, rows: int) -> dict[str, Any]:
         """Names as in viewer/blocks.js. ``rows``: numbers of a bin."""
         for region in self._regions:
             region[1] = self.cycles if region[1] == NONE else region[1]
@@ -96,6 +97,7 @@ class RunData:
             ],
             "greatest": self._greatest.tolist(), "regions": self._regions, "before": self._before,
             "codes": codes, "places": places.rows,
+            "chain": chain.links,
             "profile": {"uses": USES, "places": of_profile.rows, "cells": cells},
         }
 
@@ -133,6 +135,8 @@ class HtmlTrace:
         self._file.write(page_head(self._about.name, [[list(fact) for fact in self._about.facts]]))
         self._data, self._profile = RunData(self._config, self._about), Profile(self._config)
         self._profile.begin()
+        self._chain = Chain(self._config)
+        self._chain.begin()
         self._levels = Levels(self._data.tracks, self._put)
 
     def take(self, cycles: Cycles) -> None:
@@ -140,13 +144,14 @@ class HtmlTrace:
         part = self._data.tracks.of(cycles)
         self._data.take(cycles, part)
         self._profile.take(cycles)
+        self._chain.take(cycles)
         self._levels.add(part)
 
     def finish(self) -> None:
         """See :class:`sim.trace.cycles.Sink`."""
         self._levels.finish()
         self._profile.finish()
-        self._file.write(page_tail([self._data.as_json(self._profile, self._levels.rows)], None))
+        self._file.write(page_tail([self._data.as_json(self._profile, self._chain, self._levels.rows)], None))
 
     def _put(self, level: int, number: int, content: bytes) -> None:
         text = base64.b64encode(zlib.compress(content, _COMPRESSION))

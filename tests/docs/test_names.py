@@ -144,8 +144,8 @@ def test_what_is_not_there_is_seen(line):
 
 
 def test_what_is_left_out_is_seen():
-    assert refusal("metronome report")
-    assert not refusal("metronome report", whole=False)
+    assert refusal("metronome sweep")
+    assert not refusal("metronome sweep", whole=False)
 
 
 def test_missing_files_and_names_are_seen():

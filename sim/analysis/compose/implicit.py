@@ -7,14 +7,37 @@ from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.ipet import Flow, longest
 from metronome.sim.analysis.pipeline import Pipeline
 
-__all__ = ["slots_by_program"]
+__all__ = ["Taken", "nops_behind", "parts_of", "slots_by_program", "walk_of"]
+
+Edge = tuple[int, int]
+#: Edges of a warp's graph, and how often each is taken.
+Taken = dict[Edge, int]
 
 #: Nodes that are no control instructions: where the warp begins, where it ends, and places that are jumped to.
 _BEGIN, _END, _PLACE = -2, -1, 1 << 33
 
 
-def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
-    """Instructions, and NOPs behind jumps, of the dearest walk that takes no edge more often than any path does."""
+def slots_by_program(shared: Shared, taken: Taken) -> tuple[int, int]:
+    """Instructions, and NOPs behind jumps, of a walk (:func:`walk_of`)."""
+    stretches, edges = parts_of(taken)
+    instructions = sum(count * ((last - first) // 4 + 1) for (first, last), count in stretches.items())
+    return instructions, sum(count * nops_behind(shared, *edge) for edge, count in edges.items())
+
+
+def parts_of(taken: Taken) -> tuple[Taken, Taken]:
+    """Of a walk how often it goes through each stretch, from its first pc to its last, the control instruction.
+
+    And how often each control instruction goes on where; -1: the warp ends or waits.
+    """
+    stretches = {(place - _PLACE, pc): count for (place, pc), count in taken.items() if place >= _PLACE}
+    edges = {
+        (pc, end - _PLACE if end >= _PLACE else -1): count for (pc, end), count in taken.items() if 0 <= pc < _PLACE
+    }
+    return stretches, edges
+
+
+def walk_of(shared: Shared, pipeline: Pipeline) -> Taken:
+    """The dearest walk that takes no edge more often than any path does."""
     edges: dict[tuple[int, int], tuple[int, int]] = {}
     facts: dict[tuple[int, int], tuple[int, int]] = {}
     blocks: dict[tuple[int, int], tuple[int, int]] = {}
@@ -27,7 +50,7 @@ def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
         blocks[_PLACE + place, pc] = (pc - place) // 4 + 1, 0
 
     if not pipeline.starts:
-        return 0, 0
+        return {}
     for start in set(pipeline.starts):
         edges[_BEGIN, _PLACE + start] = 0, 0
         facts[_BEGIN, _PLACE + start] = (pipeline.starts.count(start),) * 2
@@ -36,7 +59,7 @@ def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
         end = _END if following < 0 else _PLACE + following
         if following >= 0:
             block(following)
-        edges[pc, end] = 0, _nops(shared, pc, following)
+        edges[pc, end] = 0, nops_behind(shared, pc, following)
         facts[pc, end] = 0, count
     again = len(pipeline.starts) - 1
     if again:
@@ -48,10 +71,10 @@ def slots_by_program(shared: Shared, pipeline: Pipeline) -> tuple[int, int]:
         list(costs), _BEGIN, _END, {edge: sum(cost) for edge, cost in costs.items()}, facts=facts,
     )
     _, taken = longest(flow)
-    return tuple(sum(count * costs[edge][which] for edge, count in taken.items()) for which in (0, 1))  # type: ignore[return-value]
+    return taken
 
 
-def _nops(shared: Shared, pc: int, following: int) -> int:
+def nops_behind(shared: Shared, pc: int, following: int) -> int:
     """NOPs behind a control instruction that goes on there."""
     cost = shared.costs.of(shared.program.at(pc).decoded.word)
     return shared.turned.get(pc, 0) + (DEPTH if cost.redirects(pc, following) else 0)

@@ -5,6 +5,7 @@ The argument is in docs/wcet.md ("Work-conserving"), step by step and with what 
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 
-from .implicit import slots_by_program
+from .implicit import Taken, slots_by_program, walk_of
 from .parts import Composed
 
 __all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
@@ -61,6 +62,11 @@ class Demand:
         """The sum of a field of :class:`sim.analysis.pipeline.Counts` over the warps."""
         return sum(int(getattr(each.counts, name)) for each in self.pipelines)
 
+    @functools.cached_property
+    def walks(self) -> list[Taken]:
+        """The dearest walk of each warp."""
+        return [walk_of(self.shared, pipeline) for pipeline in self.pipelines]
+
 
 def _fits(sets: Iterable[int], ways: int) -> bool:
     return max(Counter(sets).values(), default=0) <= ways
@@ -85,8 +91,8 @@ def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
     waits = max(each.idle for each in demand.pipelines)
     parts, _ = _sum(demand, memory, waits)
     instructions, nops = 0, 0
-    for pipeline in demand.pipelines:
-        mine = slots_by_program(demand.shared, pipeline)
+    for taken in demand.walks:
+        mine = slots_by_program(demand.shared, taken)
         instructions += mine[0]
         nops += mine[1]
     nops += parts["nops"] - demand.total("redirected") - demand.total("turned")

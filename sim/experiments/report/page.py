@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
 from ...drawing.charts import draw
 from ...drawing.palette import css_variables, themed
 from ..results import Results
+from .bounds import bounds_page, bounds_section, read_bounds
 from .compare import compare_section, join
 from .crouzet import crouzet_sections
 from .data import ReportError, Row, Rows, load
@@ -20,7 +22,7 @@ from .general import general_section, settings_items, status_section, table_of_r
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
 
-__all__ = ["ReportError", "compare", "render", "report"]
+__all__ = ["ReportError", "bounds_page", "compare", "read_bounds", "render", "report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: A longer table of all runs is folded.
@@ -29,8 +31,8 @@ _FEW = 40
 _READABLE = 560
 
 
-def report(results: Results) -> Page:
-    """The page of one folder of results.
+def report(results: Results, bounds: Sequence[Mapping[str, Any]] = ()) -> Page:
+    """The page of one folder of results, and of ``bounds`` (:func:`sim.experiments.report.bounds.read_bounds`).
 
     Raises
     ------
@@ -41,6 +43,7 @@ def report(results: Results) -> Page:
     sections = [status_section(rows)]
     sections += _papers(rows.passed)
     sections += forecast_sections(rows.passed)
+    sections += [bounds_section(bounds)] if bounds else []
     if rows.passed:
         runs = table_of_runs(rows.passed, "all-runs", "Every run that has passed", folded=len(rows.passed) > _FEW)
         sections.append(Section("all", "All runs", [*settings_items(rows.passed), runs]))

@@ -21,6 +21,8 @@ class Run {
     for (const track of this.states) { this.firstRow.push(rows); rows += track.words.length; }
     this.sumRow = rows;
     this.maximumRow = rows + this.numbers.length;
+    // A page of an older version has no critical path.
+    this.chain ??= [];
     this.blocks = new Map();
     this.coming = new Map();
     /** Called when a block has come. */
@@ -28,6 +30,12 @@ class Run {
     /** Cycles by which this run is shown later than it was. */
     this.offset = 0;
   }
+
+  /** The number of the link of the critical path in a cycle, or -1. */
+  linkAt(cycle) { return d3.bisector(([begin]) => begin).right(this.chain, cycle) - 1; }
+
+  /** The warp that the critical path is on in a cycle. */
+  chainAt(cycle) { return this.chain[this.linkAt(cycle)]?.[1]; }
 
   /** Cycles of a bin of a level. */
   bin(level) { return level === 0 ? 1 : FIRST * STEP ** (level - 1); }

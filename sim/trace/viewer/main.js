@@ -36,6 +36,7 @@ async function told(run, row, cycle) {
   };
   if (row.warp !== undefined) {
     pairs.push(["warp", row.warp], ["does", word(row.track) || "not active"]);
+    if (run.chainAt(cycle) === row.warp) pairs.push(["critical path", "is here"]);
     if (at.states[row.track] === 1 && at.code) instruction(at.code);
   } else if (row.kind === "number") {
     pairs.push([run.numbers[row.track].name, number(at.numbers[row.track])]);
@@ -213,6 +214,7 @@ byId("go").addEventListener("submit", event => { event.preventDefault(); jump(by
 byId("in").addEventListener("click", () => scale(2));
 byId("out").addEventListener("click", () => scale(1 / 2));
 byId("whole").addEventListener("click", whole);
+byId("chain").addEventListener("change", event => { timeline.chained = event.target.checked; timeline.redraw(); });
 const profiles = [...document.querySelectorAll("section.profile")].map((section, place) =>
   new Profile(runs[place], WORDS, section, line => { byId("jump").value = line; byId("timeline").scrollIntoView({ block: "start" }); jump(line); }));
 for (const query of ["(prefers-color-scheme: dark)", "print"]) {

@@ -17,6 +17,8 @@ class Timeline {
     /** {run, track, cycle} of what is looked at. */
     this.cursor = null;
     this.difference = null;
+    /** Whether the critical path is drawn. */
+    this.chained = true;
     this.onHover = () => {};
     this.onCursor = () => {};
     this.onView = () => {};
@@ -267,9 +269,31 @@ class Timeline {
     }
   }
 
-  /** Where the highlighted instructions are, the cursor, the first difference. */
+  /** The critical path: a line below each stretch of it, and upright ones to the warp that goes on. */
+  drawChain(number, run, from, to) {
+    const { context } = this, links = run.chain, until = run.cycles;
+    const bottom = warp => { const row = this.rows.find(each => each.run === number && each.warp === warp); return row.top + row.height; };
+    // In the page's colour around it, so that it is seen on any other.
+    for (const [colour, width] of [["page", 4], ["ink", 2]]) {
+      context.strokeStyle = this.paint.colour(colour);
+      context.lineWidth = width;
+      context.beginPath();
+      for (let place = Math.max(0, run.linkAt(Math.max(0, Math.floor(from - run.offset)))); place < links.length; place += 1) {
+        const [begin, warp] = links[place], end = place + 1 < links.length ? links[place + 1][0] : until;
+        if (begin + run.offset > to) break;
+        const y = bottom(warp) - 0.5, left = this.x(begin + run.offset), right = this.x(end + run.offset);
+        context.moveTo(left, place ? bottom(links[place - 1][1]) - 0.5 : y);
+        context.lineTo(left, y);
+        context.lineTo(right, y);
+      }
+      context.stroke();
+    }
+  }
+
+  /** Where the critical path is, the highlighted instructions, the cursor, the first difference. */
   drawMarks(from, to) {
     const { context } = this;
+    if (this.chained) for (const [number, run] of this.runs.entries()) this.drawChain(number, run, from, to);
     for (const [number, run] of this.runs.entries()) {
       const marks = this.marks[number];
       if (!marks) continue;

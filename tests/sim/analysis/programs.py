@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.bound import Bound, inputs_of, longest_time
+from metronome.sim.analysis.bound import Bound, longest_time
 from metronome.sim.analysis.explore import Explored, explore
+from metronome.sim.analysis.facts import Facts
+from metronome.sim.analysis.inputs import Inputs, Range
 from metronome.sim.analysis.program import Program
 from metronome.sim.iss import EndStatus, Iss
 from metronome.sim.kernel import Launch, prepare_source
@@ -77,15 +80,18 @@ def request_of(launch: Launch, policy: str = "lrr", memory: str = "fixed") -> Ru
     return RunRequest(launch=launch, policy=policy, memory=memory)
 
 
-def all_paths(config: SmConfig, launch: Launch) -> tuple[Explored, list[dict[int, int]]]:
+def all_paths(
+    config: SmConfig, launch: Launch, ranges: Sequence[Range] = (), facts: Facts | None = None
+) -> tuple[Explored, list[dict[int, int]]]:
     """What was explored, and by warp how often each instruction is executed at most."""
-    job = job_of(config, request_of(launch, config.policies[0]))
+    inputs = Inputs(launch, ranges)
+    job = job_of(config, request_of(inputs.filled(inputs.own), config.policies[0]))
     memory = unpack_memory(config, job.pages)
 
     def begin(program: Program) -> Any:
         return lambda warp: Executions()
 
-    explored = explore(config, memory, job.start_pc, job.arg, inputs_of(launch).values(), begin, LIMIT)
+    explored = explore(config, memory, job.start_pc, job.arg, inputs, begin, LIMIT, facts)
     return explored, [each.counts if isinstance(each, Executions) else {} for each in explored.clocks]
 
 

@@ -1,9 +1,12 @@
 """Pages of invented results, each made once."""
 
+import json
+
 import pyarrow.dataset
 import pytest
 
-from metronome.sim.experiments.report.page import render, report
+from metronome.sim.experiments.report.page import bounds_page, read_bounds, render, report
+from tests.sim.experiments.invented_bounds import bound
 from tests.sim.experiments.invented_results import OWN, PAPER, PTA, invent
 from tests.sim.experiments.page_reader import Page
 
@@ -21,6 +24,22 @@ def made(folder, results):
 def crouzet(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crouzet")
     return made(folder, invent(folder / "results", PAPER, SEED))
+
+
+@pytest.fixture(scope="session")
+def bounds(tmp_path_factory):
+    """A page of bounds alone: two machines, an exact one, one below its run, and the same program again."""
+    documents = [
+        bound("psort", 64, "lrr", 46_000, 33_000), bound("psort", 64, "srr", 40_000, 36_000),
+        bound("vecadd", 64, "lrr", 3_088), bound("kmeans", 32, "lrr", 9_000, 9_001),
+        bound("psort", 64, "lrr", 41_000, 33_000), bound("psort", 64, "lrr", 31_000, 30_000, ranges=["source=0..9"]),
+    ]
+    folder = tmp_path_factory.mktemp("bounds")
+    files = [folder / f"{number}.json" for number in range(len(documents))]
+    for file, document in zip(files, documents, strict=True):
+        file.write_text(json.dumps(document))
+    text = render(bounds_page(read_bounds(files)))
+    return Page(text), text, documents
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from tests.tiers import long_but
 pytestmark = pytest.mark.slow
 
 #: That of Crouzet 2024 has three times as many figures, of the same kinds.
-PAGES = long_but(("crouzet", "magalhaes", "own"), ("magalhaes", "own"))
+PAGES = long_but(("crouzet", "magalhaes", "own", "bounds"), ("magalhaes", "own", "bounds"))
 MEDIA = {
     "light": {"media": "screen", "color_scheme": "light"},
     "dark": {"media": "screen", "color_scheme": "dark"},
