@@ -8,6 +8,8 @@ from metronome.hdl.presets import TINY
 from metronome.sim import kernel
 from tests.sim.analysis.programs import bound_of, machine, one_run
 
+pytestmark = pytest.mark.slow
+
 
 def _executed(config, launch):
     total = Counter()
