@@ -9,6 +9,8 @@ from metronome.sim import kernel
 from metronome.sim.analysis.prefix import common_prefix
 from tests.sim.analysis.programs import bound_of, machine, one_run, request_of
 
+pytestmark = pytest.mark.slow
+
 
 def _executed(config, launch):
     total = Counter()

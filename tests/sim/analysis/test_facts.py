@@ -20,6 +20,8 @@ from metronome.sim.runner import job_of
 from metronome.sim.runner_types import unpack_memory
 from tests.sim.analysis.programs import all_paths, bound_of, compiled, machine, one_run, request_of
 
+pytestmark = pytest.mark.slow
+
 HEAD = """#include "metronome.h"
 uint32_t inputs[16] = {1}; /* not zeroed at the start */
 uint32_t out[64];
@@ -212,23 +214,23 @@ def _header(launch) -> int:
 
 
 def test_a_file_bounds_a_loop(tmp_path: Path):
-    header = _header(_launch(tmp_path, LOOP, "METRONOME_LOOP_BOUND(16);"))
+    header = _header(_launch(tmp_path, LOOP, "METRONOME_LOOP_BOUND(4);"))
     launch = _launch(tmp_path, LOOP, '__asm__ volatile("");')
     offset = header - launch.image.symbols["work"][0]
     results = []
     for text in (
-        f'<loop address="{header:#x}" maxcount="16"/>',
-        f'<function name="work"><loop offset="{offset}" maxcount="16" totalcount="400"/></function>',
-        f'<loop label="work" offset="{offset:#x}" maxcount="NOCOMP" totalcount="16"/>',
-        '<function label="work" ><loop source="program.c" line="5" maxcount="16"/></function>',
-        '<function name="work" source="program.c"><loop line="5" maxcount="020"/></function>',
+        f'<loop address="{header:#x}" maxcount="4"/>',
+        f'<function name="work"><loop offset="{offset}" maxcount="4" totalcount="400"/></function>',
+        f'<loop label="work" offset="{offset:#x}" maxcount="NOCOMP" totalcount="4"/>',
+        '<function label="work" ><loop source="program.c" line="5" maxcount="4"/></function>',
+        '<function name="work" source="program.c"><loop line="5" maxcount="04"/></function>',
     ):
         facts = facts_of(launch.image, _ffx(tmp_path, text))
         _, most = all_paths(machine(TINY), launch, facts=facts)
         assert {told.origin for told in facts.used.values()} == {"file"} and not facts.unused_rules
         results.append(most)
     assert all(most == results[0] for most in results)
-    assert not _exceeded(results[0], _filled(launch, SHORT)) and _exceeded(results[0], _filled(launch, LONG))
+    assert not _exceeded(results[0], _filled(launch, [16, 2])) and _exceeded(results[0], _filled(launch, [3]))
 
 
 def test_what_is_never_executed(tmp_path: Path):
@@ -277,6 +279,13 @@ def test_mistakes_in_a_file(tmp_path: Path, text, words):
     with pytest.raises(FactError) as refused:
         read_ffx(Path(_ffx(tmp_path, text)), image)
     assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_numbers_are_decimal_octal_or_hexadecimal(tmp_path: Path):
+    image = _launch(tmp_path, LOOP, "").image
+    for text, most in (("20", 20), ("020", 16), ("0x20", 32), ("0", 0)):
+        (rule,), _ = read_ffx(Path(_ffx(tmp_path, f'<loop address="{text}" maxcount="{text}"/>')), image)
+        assert (rule.address, rule.most) == (most, most)
 
 
 def test_what_is_ignored_is_told(tmp_path: Path):

@@ -45,6 +45,7 @@ def _exceeded(most, launch):
     return any(count > most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
 
 
+@pytest.mark.slow
 def test_words_of_a_variable(tmp_path: Path):
     launch = compiled(tmp_path, COUNTED)
     ranges = ranges_of(launch, ["inputs=0..9"])
@@ -59,6 +60,7 @@ def test_words_of_a_variable(tmp_path: Path):
     assert address % 4 == 0
 
 
+@pytest.mark.slow
 def test_a_word_of_the_arguments(tmp_path: Path):
     launch = compiled(tmp_path, ARGUED)
     launch = dataclasses.replace(launch, arguments=struct.pack("<2I", 12, 3), loads={})
@@ -75,6 +77,7 @@ def test_a_word_of_the_arguments(tmp_path: Path):
     assert bound_of(machine(TINY), inputs.filled({"arg[1]=1..7": _words(60)})).cycles > bound.cycles
 
 
+@pytest.mark.slow
 def test_nothing_outside_is_tried():
     config = machine(TINY)
     launch = kernel.prepare("psort", None, 8, 1, config)

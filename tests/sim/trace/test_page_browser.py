@@ -1,52 +1,14 @@
 """The page of a run in Debian's Chromium without a network: what it shows is what was traced."""
 
-import time
 from collections import Counter
 
 import pytest
 
-from metronome.hdl.presets import BASE
-from metronome.sim.kernel import prepare
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.runner_types import RunRequest
-from metronome.sim.trace.about import About
-from metronome.sim.trace.chain import Chain
-from metronome.sim.trace.cycles import CycleStream
 from metronome.sim.trace.difference import write_difference
-from metronome.sim.trace.page import HtmlTrace
 from metronome.sim.trace.profile import USES
+from tests.sim.trace.pages import details, domain, page_of, place, settle, show
 
 pytestmark = pytest.mark.slow
-
-
-class Kept:
-    """A sink of cycles that keeps them."""
-
-    def begin(self):
-        self.parts = []
-
-    def take(self, cycles):
-        self.parts.append(cycles)
-
-    def finish(self):
-        pass
-
-    def issues(self):
-        """Cycle, warp, pc and lanes of each instruction."""
-        for part in self.parts:
-            rows = zip(part.events["cycle"], part.events["selected"], part.pc, part.lanes, strict=True)
-            yield from ((int(cycle), int(warp), int(pc), int(lanes)) for cycle, warp, pc, lanes in rows if pc >= 0)
-
-
-def page_of(file, kernel, size, policy):
-    request = RunRequest(launch=prepare(kernel, None, size, 1, BASE), policy=policy, memory="dram")
-    with file.open("w+b") as output:
-        about = About(name=f"{kernel} <&> {policy}", facts=[("policy", policy)], image=request.launch.image)
-        kept = Kept()
-        stream = CycleStream(BASE, [HtmlTrace(BASE, output, about), kept])
-        result = predict(BASE, request, watcher=stream).result
-        stream.finish()
-    return file, request.launch.image, kept, result
 
 
 @pytest.fixture(scope="module")
@@ -61,40 +23,6 @@ def tab(visit, run):
     yield tab
     assert requests == [run[0].as_uri()]
     assert complaints == []
-
-
-def settle(tab):
-    """Wait until the picture is drawn and nothing more is to come."""
-    for _ in range(400):
-        if tab.evaluate("timeline.drawn > 0 && !timeline.asked && runs.every(run => !run.coming.size)"):
-            return
-        time.sleep(0.02)
-    pytest.fail("the picture is not drawn")
-
-
-def domain(tab):
-    return tab.evaluate("timeline.domain")
-
-
-def place(tab, cycle, warp, run=0):
-    """Where on the screen a cell is, in the middle."""
-    return tab.evaluate("""([cycle, warp, run]) => {
-        const box = timeline.canvas.getBoundingClientRect();
-        const row = timeline.rows.find(each => each.run === run && each.warp === warp);
-        return [box.left + timeline.x(cycle + 0.5 + runs[run].offset), box.top + row.top + row.height / 2];
-    }""", [cycle, warp, run])
-
-
-def details(tab, element="details"):
-    settle(tab)
-    tab.wait_for_timeout(50)
-    return dict(tab.evaluate(f"""[...document.querySelectorAll("#{element} dt")].map(
-        term => [term.textContent, term.nextElementSibling.textContent])"""))
-
-
-def show(tab, cycle, span=60):
-    tab.evaluate(f"timeline.show({cycle - span // 2}, {cycle + span // 2})")
-    settle(tab)
 
 
 def test_every_cell_is_what_was_traced(tab, run):
@@ -122,40 +50,6 @@ def test_every_cell_is_what_was_traced(tab, run):
         assert told["source"] == line or line is None
     tab.mouse.click(*place(tab, cycle, warp))
     assert details(tab)["pc"] == f"0x{pc:08x}"
-
-
-def test_the_critical_path_is_drawn(visit, tmp_path):
-    """Below the row of the warp that it is on there is a dark line; without the tick there is none."""
-    file, _, kept, result = page_of(tmp_path / "barriers.html", "psum", 64, "lrr")
-    chain = Chain(BASE)
-    chain.begin()
-    for part in kept.parts:
-        chain.take(part)
-    tab, _, complaints = visit(file)
-    settle(tab)
-    assert tab.evaluate("runs[0].chain") == [list(link) for link in chain.links]
-    assert len({link.warp for link in chain.links}) > 1
-    darkness = """([cycle, warp]) => {
-        const row = timeline.rows.find(each => each.warp === warp), ratio = timeline.ratio;
-        const x = Math.round(timeline.x(cycle + 0.5) * ratio), y = Math.floor((row.top + row.height - 0.5) * ratio);
-        const ink = d3.rgb(timeline.paint.colour("ink")), [r, g, b] = timeline.context.getImageData(x, y, 1, 1).data;
-        return Math.abs(r - ink.r) + Math.abs(g - ink.g) + Math.abs(b - ink.b) < 30;
-    }"""
-    ends = [*(link.begin for link in chain.links[1:]), result.total_cycles]
-    for link, end in list(zip(chain.links, ends, strict=True))[:: max(1, len(ends) // 6)]:
-        middle = (link.begin + end) // 2
-        show(tab, middle)
-        drawn = [tab.evaluate(darkness, [middle, warp]) for warp in range(BASE.warps)]
-        assert drawn == [warp == link.warp for warp in range(BASE.warps)]
-        tab.mouse.click(*place(tab, middle, link.warp))
-        assert details(tab)["critical path"] == "is here"
-        tab.mouse.click(*place(tab, middle, (link.warp + 1) % BASE.warps))
-        assert "critical path" not in details(tab)
-    tab.evaluate("timeline.cursor = null")
-    tab.locator("#chain").uncheck()
-    settle(tab)
-    assert not any(tab.evaluate(darkness, [middle, warp]) for warp in range(BASE.warps))
-    assert complaints == []
 
 
 def test_wheel_drag_and_touch(tab, run):
