@@ -97,7 +97,7 @@ def wcet(
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {_placed(asked.launch.image, error)}") from None
         except CannotPredictError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(f"only what can be predicted has a bound: {error}") from None
         observed = _observe(ctx, asked, (known, facts), observe, rtl, progress) if observe else None
         if observed is not None and observed.cycles and traces:
             _trace(ctx, asked, known, observed, bound.cycles, traces)

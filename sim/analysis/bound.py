@@ -142,8 +142,11 @@ def longest_time(
     found, ended = dependences(
         config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs.areas, _LIMIT
     )
-    if ended is not EndStatus.ENDED and not found:
-        raise RefusedError(f"the program does not end by itself on the golden model: {ended}")
+    if ended.fault is not None and not found:
+        cause = ended.fault.cause.name.lower().replace("_", " ")
+        raise RefusedError(f"every run faults: {cause} of warp {ended.fault.warp}", ended.fault.pc)
+    if ended.status is not EndStatus.ENDED and not found:
+        raise RefusedError(f"no run ends by itself: {ended.status} after {ended.executed} instructions")
     exact = None
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")

@@ -91,7 +91,7 @@ class Branches(Core):
             path.on.put(link, path.may, after, after)
             self._write(path, link, self.values.fresh())
             if any(entry == target for entry, _ in path.calls):
-                raise RefusedError("recursion: the depth of the calls is not bounded", pc)
+                raise RefusedError("recursion: a function that calls itself is not followed", pc)
             path.calls.append((target, pc + 4 & TOP))
             path.turns.append({})
         elif code.decoded.row.op is BranchOp.JALR and path.calls and path.calls[-1][1] == target:

@@ -17,7 +17,8 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
-from metronome.sim.iss import EndStatus, Iss
+from metronome.sim.iss import Iss
+from metronome.sim.iss.records import IssEnd
 from metronome.sim.memory.shadow import Marks
 from metronome.sim.memory.store import SparseMemory
 
@@ -177,7 +178,7 @@ class _Follower:
 
 def dependences(
     config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]], limit: int
-) -> tuple[list[Dependence], EndStatus]:
+) -> tuple[list[Dependence], IssEnd]:
     """Every instruction that depends on ``inputs``, [first, end) each, in a run of the program in ``memory``.
 
     ``memory`` is changed. None found: they depend on nothing in any run. Some found: there may be more in others.
@@ -187,4 +188,4 @@ def dependences(
     iss.launch(start_pc, argument)
     follower = iss.recorder = _Follower(iss, inputs)
     end = iss.run(limit)
-    return sorted(follower.found), end.status
+    return sorted(follower.found), end
