@@ -31,8 +31,8 @@ FLOATS = (5, 6, *RESULTS)
 _MCYCLE, _FCSR, _THREAD_ID, _WARP_ID = 0xB00, 0x003, 0xCC0, 0xCC1
 #: Instructions without a destination behind each piece: so long the writeback port is the piece's.
 GUARD = 8
-#: Places in memory, from the start of the user area. Each warp has FRESH_BYTES of lines that are touched once; the first
-#: of them are a chain.
+#: Places in memory, from the start of the user area. Each warp has FRESH_BYTES of lines that are touched
+#: once; the first CHAIN_LINES of them are a chain.
 _HIT, _STORED, _RESULT, _FRESH, FRESH_BYTES = 0x1_0000, 0x2_0000, 0x10_0000, 0x100_0000, 0x10_0000
 CHAIN_LINES = 2048
 

@@ -57,7 +57,9 @@ def _register(i: int) -> int:
     return RESULTS[i % len(RESULTS)]
 
 
-def _unit(name: str, about: str, independent: Callable[[int], int], dependent: Callable[[int], int]) -> InstructionClass:
+def _unit(
+    name: str, about: str, independent: Callable[[int], int], dependent: Callable[[int], int]
+) -> InstructionClass:
     return InstructionClass(name=name, about=about, independent=independent, dependent=dependent, latency=True)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .classes import COUNTS, UNITS
@@ -32,7 +33,7 @@ class Finding:
 def _slope(cycles: Cycles, name: str, *, dependent: bool) -> float:
     """Cycles from one instruction of a row to the next; they are all alike, or else it is their mean."""
     times = [taken[0] for taken in row(cycles, name, COUNTS, dependent=dependent)]
-    steps = {after - before for before, after in zip(times, times[1:], strict=False)}
+    steps = {after - before for before, after in itertools.pairwise(times)}
     return steps.pop() if len(steps) == 1 else (times[-1] - times[0]) / (len(times) - 1)
 
 
@@ -105,10 +106,10 @@ def _control(found: Measured) -> list[Finding]:
         )
         for name, beside in pairs
     ]
-    # Who arrives last does not wait for others.
     findings += [
         Finding(
-            key=f"barrier of {warps} warps", value=min(taken) - 1, how="the warp that waits least, to its next selection"
+            key=f"barrier of {warps} warps", value=min(taken),
+            how="all reach it at once: from in front of it to behind it, in the warp that waits least",
         )
         for warps, taken in found.barriers.items() if warps > 1
     ]
@@ -130,7 +131,8 @@ def _local(found: Measured) -> list[Finding]:
         for kind in ("local_load", "local_store"):
             findings.append(
                 Finding(
-                    key=f"{kind.replace('_', ' ')}, stride {stride}", value=_each(found.strides, f"{kind} stride {stride}"),
+                    key=f"{kind.replace('_', ' ')}, stride {stride}",
+                    value=_each(found.strides, f"{kind} stride {stride}"),
                     how="cycles of each in a row",
                 )
             )
@@ -144,13 +146,10 @@ def _pair(cycles: Cycles, name: str) -> float:
 def _global(found: Measured) -> list[Finding]:
     hit = _slope(found.distances, "load_hit", dependent=True)
     miss = _slope(found.distances, "load_miss", dependent=True)
+    # Without a cache nothing hits, and the load behind the others says nothing of them.
     cached = hit < miss
-
-    def of_cache(value: Callable[[], float | None]) -> float | None:
-        return value() if cached else None
-
     findings = [
-        Finding(key="load hit", value=of_cache(lambda: hit), how="a chain of loads within a line"),
+        Finding(key="load hit", value=hit if cached else None, how="a chain of loads within a line"),
         Finding(key="load miss", value=miss, how="a chain of loads through new lines"),
         Finding(
             key="store, load", value=_pair(found.order, "store, load"),
@@ -158,29 +157,23 @@ def _global(found: Measured) -> list[Finding]:
         ),
         Finding(key="store, fence", value=one(found.order, "store, fence"), how="from the store to behind the fence"),
     ]
-    for stride in byte_strides():
-        name = f"load stride {stride}"
-        findings.append(
-            Finding(
-                key=f"load, stride {stride} bytes", value=of_cache(lambda name=name: _each(found.lines, name)),
-                how="cycles of each load that hits, in a row",
-            )
-        )
-    sizes = {"misses": "lines that loads wait for", "joined": "parts of loads that wait", "stores": "write buffer"}
-    for name in AFTER:
-        findings.append(
-            Finding(
-                key=sizes[name], value=of_cache(lambda name=name: _first_late(found.under_way, name)),
-                how=f"the most {name} behind which a hit is not late", unit="entries",
-            )
-        )
-    findings.append(
+    findings += [
         Finding(
-            key="data cache", value=of_cache(lambda: _capacity(found.capacity)),
-            how="the longest walk without a miss", unit="lines",
+            key=f"load, stride {stride} bytes", how="cycles of each load that hits, in a row",
+            value=_each(found.lines, f"load stride {stride}") if cached else None,
         )
-    )
-    return findings
+        for stride in byte_strides()
+    ]
+    sizes = {"misses": "lines that loads wait for", "joined": "parts of loads that wait", "stores": "write buffer"}
+    findings += [
+        Finding(
+            key=sizes[name], value=_first_late(found.under_way, name) if cached else None,
+            how=f"the most {name} behind which a hit is not late", unit="entries",
+        )
+        for name in AFTER
+    ]
+    walk = _capacity(found.capacity) if cached else None
+    return [*findings, Finding(key="data cache", value=walk, how="the longest walk without a miss", unit="lines")]
 
 
 def _first_late(cycles: Cycles, name: str) -> int | None:

@@ -103,7 +103,8 @@ def _global(config: SmConfig, memory: str, latency: int) -> dict[str, tuple[floa
         table[f"load, stride {stride} bytes"] = (lines, "memory.md")
     sizes = {
         "lines that loads wait for": ("dcache_mshrs", min(config.dcache_mshrs, config.load_parts)),
-        "parts of loads that wait": ("load_parts", config.load_parts), "write buffer": ("store_buffer", config.store_buffer),
+        "parts of loads that wait": ("load_parts", config.load_parts),
+        "write buffer": ("store_buffer", config.store_buffer),
     }
     table |= {key: (size, field) for key, (field, size) in sizes.items() if size < MANY[-1]}
     lines = config.dcache_bytes // LINE_BYTES

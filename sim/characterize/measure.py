@@ -17,8 +17,6 @@ __all__ = ["Curve", "Execute", "Measured", "counts_of_warps", "measure", "measur
 #: Runs a program to its end, and returns what it has left in memory. The number: a constant latency that memory is to
 #: have for this run, or None for the memory that was asked for.
 Execute = Callable[[Bench, int | None], SparseMemory]
-#: Pieces that a warp runs between two barriers while all others do the same: what one load, one store, ... takes then.
-_ALONE = ("mad_add", "load_miss", "store_line")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,19 +114,18 @@ def _raw(each: InstructionClass, dependent: bool) -> list[Piece]:
 
 
 def repeat(shape: Shape, executes: Sequence[Execute]) -> dict[str, list[tuple[int, ...]]]:
-    """The same in all warps, once for each of ``executes``: piece -> run -> cycles of each warp.
+    """The same in all warps at once, once for each of ``executes``: piece -> run -> cycles of each warp.
 
-    ``mad_add``: two dependent instructions. ``load_miss``, ``store_line``: one access, to a new line in each warp (002,
-    figures 20, 24 and 25).
+    Two dependent instructions, two dependent loads, and eight stores, each to a new line (002, figures 20, 24 and 25).
     """
+    chosen = [("mad_add", 2, True), ("load_miss", 2, True), ("store_line", 8, False)]
     pieces = [
-        *runs(CLASSES["mad_add"], [2], dependent=True, guard=False),
-        *(piece for name in _ALONE[1:] for piece in runs(CLASSES[name], [1], dependent=False, guard=False)),
+        piece for name, count, dependent in chosen
+        for piece in runs(CLASSES[name], [count], dependent=dependent, guard=False)
     ]
-    found: dict[str, list[tuple[int, ...]]] = {name: [] for name in _ALONE}
+    found: dict[str, list[tuple[int, ...]]] = {piece.name: [] for piece in pieces}
     for execute in executes:
         bench = Bench(shape, pieces, shape.warps)
-        cycles = bench.cycles(execute(bench, None)).values()
-        for name, taken in zip(_ALONE, cycles, strict=True):
+        for name, taken in bench.cycles(execute(bench, None)).items():
             found[name].append(taken)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.sim import asm
@@ -25,8 +25,20 @@ from .bench import (
 )
 from .probes import EMPTY
 
-__all__ = ["AFTER", "LONG", "MANY", "ROWS", "byte_strides", "capacity", "capacities", "lines", "order", "strides",
-           "under_way", "word_strides"]
+__all__ = [
+    "AFTER",
+    "LONG",
+    "MANY",
+    "ROWS",
+    "byte_strides",
+    "capacities",
+    "capacity",
+    "lines",
+    "order",
+    "strides",
+    "under_way",
+    "word_strides",
+]
 
 #: Of the same access so many in a row: the longer row less the shorter is what the accesses themselves take.
 ROWS = (16, 32)
@@ -44,7 +56,7 @@ _REACH = 31
 def word_strides(shape: Shape) -> list[int]:
     """Distances of neighbouring lanes in local memory, in words, that fit: 0 to 8, and powers of two from there on."""
     room = shape.local_bytes // 4 - shape.threads
-    asked = [*range(9), *(1 << bit for bit in range(4, 2 * shape.threads.bit_length()) if 1 << bit <= 2 * shape.threads)]
+    asked = [*range(9), *(1 << bit for bit in range(4, (2 * shape.threads).bit_length()))]
     return [stride for stride in asked if stride * (shape.threads - 1) < room]
 
 
@@ -115,9 +127,9 @@ def under_way() -> list[Piece]:
         targets = [0] * (count - 1) + [RESULTS[0]]
         near = [asm.addi(ADDRESS, FRESH, 0), asm.addi(FRESH, FRESH, LINE_BYTES)]
         bodies: dict[str, tuple[Sequence[int], Sequence[int]]] = {
-            "misses": (new, _each(count, lambda i: asm.lw(targets[i], _within(i), ADDRESS))),
+            "misses": (new, _moving([asm.lw(target, _within(i), ADDRESS) for i, target in enumerate(targets)])),
             "joined": (near, [asm.lw(target, 0, ADDRESS) for target in targets]),
-            "stores": (new, _each(count, lambda i: asm.sw(ONE, _within(i), ADDRESS))),
+            "stores": (new, _moving([asm.sw(ONE, _within(i), ADDRESS) for i in range(count)])),
         }
         pieces += [
             Piece(name=f"{name} {count}", setup=setup, body=[*body, *behind])
@@ -131,12 +143,13 @@ def _within(i: int) -> int:
     return LINE_BYTES * (i % _REACH)
 
 
-def _each(count: int, make: Callable[[int], int]) -> list[int]:
+def _moving(accesses: Sequence[int]) -> list[int]:
+    """The accesses, ADDRESS moved on after each :data:`_REACH` of them."""
     words: list[int] = []
-    for i in range(count):
+    for i, access in enumerate(accesses):
         if i and i % _REACH == 0:
             words.append(asm.addi(ADDRESS, ADDRESS, _REACH * LINE_BYTES))
-        words.append(make(i))
+        words.append(access)
     return words
 
 

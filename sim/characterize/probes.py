@@ -55,9 +55,9 @@ def distances() -> list[Piece]:
 
 
 def slots() -> list[Piece]:
-    """A producer, 0 to 9 instructions without a destination, and the read of the counter: when does it have to wait?
+    """A producer, 0 to 9 instructions without a destination, and the read of the counter.
 
-    It has one destination and the writeback port has one place a cycle, so it waits where both would write at once.
+    The writeback port takes one result a cycle: the read waits where both would write at once.
     """
     return [
         Piece(name=f"{unit.name} slot {gap}", body=[unit.independent(0), *[asm.nop()] * gap], guard=False)
