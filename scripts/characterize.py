@@ -66,7 +66,7 @@ def characterize(
     bank_hash: BankHashOption = None,
     engine: EngineOption = "predict",
     curves: Annotated[
-        bool, typer.Option("--curves", help="Rows of 1 to 8 instructions for all numbers of warps, not just 1 and all.")
+        bool, typer.Option("--curves", help="Rows of instructions for all numbers of warps, not just 1 and all.")
     ] = False,
     repeat: Annotated[
         int, typer.Option(metavar="N", help="Some of it N times, with seeds from --seed on: does it vary?")
@@ -164,12 +164,11 @@ def _measure(
     repeat: int,
 ) -> tuple[Sequence[Row], dict[str, Any]]:
     from metronome.sim.characterize import measure as measuring
-    from metronome.sim.characterize.bench import Shape
     from metronome.sim.characterize.derive import derive
     from metronome.sim.characterize.document import document
-    from metronome.sim.characterize.expected import compare
+    from metronome.sim.characterize.expected import compare, shape_of
 
-    shape, execute = Shape.of(config), _executor(config, request, engine, backend, progress)
+    shape, execute = shape_of(config), _executor(config, request, engine, backend, progress)
     rows = compare(
         derive(measuring.measure(shape, execute)), config, memory=request.memory, latency=request.latency
     )
@@ -228,7 +227,7 @@ def _curve_table(curves: Sequence[dict[str, Any]]) -> Any:
     table = new_table(
         "class", *(f">{warps}" for warps in counts), title="\ncycles of 8 instructions, by number of warps", tight=True
     )
-    taken = {(each["class"], each["dependent"], each["warps"]): max(each["cycles"][-1]) for each in curves}
+    taken = {(each["class"], each["dependent"], each["warps"]): max(each["cycles"][7]) for each in curves}
     for name, dependent in dict.fromkeys((each["class"], each["dependent"]) for each in curves):
         label = f"{name}, dep." if dependent else name
         table.add_row(label, *(f" {taken[name, dependent, warps]}" for warps in counts))

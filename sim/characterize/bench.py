@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
+from metronome.hdl.config import LINE_BYTES, MemoryMap
 from metronome.sim import asm
 from metronome.sim.memory.store import SparseMemory
 
@@ -22,7 +22,7 @@ __all__ = ["ADDRESS", "BODY", "FRESH", "HIT", "LANE", "LOCAL", "LOCAL_LANE", "ON
 #: local memory, shared. LOCAL_LANE: a word of local memory for each lane, side by side. FRESH: the first line of global
 #: memory that nobody has touched. STORED: a line of its own for stores. BODY: where the measured code begins.
 HIT, LOCAL_LANE, ONE, COUNT, OFFSET, BEGIN, END = 5, 6, 7, 8, 9, 10, 11
-RESULTS = range(12, 20)
+RESULTS = (*range(12, 20), *range(1, 5), 27)
 LOCAL, ADDRESS, OTHER, LANE, WARP, STORED, FRESH = range(20, 27)
 PASSES, RESULT, SCRATCH, BODY = range(28, 32)
 #: Floating-point registers with the number 1, as x7 has.
@@ -34,27 +34,20 @@ GUARD = 8
 #: Places in memory, from the start of the user area. Each warp has FRESH_BYTES of lines that are touched
 #: once; the first CHAIN_LINES of them are a chain.
 _HIT, _STORED, _RESULT, _FRESH, FRESH_BYTES = 0x1_0000, 0x2_0000, 0x10_0000, 0x100_0000, 0x10_0000
-CHAIN_LINES = 2048
+CHAIN_LINES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
     """All that a micro-benchmark knows of the machine: how many there are of what, and where. No latency.
 
-    ``warps``, ``threads`` (lanes of a warp), ``local_bytes``: as in :class:`hdl.config.SmConfig`.
+    ``warps``, ``threads`` (lanes of a warp), ``local_bytes``: as in the configuration.
     """
 
     warps: int
     threads: int
     local_bytes: int
     memory_map: MemoryMap
-
-    @classmethod
-    def of(cls, config: SmConfig) -> Shape:
-        """The shape of a configuration."""
-        return cls(
-            warps=config.warps, threads=config.threads, local_bytes=config.local_bytes, memory_map=config.memory_map
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

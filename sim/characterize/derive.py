@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .classes import COUNTS, UNITS
 from .measure import Measured
-from .memory_probes import AFTER, LONG, MANY, ROWS, byte_strides, capacities, word_strides
+from .memory_probes import AFTER, LONG, ROWS, byte_strides, capacities, late, word_strides
 from .probes import SLOTS, Cycles, one, row
 
 __all__ = ["Finding", "derive"]
@@ -167,7 +167,7 @@ def _global(found: Measured) -> list[Finding]:
     sizes = {"misses": "lines that loads wait for", "joined": "parts of loads that wait", "stores": "write buffer"}
     findings += [
         Finding(
-            key=sizes[name], value=_first_late(found.under_way, name) if cached else None,
+            key=sizes[name], value=_room(found.under_way, name) if cached else None,
             how=f"the most {name} behind which a hit is not late", unit="entries",
         )
         for name in AFTER
@@ -176,11 +176,10 @@ def _global(found: Measured) -> list[Finding]:
     return [*findings, Finding(key="data cache", value=walk, how="the longest walk without a miss", unit="lines")]
 
 
-def _first_late(cycles: Cycles, name: str) -> int | None:
+def _room(cycles: Cycles, name: str) -> int | None:
     """The most accesses behind which a load that hits is not late; None if it never is."""
-    times = [one(cycles, f"{name} {count}") for count in MANY]
-    late = [count for count, time in zip(MANY, times, strict=True) if time > _LATE]
-    return late[0] - 1 if late else None
+    tried = late(cycles, name)
+    return next((count - 1 for count, was in tried.items() if was), None)
 
 
 def _capacity(cycles: Cycles) -> int | None:

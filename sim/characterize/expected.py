@@ -10,7 +10,7 @@ from .bench import Shape
 from .derive import Finding
 from .memory_probes import MANY, byte_strides, capacities, word_strides
 
-__all__ = ["Row", "compare", "expected"]
+__all__ = ["Row", "compare", "expected", "shape_of"]
 
 #: design.md section 4: a dependent instruction issues so much later than its producer's latency.
 _BEHIND = 2
@@ -36,6 +36,13 @@ class Row:
     def differs(self) -> bool:
         """Whether it was to be something else."""
         return self.expected is not None and self.finding.value != self.expected
+
+
+def shape_of(config: SmConfig) -> Shape:
+    """What the micro-benchmarks are told of a configuration."""
+    return Shape(
+        warps=config.warps, threads=config.threads, local_bytes=config.local_bytes, memory_map=config.memory_map
+    )
 
 
 def compare(findings: list[Finding], config: SmConfig, *, memory: str, latency: int) -> list[Row]:
@@ -81,7 +88,7 @@ def _control(config: SmConfig) -> dict[str, tuple[float, str]]:
 def _local(config: SmConfig) -> dict[str, tuple[float, str]]:
     # Stage X is two cycles after the selection (memory.md): c + 3 is at the writeback port, and read one cycle later.
     table: dict[str, tuple[float, str]] = {"local load": (2 + 3 + 1, "memory.md")}
-    for stride in word_strides(Shape.of(config)):
+    for stride in word_strides(shape_of(config)):
         words = [lane * stride for lane in range(config.threads)]
         banks = [word % config.threads for word in words]
         distinct = [word % config.threads for word in set(words)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from metronome.sim.memory.store import SparseMemory
 
 from .bench import Bench, Piece, Shape
-from .classes import CLASSES, COUNTS, InstructionClass
-from .memory_probes import LONG, capacity, lines, order, strides, under_way
+from .classes import CLASSES, LONGER, InstructionClass
+from .memory_probes import AFTER, LONG, MANY, between, capacity, lines, order, strides, under_way
 from .probes import EMPTY, Cycles, barrier, control, distances, row, runs, slots
 
 __all__ = ["Curve", "Execute", "Measured", "counts_of_warps", "measure", "measure_curves", "repeat"]
@@ -21,10 +21,10 @@ Execute = Callable[[Bench, int | None], SparseMemory]
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Cycles of 1 to 8 instructions of a class in a row, in each of ``warps`` warps.
+    """Cycles of 1 to 8 instructions of a class in a row, and of 16 (LONGER), in each of ``warps`` warps.
 
-    ``cycles[n - 1][warp]``: from the selection of what is in front of the first to that of what is behind the last,
-    less one. So one warp that issues in every cycle takes n.
+    ``cycles[place][warp]``: from the selection of what is in front of the first to that of what is behind the last,
+    less one. So one warp that issues in every cycle takes as many as there are instructions.
     """
 
     name: str
@@ -34,9 +34,8 @@ class Curve:
 
     @property
     def slope(self) -> float:
-        """Cycles that one more instruction takes, from the fourth to the last; of the slowest warp."""
-        first, last = COUNTS[3], COUNTS[-1]
-        return (max(self.cycles[last - 1]) - max(self.cycles[first - 1])) / (last - first)
+        """Cycles that one more instruction takes, from the eighth to the last; of the slowest warp."""
+        return (max(self.cycles[-1]) - max(self.cycles[-2])) / (LONGER[-1] - LONGER[-2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +70,11 @@ def measure(shape: Shape, execute: Execute) -> Measured:
         bench = Bench(shape, pieces)
         return bench.cycles(execute(bench, latency))
 
+    coarse = run(under_way(dict.fromkeys(AFTER, MANY)), LONG)
     return Measured(
         shape=shape, distances=run(distances()), slots=run(slots()), control=run([EMPTY, *control()]),
         strides=run(strides(shape)), lines=run(lines(shape)), order=run(order()),
-        under_way=run([EMPTY, *under_way()], LONG), capacity=run([EMPTY, *capacity()], LONG),
+        under_way={**coarse, **run(under_way(between(coarse)), LONG)}, capacity=run([EMPTY, *capacity()], LONG),
         barriers={warps: _barrier(shape, execute, warps) for warps in counts_of_warps(shape.warps)},
     )
 
@@ -98,7 +98,7 @@ def measure_curves(
         curves += [
             Curve(
                 name=each.name, dependent=dependent, warps=count,
-                cycles=row(cycles, each.name, COUNTS, dependent=dependent),
+                cycles=row(cycles, each.name, LONGER, dependent=dependent),
             )
             for each, dependent in _forms(chosen)
         ]
@@ -110,7 +110,7 @@ def _forms(classes: Sequence[InstructionClass]) -> list[tuple[InstructionClass, 
 
 
 def _raw(each: InstructionClass, dependent: bool) -> list[Piece]:
-    return runs(each, COUNTS, dependent=dependent, guard=False)
+    return runs(each, LONGER, dependent=dependent, guard=False)
 
 
 def repeat(shape: Shape, executes: Sequence[Execute]) -> dict[str, list[tuple[int, ...]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.sim import asm
@@ -23,7 +23,7 @@ from .bench import (
     Piece,
     Shape,
 )
-from .probes import EMPTY
+from .probes import EMPTY, Cycles, one
 
 __all__ = [
     "AFTER",
@@ -44,8 +44,8 @@ __all__ = [
 ROWS = (16, 32)
 #: Cycles of memory while sizes are looked for: long enough that nothing which waits for it can be overlooked.
 LONG = 600
-#: Accesses that are tried at once, one more than the largest size that can be built.
-MANY = range(1, 66)
+#: Accesses that are tried at once at first, up to one more than the largest size that can be built.
+MANY = range(1, 66, 8)
 #: What is done under way, and then something that passes if there was room for it.
 AFTER = ("misses", "joined", "stores")
 _WIDE = 0x40_0000
@@ -113,29 +113,44 @@ def order() -> list[Piece]:
     ]
 
 
-def under_way() -> list[Piece]:
+def under_way(counts: Mapping[str, Iterable[int]]) -> list[Piece]:
     """So many accesses at once, then a load that hits and what needs it: it is late if one of them had to wait.
 
-    ``misses``: loads of new lines. ``joined``: loads of one new line. ``stores``: stores to new lines. Accesses are
-    looked up in order, and so an access that waits holds up the load behind it.
+    ``counts``: for each of :data:`AFTER` the numbers that are tried. ``misses``: loads of new lines. ``joined``: loads
+    of one new line. ``stores``: stores to new lines. Accesses are looked up in order, and so an access that waits holds
+    up the load behind it.
     """
-    pieces = []
-    behind = [asm.lw(OTHER, 0, HIT), asm.add(OTHER, OTHER, ONE)]
-    for count in MANY:
-        new = [asm.addi(ADDRESS, FRESH, 0), *asm.li(SCRATCH, LINE_BYTES * count), asm.add(FRESH, FRESH, SCRATCH)]
-        # All but the last load have no destination: nothing waits for them.
-        targets = [0] * (count - 1) + [RESULTS[0]]
-        near = [asm.addi(ADDRESS, FRESH, 0), asm.addi(FRESH, FRESH, LINE_BYTES)]
-        bodies: dict[str, tuple[Sequence[int], Sequence[int]]] = {
-            "misses": (new, _moving([asm.lw(target, _within(i), ADDRESS) for i, target in enumerate(targets)])),
-            "joined": (near, [asm.lw(target, 0, ADDRESS) for target in targets]),
-            "stores": (new, _moving([asm.sw(ONE, _within(i), ADDRESS) for i in range(count)])),
-        }
-        pieces += [
-            Piece(name=f"{name} {count}", setup=setup, body=[*body, *behind])
-            for name, (setup, body) in bodies.items()
-        ]
-    return pieces
+    return [EMPTY, *(_at_once(name, count) for name in AFTER for count in counts[name])]
+
+
+def _at_once(name: str, count: int) -> Piece:
+    lines = 1 if name == "joined" else count
+    setup = [asm.addi(ADDRESS, FRESH, 0), *asm.li(SCRATCH, LINE_BYTES * lines), asm.add(FRESH, FRESH, SCRATCH)]
+    # All but the last load have no destination: nothing waits for them.
+    targets = [0] * (count - 1) + [RESULTS[0]]
+    if name == "misses":
+        body = _moving([asm.lw(target, _within(i), ADDRESS) for i, target in enumerate(targets)])
+    elif name == "joined":
+        body = [asm.lw(target, 0, ADDRESS) for target in targets]
+    else:
+        body = _moving([asm.sw(ONE, _within(i), ADDRESS) for i in range(count)])
+    return Piece(name=f"{name} {count}", setup=setup, body=[*body, asm.lw(OTHER, 0, HIT), asm.add(OTHER, OTHER, ONE)])
+
+
+def late(cycles: Cycles, name: str) -> dict[int, bool]:
+    """Each number of accesses that was tried -> whether the load behind them was late."""
+    tried = sorted(int(piece.split()[-1]) for piece in cycles if piece.startswith(f"{name} "))
+    return {count: one(cycles, f"{name} {count}") > LONG // 2 for count in tried}
+
+
+def between(cycles: Cycles) -> dict[str, range]:
+    """What is left to try: the numbers between the last that was not late and the first that was."""
+    found = {}
+    for name in AFTER:
+        tried = late(cycles, name)
+        first = next((count for count, was in tried.items() if was), max(tried))
+        found[name] = range(max((count for count in tried if count < first), default=0) + 1, first)
+    return found
 
 
 def _within(i: int) -> int:
