@@ -11,7 +11,7 @@ from .bench import ADDRESS, FRESH, HIT, LOCAL, LOCAL_LANE, ONE, RESULTS, STORED
 
 __all__ = ["CLASSES", "COUNTS", "LONGER", "UNITS", "InstructionClass"]
 
-#: How many instructions are measured in a row (002, section 5 and appendix A: 1 to 8).
+#: How many instructions are measured in a row (Fermi study, section 5 and appendix A: 1 to 8).
 COUNTS = range(1, 9)
 #: The same in curves, whose slope is from the last but one to the last: the read of the counter behind a row may wait
 #: for the writeback port, and does so alike behind all rows that are longer than a latency.
@@ -86,7 +86,7 @@ UNITS = (
 )
 
 _OTHERS = (
-    # 002, figures 17 to 20: a multiply-add, and an addition that needs it.
+    # Fermi study, figures 17 to 20: a multiply-add, and an addition that needs it.
     InstructionClass(
         name="mad_add", about="fmadd.s, fadd.s", independent=lambda i: asm.fmadd_s(_register(i), 5, 6, 6),
         dependent=lambda i: asm.fadd_s(_FIRST, _FIRST, 5) if i % 2 else asm.fmadd_s(_FIRST, _FIRST, 5, 6),

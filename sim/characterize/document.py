@@ -13,7 +13,7 @@ __all__ = ["cpi", "document", "spread"]
 
 
 def cpi(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    """Cycles per instruction of each class (002, Table 7), for each number of warps: of the slowest warp.
+    """Cycles per instruction of each class (Fermi study, Table 7), for each number of warps: of the slowest warp.
 
     ``dependent`` is None where an instruction cannot need the one before it.
     """

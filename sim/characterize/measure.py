@@ -116,7 +116,8 @@ def _raw(each: InstructionClass, dependent: bool) -> list[Piece]:
 def repeat(shape: Shape, executes: Sequence[Execute]) -> dict[str, list[tuple[int, ...]]]:
     """The same in all warps at once, once for each of ``executes``: piece -> run -> cycles of each warp.
 
-    Two dependent instructions, two dependent loads, and eight stores, each to a new line (002, figures 20, 24 and 25).
+    Two dependent instructions, two dependent loads, and eight stores, each to a new line (Fermi study,
+    figures 20, 24 and 25).
     """
     chosen = [("mad_add", 2, True), ("load_miss", 2, True), ("store_line", 8, False)]
     pieces = [

