@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +15,7 @@ from metronome.hdl.config import Coordination
 from metronome.sim.engines import Engine
 
 from .backend import Backend, backend_of
+from .characterize_models import judge, kernels_of, print_judged
 from .errors import Exit, UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target, within
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.characterize.expected import Row
     from metronome.sim.characterize.measure import Execute
+    from metronome.sim.models.parameters import Parameters
     from metronome.sim.runner_types import RunRequest
 
 __all__ = ["characterize"]
@@ -71,6 +73,12 @@ def characterize(
     repeat: Annotated[
         int, typer.Option(metavar="N", help="Some of it N times, with seeds from --seed on: does it vary?")
     ] = 1,
+    models: Annotated[
+        bool, typer.Option("--models", help="Timing models, fed by these numbers, beside every kernel's true time.")
+    ] = False,
+    kernels: Annotated[
+        str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: these kernels, not all.")
+    ] = None,
     json_file: JsonOption = None,
 ) -> int:
     """Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's."""
@@ -80,6 +88,7 @@ def characterize(
     scheme = check_scheme(asked.config, issue=issue, prediction=prediction)
     config, how = coordinate(asked.config, scheme), engine_of(engine)
     _refuse(config, scheme.issue)
+    names = kernels_of(kernels, models)
     target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file})
     from metronome.sim.runner_types import RunRequest
@@ -89,14 +98,21 @@ def characterize(
         memory_options=memory_options(model, timing, memory_clock, bank_hash), max_cycles=_MOST_CYCLES,
     )
     with show_progress() as progress:
-        rows, document = _measure(config, request, how, backend_of(ctx), progress, curves=curves, repeat=repeat)
+        measured = _measure(config, request, how, backend_of(ctx), progress, curves=curves, repeat=repeat)
+        rows, document = measured.rows, measured.document
+        judged = [
+            judge(config, request, how, backend_of(ctx), progress, name, measured.parameters) for name in names
+        ]
     from metronome.sim.outcome import described
 
     document = {"config": described(asked, config, request, None, None, None, how)} | document
+    if judged:
+        document["models"] = [each.as_json() for each in judged]
     if json_file is not None:
         write_json(target, document)
     if json_file is None or target is not None:
         _print(f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}", rows, document, curves)
+        print_judged(judged)
     for row in rows:
         if row.differs:
             print(
@@ -155,6 +171,15 @@ def _executor(config: SmConfig, request: RunRequest, engine: Engine, backend: Ba
     return execute
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Measurements:
+    """``rows``, the ``document`` of all that was measured, and what the models take from it."""
+
+    rows: Sequence[Row]
+    document: dict[str, Any]
+    parameters: Parameters
+
+
 def _silent(line: str) -> None:
     """A micro-benchmark prints nothing."""
 
@@ -162,16 +187,16 @@ def _silent(line: str) -> None:
 def _measure(
     config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report, *, curves: bool,
     repeat: int,
-) -> tuple[Sequence[Row], dict[str, Any]]:
+) -> _Measurements:
     from metronome.sim.characterize import measure as measuring
     from metronome.sim.characterize.derive import derive
     from metronome.sim.characterize.document import document
     from metronome.sim.characterize.expected import compare, shape_of
+    from metronome.sim.models.parameters import parameters_of
 
     shape, execute = shape_of(config), _executor(config, request, engine, backend, progress)
-    rows = compare(
-        derive(measuring.measure(shape, execute)), config, memory=request.memory, latency=request.latency
-    )
+    findings = derive(measuring.measure(shape, execute))
+    rows = compare(findings, config, memory=request.memory, latency=request.latency)
     counts = measuring.counts_of_warps(config.warps) if curves else sorted({1, config.warps})
     measured = measuring.measure_curves(shape, execute, counts)
     executors = [
@@ -179,7 +204,9 @@ def _measure(
         for run in range(repeat)
     ]
     repeated = measuring.repeat(shape, executors) if repeat > 1 else {}
-    return rows, document(rows, measured, repeated)
+    return _Measurements(
+        rows=rows, document=document(rows, measured, repeated), parameters=parameters_of(findings, measured)
+    )
 
 
 def _text(value: float | None) -> str:

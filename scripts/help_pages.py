@@ -39,6 +39,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome characterize", "latencies of BASE, told from outside"),
         ("metronome characterize --set latency_mul=6", "6 is what it finds"),
         ("metronome characterize --preset TINY --engine rtl", "the hardware"),
+        ("metronome characterize --models --warps 1", "timing models, judged"),
     ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from metronome.hdl.config import LINE_BYTES
 
@@ -28,6 +29,18 @@ class Judged:
     def error(self, model: str) -> float:
         """(estimate - measured) / measured."""
         return self.estimates[model] / self.cycles - 1
+
+    def as_json(self) -> dict[str, Any]:
+        """With the numbers of instructions by kind, of all warps."""
+        kinds = sorted({step.kind for steps in self.mix.warps for step in steps})
+        return {
+            "kernel": self.kernel, "cycles": self.cycles, "warps": len(self.mix.warps),
+            "instructions": {kind: self.mix.count(kind) for kind in kinds}, "dependent": self.mix.dependent,
+            "lines": self.mix.lines, "misses": self.mix.misses, "holds": self.holds,
+            "models": {
+                name: {"cycles": cycles, "error": self.error(name)} for name, cycles in self.estimates.items()
+            },
+        }
 
 
 def hong_kim_of(mix: Mix, parameters: Parameters, *, cached: bool) -> HongKim:

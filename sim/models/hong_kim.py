@@ -1,6 +1,6 @@
-"""MWP-CWP: S. Hong, H. Kim, "An Analytical Model for a GPU Architecture", ISCA 2009, equations 1 to 24.
+"""MWP-CWP: S. Hong, H. Kim, "An Analytical Model for a GPU Architecture", ISCA 2009.
 
-Memory warp parallelism (MWP) is how many warps wait for memory at once, computation warp parallelism (CWP) how many warps
+Memory warp parallelism (MWP) is how many warps wait for memory at once, computation warp parallelism (CWP) how many
 can compute meanwhile. Which is greater decides whether memory or computation is hidden. The names are the paper's.
 """
 
@@ -33,35 +33,35 @@ class HongKim:
 
     @property
     def mem_l(self) -> float:
-        """Equations 10 to 13: the latency of a memory instruction, all its lines."""
+        """The latency of a memory instruction, all its lines."""
         return self.mem_ld + (self.lines_per_load - 1) * self.departure_uncoal
 
     @property
     def departure_delay(self) -> float:
-        """Equation 15: between the memory instructions of two warps."""
+        """Between the memory instructions of two warps."""
         if self.lines_per_load > 1:
             return self.departure_uncoal * self.lines_per_load
         return self.departure_coal
 
     @property
     def mwp(self) -> float:
-        """Equations 5 to 7, 16, 17."""
+        """How many warps wait for memory at once: as latency, bandwidth and their number allow."""
         peak = self.bandwidth / (self.load_bytes / self.mem_l)
         return min(self.mem_l / self.departure_delay, peak, self.warps)
 
     @property
     def comp_cycles(self) -> float:
-        """Equation 19: of one warp."""
+        """Of one warp, while it computes."""
         return self.issue_cycles * self.total_insts
 
     @property
     def mem_cycles(self) -> float:
-        """Equation 18: of one warp."""
+        """Of one warp, while it waits for memory."""
         return self.mem_l * self.mem_insts
 
     @property
     def cwp(self) -> float:
-        """Equations 8 and 9."""
+        """How many warps can compute while one waits for memory, itself included."""
         return min((self.mem_cycles + self.comp_cycles) / self.comp_cycles, self.warps)
 
     @property

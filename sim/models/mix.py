@@ -40,9 +40,9 @@ class Step:
 class Mix:
     """A kernel's measured region.
 
-    ``warps``: the instructions of each warp that has any. ``lines``: accesses to lines by loads; ``hits``: of them those
-    that need no request of their own. ``written``: lines written. ``loads``, ``global_loads``: instructions, of all
-    warps.
+    ``warps``: the instructions of each warp that has any. ``lines``: accesses to lines by loads; ``hits``: of them
+    those that need no request of their own. ``written``: lines written. ``loads``, ``global_loads``: instructions, of
+    all warps.
     """
 
     warps: tuple[tuple[Step, ...], ...]
@@ -62,6 +62,11 @@ class Mix:
         """Lines that loads requested from memory."""
         return self.lines - self.hits
 
+    @property
+    def dependent(self) -> int:
+        """Instructions that need the one in front of them, of all warps (the Fermi study's "RaW dependency")."""
+        return sum(step.needs == 1 for steps in self.warps for step in steps)
+
     def count(self, kind: str) -> int:
         """Instructions of a kind, of all warps."""
         return sum(step.kind == kind for steps in self.warps for step in steps)
@@ -78,7 +83,7 @@ def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
     Raises
     ------
     ValueError
-        For a program without a measured region.
+        For a program without a measured region, or one that cannot be told.
     """
     if result.region is None or not result.counters["cycles"]:
         raise ValueError("the program has no measured region")
@@ -86,6 +91,8 @@ def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
     issues = issued[issued["pc"] >= 0]
     inside = _inside(issues, code)
     streams = [issues["pc"][inside & (issues["warp"] == warp)].tolist() for warp in range(config.warps)]
+    if sum(map(len, streams)) != result.counters["committed"]:
+        raise ValueError("the measured region of the program cannot be told from its instructions")
     loads, stores = result.region.loads, result.region.stores
     return Mix(
         warps=tuple(tuple(_steps(pcs, code)) for pcs in streams if pcs),
@@ -110,14 +117,23 @@ class _Code:
 
 
 def _inside(issues: np.ndarray, code: _Code) -> np.ndarray:
-    """Which issues count: those between the writes of mregion; any write after an odd number of them closes it."""
-    writers = [pc for pc in np.unique(issues["pc"]).tolist() if _writes_region(code(pc))]
-    cycles = issues["cycle"][np.isin(issues["pc"], writers)] + _REGION_DELAY
-    return np.searchsorted(cycles, issues["cycle"], side="right") % 2 == 1
+    """Which issues count: those for which the last write of mregion was no zero."""
+    wrote = {pc: value for pc in np.unique(issues["pc"]).tolist() if (value := _written(code(pc))) is not None}
+    writes = issues[np.isin(issues["pc"], list(wrote))]
+    values = np.array([False, *(wrote[pc] for pc in writes["pc"].tolist())])
+    return values[np.searchsorted(writes["cycle"] + _REGION_DELAY, issues["cycle"], side="right")]
 
 
-def _writes_region(row: dict[str, int]) -> bool:
-    return row["unit"] == Unit.CSR.value and row["word"] >> 20 == _MREGION
+def _written(row: dict[str, int]) -> bool | None:
+    """Whether an instruction opens the region or closes it; None if it does neither.
+
+    A register that is not x0 is taken to hold no zero.
+    """
+    word = row["word"]
+    if row["unit"] != Unit.CSR.value or word >> 20 != _MREGION:
+        return None
+    # The immediate is where the register's number would be.
+    return word >> 15 & 31 != 0
 
 
 def _kind(row: dict[str, int], pc: int, following: int | None) -> str:

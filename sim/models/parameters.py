@@ -19,8 +19,10 @@ _FLOWS = ("branch not taken", "branch forward taken", "branch backward taken", "
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """In cycles. ``interval``: from an instruction of a kind to the next, if that does not need it. ``distance``: to one
-    that does. ``hit``, ``miss``, ``local``: of loads, the same. ``line``: between two lines from memory, when many are
+    """All in cycles.
+
+    ``interval``: from an instruction of a kind to the next, if that does not need it. ``distance``: to one that does.
+    ``hit``, ``miss``, ``local``: of loads, the same. ``line``: between two lines from memory, when many are
     asked for. ``issue``: between two instructions of any warps.
     """
 
