@@ -16,6 +16,8 @@ from tests.scripts.lines import only_line
     (("--set", "icache_bytes=0"), "icache_bytes must be at least 2048, not 0"),
     (("--set", "local_bytes=16"), "local_bytes must be at least two words a lane, 32, not 16"),
     (("--repeat", "0"), "--repeat must be at least 1, not 0"),
+    (("--kernels", "psort"), "--kernels is for --models: give both"),
+    (("--models", "--kernels", "psrot"), "--kernels: unknown name 'psrot' (did you mean psort?)"),
     (("--engine", "spice"), "--engine: unknown name 'spice'"),
     (("--memory", "tape"), "--memory: unknown name 'tape'"),
 ])
@@ -31,6 +33,7 @@ def test_a_number_that_differs_is_told(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(expected, "_BEHIND", 3)
     file = tmp_path / "found.json"
     words = ["characterize", "--preset", "TINY", "--set", "latency_mul=6", "--repeat", "2", "--json", str(file)]
+    words += ["--models", "--kernels", "vecadd,saxpy"]
     assert main(words) == 1
     (found, done) = json.loads(file.read_text()), capsys.readouterr()
     assert only_line(done.err) == "metronome: dependent issue: measured 2, but design.md section 4 says 3"
@@ -39,6 +42,14 @@ def test_a_number_that_differs_is_told(capsys, monkeypatch, tmp_path):
     (mul,) = [each for each in found["latencies"] if each["name"] == "latency_mul"]
     assert (mul["measured"], mul["config"], mul["source"], mul["differs"]) == (6, 6, "latency_mul", False)
     assert {each["warps"] for each in found["cpi"]} == {1, 2}
+    assert [each["kernel"] for each in found["models"]] == ["vecadd", "saxpy"]
+    (line,) = (line.split() for line in done.out.splitlines() if line.startswith("vecadd"))
+    vecadd = found["models"][0]
+    assert line[1] == str(vecadd["cycles"])
+    assert line[2] == f"{100 * vecadd['models']['cpi best']['error']:+.0f}"
+    assert vecadd["models"]["cpi best"]["cycles"] == pytest.approx(
+        vecadd["cycles"] * (1 + vecadd["models"]["cpi best"]["error"])
+    )
     assert {"class": "mul", "about": "mul", "warps": 1, "independent": 1, "dependent": 8} in found["cpi"]
 
 
