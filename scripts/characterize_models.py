@@ -72,11 +72,13 @@ def print_judged(judged: Sequence[Judged]) -> None:
     if not judged:
         return
     models = list(judged[0].estimates)
-    title = "\ncycles of each kernel's region, and the error of each model"
-    table = new_table("kernel", ">cycles", *(f">{model}" for model in models), "slots", title=title, tight=True)
+    # The best, average and worst case of the Fermi study's model go without its name, to fit the width.
+    heads = [f">{model.removeprefix('cpi ').removeprefix('mwp-cwp ')}" for model in models]
+    title = "\ncycles of each kernel's region, and the error of each model in %"
+    table = new_table("kernel", ">cycles", *heads, "slots", title=title, tight=True)
     for each in judged:
-        errors = [f"{100 * each.error(model):+.0f} %" for model in models]
-        table.add_row(each.kernel, str(each.cycles), *errors, "enough" if each.holds else "too few")
+        errors = [f" {100 * each.error(model):+.0f}" for model in models]
+        table.add_row(each.kernel, f" {each.cycles}", *errors, " enough" if each.holds else " too few")
     means = [sum(abs(each.error(model)) for each in judged) / len(judged) for model in models]
-    table.add_row("mean amount", "", *(f"{100 * mean:.0f} %" for mean in means), "")
+    table.add_row("mean amount", "", *(f" {100 * mean:.0f}" for mean in means), "")
     Console().print(table)

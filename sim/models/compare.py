@@ -59,7 +59,7 @@ def hong_kim_of(mix: Mix, parameters: Parameters, *, cached: bool) -> HongKim:
 
 
 def roofline(mix: Mix, parameters: Parameters) -> float:
-    """S. Williams, A. Waterman, D. Patterson, "Roofline", CACM 2009: the slower of issue and memory, nothing else."""
+    """The slower of issue and memory, nothing else (Williams 2009)."""
     return max(mix.instructions * parameters.issue, (mix.misses + mix.written) * parameters.line)
 
 

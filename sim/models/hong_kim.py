@@ -1,4 +1,4 @@
-"""MWP-CWP: S. Hong, H. Kim, "An Analytical Model for a GPU Architecture", ISCA 2009.
+"""MWP-CWP (Hong 2009).
 
 Memory warp parallelism (MWP) is how many warps wait for memory at once, computation warp parallelism (CWP) how many
 can compute meanwhile. Which is greater decides whether memory or computation is hidden. The names are the paper's.
