@@ -29,6 +29,7 @@ from .run_options import (
     MemoryOption,
     SeedOption,
     TimingOption,
+    TypeOption,
     check_run_options,
     engine_of,
     memory_latency,
@@ -79,16 +80,17 @@ def characterize(
     kernels: Annotated[
         str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: these kernels, not all.")
     ] = None,
+    dtype: TypeOption = None,
     json_file: JsonOption = None,
 ) -> int:
     """Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's."""
-    model, _ = check_run_options(memory=memory, dtype=None, size=None, seed=seed, max_cycles=1)
+    model, kind = check_run_options(memory=memory, dtype=dtype, size=None, seed=seed, max_cycles=1)
     within("--repeat", repeat, 1, 1000)
     asked = machine(preset, warps, threads, settings, config_file)
     scheme = check_scheme(asked.config, issue=issue, prediction=prediction)
     config, how = coordinate(asked.config, scheme), engine_of(engine)
     _refuse(config, scheme.issue)
-    names = kernels_of(kernels, models)
+    names = kernels_of(kernels, kind, models)
     target = json_target(json_file)
     refuse_inputs(target, {"--config": config_file})
     from metronome.sim.runner_types import RunRequest
@@ -101,7 +103,8 @@ def characterize(
         measured = _measure(config, request, how, backend_of(ctx), progress, curves=curves, repeat=repeat)
         rows, document = measured.rows, measured.document
         judged = [
-            judge(config, request, how, backend_of(ctx), progress, name, measured.parameters) for name in names
+            judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters)
+            for name in names
         ]
     from metronome.sim.outcome import described
 

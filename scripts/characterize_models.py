@@ -27,18 +27,19 @@ __all__ = ["judge", "kernels_of", "print_judged"]
 _MOST_CYCLES = 10_000_000
 
 
-def kernels_of(names: str | None, models: bool) -> list[str]:
+def kernels_of(names: str | None, dtype: str | None, models: bool) -> list[str]:
     """The kernels that are asked for: none without --models.
 
     Raises
     ------
     UsageError
-        For --kernels without --models, and a kernel that is none of ours.
+        For --kernels or --type without --models, and a kernel that is none of ours.
     """
     from metronome.sim.kernel_folders import KERNELS
 
-    if names is not None and not models:
-        raise UsageError("--kernels is for --models: give both")
+    for option, value in (("--kernels", names), ("--type", dtype)):
+        if value is not None and not models:
+            raise UsageError(f"{option} is for --models: give both")
     if not models:
         return []
     if names is None:
@@ -47,14 +48,18 @@ def kernels_of(names: str | None, models: bool) -> list[str]:
 
 
 def judge(
-    config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report, name: str,
-    parameters: Parameters,
+    config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report,
+    program: tuple[str, str | None], parameters: Parameters,
 ) -> Judged:
-    """Run a kernel of ours with its own type and size, and ask the models. Its mix is that of the prediction."""
+    """Run a kernel of ours with its own size, and ask the models. Its mix is that of the prediction.
+
+    ``program``: its name and type, None for its own one.
+    """
     from metronome.sim.models.compare import estimates
     from metronome.sim.models.mix import mix_of
 
-    launch = backend.prepare(name, None, None, request.seed, config)
+    name, dtype = program
+    launch = backend.prepare(name, dtype, None, request.seed, config)
     asked = replace(request, launch=launch, max_cycles=_MOST_CYCLES)
     prediction = backend.predict(config, asked, progress, lambda line: None)
     predicted = prediction.result.counters["cycles"]

@@ -11,7 +11,7 @@ from metronome.riscv_kernels.conv_rows.host import MOST_STEPS, RADIUS, reference
 from metronome.riscv_kernels.host import Buffers, KernelError, Problem, compare, random_values, require_size
 
 ABOUT = "columns of a separable convolution: 17 weights, an image of size x size pixels"
-TYPES = ("float32", "int32")
+TYPES = ("int32", "float32")
 DEFAULT_SIZE = 16
 MAX_SIZE = 512
 

@@ -10,7 +10,7 @@ from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, KernelError, Problem, compare, fma32, random_values, require_size
 
 ABOUT = "rows of a separable convolution: 17 weights, an image of size x size pixels"
-TYPES = ("float32", "int32")
+TYPES = ("int32", "float32")
 DEFAULT_SIZE = 16
 MAX_SIZE = 512
 

@@ -45,7 +45,8 @@ def test_the_tables(capsys, heading, words):
 
 @pytest.mark.long
 def test_beside_the_study(capsys):
-    found = judged(capsys, "--kernels", "conv_rows,conv_columns", "--warps", "1", "--threads", "32")
+    words = ("--kernels", "conv_rows,conv_columns", "--type", "float32", "--warps", "1", "--threads", "32")
+    found = judged(capsys, *words)
     assert [cells[4:] for cells in rows("Beside the study's own figures")] == [
         [str(each["cycles"]), *errors(each, ("cpi average", "mwp-cwp", "mwp-cwp cached"))] for each in found
     ]

@@ -17,6 +17,8 @@ from tests.scripts.lines import only_line
     (("--set", "local_bytes=16"), "local_bytes must be at least two words a lane, 32, not 16"),
     (("--repeat", "0"), "--repeat must be at least 1, not 0"),
     (("--kernels", "psort"), "--kernels is for --models: give both"),
+    (("--type", "float32"), "--type is for --models: give both"),
+    (("--models", "--type", "double"), "--type: unknown name 'double'"),
     (("--models", "--kernels", "psrot"), "--kernels: unknown name 'psrot' (did you mean psort?)"),
     (("--engine", "spice"), "--engine: unknown name 'spice'"),
     (("--memory", "tape"), "--memory: unknown name 'tape'"),
