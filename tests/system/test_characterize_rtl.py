@@ -11,13 +11,14 @@ from metronome.sim.characterize.measure import measure
 from metronome.sim.characterize.probes import EMPTY, control, distances, slots
 from tests.builds import on
 from tests.sim.characterize.executing import predicted, simulated
+from tests.tiers import some_long
 
 pytestmark = on("TINY")
 SHAPE = shape_of(TINY)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("warps", [1, 2])
+@pytest.mark.parametrize("warps", some_long([1, 2], 1))
 def test_distances_and_control(warps):
     # In two warps at once wspawn would wait for ever.
     bench = Bench(SHAPE, [*distances(), *slots(), *(control() if warps == 1 else ())], warps)

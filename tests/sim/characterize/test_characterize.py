@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import MemoryMap, Prediction
+from metronome.hdl.isa.ops import Unit
 from metronome.hdl.presets import MID, TINY
 from metronome.sim import asm
 from metronome.sim.characterize import bench, classes, derive, measure, memory_probes, probes
@@ -13,6 +14,7 @@ from metronome.sim.characterize.bench import Bench, Piece, Shape
 from metronome.sim.characterize.classes import CLASSES
 from metronome.sim.characterize.document import cpi, spread
 from metronome.sim.characterize.expected import compare, shape_of
+from metronome.sim.prediction import setup
 from tests.sim.characterize.executing import predicted
 from tests.tiers import some_long
 
@@ -57,6 +59,14 @@ def test_other_machines(machine):
     assert miss == latency + 8
     cached = [row.finding.value for row in rows if row.finding.key in ("load hit", "data cache", "write buffer")]
     assert all(value is None for value in cached) == (config.dcache_bytes == 0)
+
+
+@pytest.mark.long
+def test_a_machine_that_is_not_as_configured_is_caught(monkeypatch):
+    """A bug in the machine: floating-point additions take a cycle more than the configuration says."""
+    right = setup.latencies
+    monkeypatch.setattr(setup, "latencies", lambda config: right(config) | {Unit.FMA: config.latency_fma + 1})
+    assert {row.finding.key for row in rows_of(TINY, TINY) if row.differs} == {"latency_fma", "latency_fma (slot)"}
 
 
 def test_what_measures_is_told_no_latency():
