@@ -252,8 +252,13 @@ def _cpi_table(cpi: Sequence[dict[str, Any]]) -> Any:
 
 
 def _curve_table(curves: Sequence[dict[str, Any]]) -> Any:
-    """Cycles of eight instructions in the slowest warp: a row a class and form, a column a number of warps."""
+    """Cycles of eight instructions in the slowest warp: a row a class and form, a column a number of warps.
+
+    Of many numbers only the powers of two and the last are shown: all are in the JSON.
+    """
     counts = sorted({each["warps"] for each in curves})
+    if len(counts) > 8:
+        counts = [count for count in counts if count & (count - 1) == 0 or count == counts[-1]]
     table = new_table(
         "class", *(f">{warps}" for warps in counts), title="\ncycles of 8 instructions, by number of warps", tight=True
     )
