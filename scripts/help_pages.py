@@ -36,7 +36,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome wcet psort --memory tdm --json -", "memory of bounded latency"),
     ),
     "characterize": (
-        ("metronome characterize", "latencies of BASE, told from outside"),
+        ("metronome characterize", "what BASE takes"),
         ("metronome characterize --set latency_mul=6", "6 is what it finds"),
         ("metronome characterize --preset TINY --engine rtl", "the hardware"),
         ("metronome characterize --models --warps 1", "timing models, judged"),
