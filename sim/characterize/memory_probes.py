@@ -126,6 +126,8 @@ def under_way(counts: Mapping[str, Iterable[int]]) -> list[Piece]:
 def _at_once(name: str, count: int) -> Piece:
     lines = 1 if name == "joined" else count
     setup = [asm.addi(ADDRESS, FRESH, 0), *asm.li(SCRATCH, LINE_BYTES * lines), asm.add(FRESH, FRESH, SCRATCH)]
+    # The lines of the piece before may have taken the place of the one that is to hit.
+    setup.append(asm.lw(OTHER, 0, HIT))
     # All but the last load have no destination: nothing waits for them.
     targets = [0] * (count - 1) + [RESULTS[0]]
     if name == "misses":

@@ -49,7 +49,8 @@ def test_each_changed_number_is_found(changes):
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", some_long([
     (replace(TINY, prediction=Prediction.NOT_TAKEN, dcache_bytes=0), 33), (replace(TINY, warps=1, threads=1), 1),
-    (MID, 20), (replace(TINY, threads=32, icache_bytes=2048, icache_ways=1, local_bytes=512), 7),
+    (MID, 20), (replace(TINY, dcache_bytes=128, dcache_ways=1), 20),
+    (replace(TINY, threads=32, icache_bytes=2048, icache_ways=1, local_bytes=512), 7),
 ], 0))
 def test_other_machines(machine):
     config, latency = machine
