@@ -17,6 +17,7 @@ from .bench import bench
 from .board import board
 from .build import build
 from .cache import cache
+from .characterize import characterize
 from .config import config
 from .errors import Exit, UsageError
 from .help_pages import epilog
@@ -49,9 +50,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "trace": trace, "build": build,
-    "sweep": sweep, "report": report, "config": config, "verilog": verilog, "synth": synth, "board": board,
-    "prove": prove, "bench": bench, "cache": cache,
+    "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "characterize": characterize,
+    "trace": trace, "build": build, "sweep": sweep, "report": report, "config": config, "verilog": verilog,
+    "synth": synth, "board": board, "prove": prove, "bench": bench, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name, epilog=epilog(_name))(_function)

@@ -37,6 +37,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome wcet my.c --flow-facts my.ffx", "and of loops"),
         ("metronome wcet psort --memory tdm --json -", "memory of bounded latency"),
     ),
+    "characterize": (
+        ("metronome characterize", "what BASE takes"),
+        ("metronome characterize --set latency_mul=6", "6 is what it finds"),
+        ("metronome characterize --preset TINY --engine rtl", "the hardware"),
+        ("metronome characterize --models --warps 1", "timing models, judged"),
+    ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
         ("metronome build psort --type float32", "writes psort.elf"),
@@ -89,6 +95,7 @@ _STATUS = {
     "synth": "0 done, 1 an area has grown (--compare), 5 not routed, 6 slower than --freq",
     "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
     "wcet": "0 bounded, 1 a run was longer than the bound",
+    "characterize": "0 as configured, 1 a measured number is not the configured",
     "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
 }
 

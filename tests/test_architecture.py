@@ -36,6 +36,11 @@ MAY_IMPORT = {
     "sim.iss": ("sim.iss", "sim.memory", "hdl.config"),
     # The machine's time as a specification: it knows the configuration and the instruction set, nothing else.
     "sim.predict": ("sim.predict", "sim.cache", "hdl.config", "hdl.isa"),
+    # What measures from outside knows no predictor: who executes the programs is handed in.
+    "sim.characterize": ("sim.characterize", "sim.asm", "sim.memory", "hdl.config"),
+    "sim.models": (
+        "sim.models", "sim.characterize", "sim.predict", "sim.memory", "sim.runner_types", "hdl.config", "hdl.isa",
+    ),
     "riscv_kernels": ("riscv_kernels", "hdl.config"),
     "tb": ("tb", "sim", "hdl"),
     "scripts": ("scripts", "tb", "sim", "hdl", "riscv_kernels"),

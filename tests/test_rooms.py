@@ -5,6 +5,8 @@ from test_architecture import inside, our_graph
 #: Each with those who may enter.
 LAST_ROOMS = {
     "sim.experiments": ("sim.experiments", "scripts", "tests"),
+    "sim.characterize": ("sim.characterize", "sim.models", "scripts", "tests"),
+    "sim.models": ("sim.models", "scripts", "tests"),
     # The buses know the SM; the SM, and whatever else is in hdl but for the export, does not know them.
     "hdl.bus": (
         "hdl.bus", "hdl.board", "hdl.verilog", "sim.board", "sim.synth", "sim.export", "tb", "scripts", "tests",

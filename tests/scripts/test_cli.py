@@ -19,7 +19,7 @@ def test_help_is_status_0(metronome, arguments):
     assert "Usage: metronome" in done.out
 
 
-@pytest.mark.parametrize("name", ["characterize", "unknown", "--unknown"])
+@pytest.mark.parametrize("name", ["characterise", "unknown", "--unknown"])
 def test_an_unknown_subcommand_is_one_line(metronome, name):
     done = metronome(name)
     assert (done.status, done.out) == (2, "")

@@ -35,7 +35,8 @@ from tests.system.rtl_programs import RawProgram
 SEED = 20_261_124
 #: Problem size, side of a matrix.
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9), "PAPER": (300, 12)}
-MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d"}
+MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d",
+            "conv_rows", "conv_columns"}
 #: Model, latency, seed.
 MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [
     ("random", 60, seed) for seed in range(5)

@@ -12,7 +12,8 @@ from metronome.sim.analysis.search import Search
 from metronome.sim.prediction.predictor import predict
 from tests.sim.analysis.programs import bound_of, machine, request_of
 
-SAME_ALWAYS = ["vecadd", "saxpy", "sgemm", "transpose", "psum", "conv3", "sfilter", "hotspot", "sgemm_group"]
+SAME_ALWAYS = ["vecadd", "saxpy", "sgemm", "transpose", "psum", "conv3", "sfilter", "hotspot", "sgemm_group",
+               "conv_columns"]
 DEPENDENT = ["psort", "psort_group", "blackscholes", "kmeans"]
 POLICIES = ["lrr", "gtlrr", "gtlo", "srr", "prr"]
 

@@ -1,0 +1,63 @@
+"""What was measured, as the JSON document of ``metronome characterize``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .classes import CLASSES
+from .expected import Row
+from .measure import Curve
+
+__all__ = ["cpi", "document", "spread"]
+
+
+def cpi(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """Cycles per instruction of each class (Fermi study, Table 7), for each number of warps: of the slowest warp.
+
+    ``dependent`` is None where an instruction cannot need the one before it.
+    """
+    slopes = {(each.name, each.warps, each.dependent): each.slope for each in curves}
+    places = dict.fromkeys((each.name, each.warps) for each in curves)
+    return [
+        {
+            "class": name, "about": CLASSES[name].about, "warps": warps,
+            "independent": slopes.get((name, warps, False)), "dependent": slopes.get((name, warps, True)),
+        }
+        for name, warps in places
+    ]
+
+
+def spread(runs: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Of one piece in several runs: the least and the most of the slowest warp, and warps that differ between runs."""
+    slowest = [max(run) for run in runs]
+    return {
+        "least": min(slowest), "most": max(slowest),
+        "varying_warps": [warp for warp, cycles in enumerate(zip(*runs, strict=True)) if len(set(cycles)) > 1],
+        "cycles": [list(run) for run in runs],
+    }
+
+
+def document(
+    rows: Sequence[Row], curves: Sequence[Curve], repeated: Mapping[str, Sequence[Sequence[int]]]
+) -> dict[str, Any]:
+    """``latencies``, ``cpi``, ``curves`` and ``repeated``, and whether all is as it has to be."""
+    return {
+        "passed": not any(row.differs for row in rows),
+        "latencies": [
+            {
+                "name": row.finding.key, "measured": row.finding.value, "unit": row.finding.unit,
+                "config": row.expected, "source": row.source or None, "how": row.finding.how, "differs": row.differs,
+            }
+            for row in rows
+        ],
+        "cpi": cpi(curves),
+        "curves": [
+            {
+                "class": each.name, "dependent": each.dependent, "warps": each.warps,
+                "cycles": [list(cycles) for cycles in each.cycles],
+            }
+            for each in curves
+        ],
+        "repeated": {name: spread(runs) for name, runs in repeated.items()},
+    }
