@@ -219,7 +219,7 @@ class SmConfig:
         for field in fields(self):
             value, kind = getattr(self, field.name), type(field.default)
             each = int if field.type == "tuple[int, ...]" else str
-            fits = type(value) is kind and (kind is not tuple or all(type(part) is each for part in value))
+            fits = type(value) is kind and (not isinstance(value, tuple) or all(type(part) is each for part in value))
             _require(fits, field.name, _kind_of(kind, each), value)
 
     def _require_cache(self, name: str, size: int, ways: int) -> None:

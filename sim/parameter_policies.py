@@ -148,8 +148,7 @@ class VariableRate(Policy[SlotAndLast]):
 
     def update(self, state: SlotAndLast, inputs: PolicyInputs, picked: int | None) -> SlotAndLast:
         slot = (state.slot + 1) % len(self.frame) if inputs.active else 0
-        keeps = picked is None or self._owner_uses(state, inputs)
-        return SlotAndLast(slot, state.last if keeps else picked)
+        return SlotAndLast(slot, state.last if picked is None or self._owner_uses(state, inputs) else picked)
 
     def states(self) -> Iterator[SlotAndLast]:
         return (SlotAndLast(slot, last) for slot in range(len(self.frame)) for last in range(self.warps))

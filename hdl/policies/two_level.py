@@ -17,7 +17,7 @@ class TwoLevelRoundRobin(Policy):
     """Round robin within the group of the last warp while one of it is eligible, else in the next group that has one.
 
     A group is ``group_warps`` neighbours (Fermi study, section 8.2; docs/policies.md, ``two_level``). State: ``group``,
-    one-hot, that of the warp selected most recently; ``last`` of each group, one-hot, its own warp selected most
+    one-hot, that of the warp selected most recently; ``lasts``, in each group one-hot, its warp selected most
     recently. At first these are the last group, and the last warp of each.
 
     Raises
@@ -40,26 +40,27 @@ class TwoLevelRoundRobin(Policy):
         return cls(warps=config.warps, group_warps=config.two_level_group)
 
     def state_layout(self) -> data.StructLayout:
-        return data.StructLayout({"group": self.groups, "lasts": data.ArrayLayout(self.size, self.groups)})
+        return data.StructLayout({"group": self.groups, "lasts": self.warps})
 
     def state_reset(self) -> dict[str, int]:
-        return {"group": 1 << (self.groups - 1), "lasts": self._each(1 << (self.size - 1))}
+        return {
+            "group": 1 << (self.groups - 1), "lasts": sum(1 << (g + 1) * self.size - 1 for g in range(self.groups)),
+        }
 
-    def _each(self, number: int) -> int:
-        """The number in every group."""
-        return sum(number << g * self.size for g in range(self.groups))
-
-    def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
-        picks = [
-            pick_after(state.lasts[g], inputs.eligible[g * self.size : (g + 1) * self.size])
-            for g in range(self.groups)
-        ]
-        group = pick_from(state.group, self._some(inputs.eligible))
-        return Cat(Mux(group[g], pick, 0) for g, pick in enumerate(picks))
+    def _group(self, warps: Value, group: int) -> Value:
+        """The part of the vector that is the group's."""
+        return warps[group * self.size : (group + 1) * self.size]
 
     def _some(self, warps: Value) -> Value:
         """The groups that have one of ``warps``."""
-        return Cat(warps[g * self.size : (g + 1) * self.size].any() for g in range(self.groups))
+        return Cat(self._group(warps, g).any() for g in range(self.groups))
+
+    def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
+        picks = [
+            pick_after(self._group(state.lasts, g), self._group(inputs.eligible, g)) for g in range(self.groups)
+        ]
+        group = pick_from(state.group, self._some(inputs.eligible))
+        return Cat(Mux(group[g], pick, 0) for g, pick in enumerate(picks))
 
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
         group = self._some(selected)
@@ -67,4 +68,4 @@ class TwoLevelRoundRobin(Policy):
             m.d.sync += state.group.eq(group)
         for g in range(self.groups):
             with m.If(group[g]):
-                m.d.sync += state.lasts[g].eq(selected[g * self.size : (g + 1) * self.size])
+                m.d.sync += self._group(state.lasts, g).eq(self._group(selected, g))

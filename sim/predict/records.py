@@ -12,8 +12,8 @@ import numpy as np
 
 __all__ = [
     "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES", "LINE_WORDS", "LOADS",
-    "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS", "STEP", "STORES", "WARPS",
-    "Machine", "Reason", "Wait",
+    "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS", "STEP", "STORES",
+    "WARPS", "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).

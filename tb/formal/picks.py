@@ -119,7 +119,7 @@ def _two_level(model: Model) -> Order:
     state = model.issue_state()
     invariants = [("the design knows the group selected from last", state.group == Cat(group == g for g in groups))]
     for g, last in enumerate(lasts):
-        told = state.lasts[g] == Cat(last == place for place in range(size))
+        told = state.lasts[g * size : (g + 1) * size] == Cat(last == place for place in range(size))
         invariants.append((f"the design knows the warp of group {g} selected last", told))
 
     def ahead(v: int, w: int) -> Value:
