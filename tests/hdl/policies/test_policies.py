@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Module, Signal, Value
@@ -17,6 +18,7 @@ from amaranth.lib import data
 
 import metronome.hdl.policies.gto
 import metronome.sim.policies
+from metronome.hdl.config import SmConfig
 from metronome.hdl.policies import POLICIES, PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 
@@ -31,16 +33,23 @@ COUNTED = ("lanes", "fetched")
 COUNT_BITS = 6
 
 
-def parameters(name: str) -> dict[str, int]:
-    return {"age_bits": SMALL_AGE_BITS} if name == "gto" else {}
+def parameters(name: str, warps: int, **given: Any) -> dict[str, Any]:
+    """What the policy takes besides ``warps``: as ``given`` to a configuration, but small ages."""
+    config = SmConfig(warps=warps, **given)
+    return {
+        "gto": {"age_bits": SMALL_AGE_BITS}, "two_level": {"group_warps": config.two_level_group},
+        "variable_rate": {"rates": config.slot_rates}, "variable_rate_strict": {"rates": config.slot_rates},
+    }.get(name, {})
 
 
 class Bench:
     """A hardware policy and its reference; :meth:`check` compares one cycle from one state."""
 
-    def __init__(self, name: str, warps: int) -> None:
-        self.hardware = POLICIES[name](warps=warps, **parameters(name))
-        self.reference = metronome.sim.policies.POLICIES[name](warps=warps, **parameters(name))
+    def __init__(self, name: str, warps: int, **given: Any) -> None:
+        """``given``: fields of the configuration that are parameters of the policy."""
+        others = parameters(name, warps, **given)
+        self.hardware = POLICIES[name](warps=warps, **others)
+        self.reference = metronome.sim.policies.POLICIES[name](warps=warps, **others)
         self.warps = warps
         self.layout = self.hardware.state_layout()
         self.state = Signal(self.layout, init=self.hardware.state_reset())
@@ -189,7 +198,7 @@ def test_only_what_is_declared_is_read(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_idles(name):
     """``idles`` is declared exactly where a reachable state leaves an eligible warp unselected."""
-    policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name))
+    policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name, 3))
     found = any(
         inputs.eligible and policy.pick(state, inputs) is None
         for state, inputs in product(policy.states(), all_inputs(policy.reads, 3))
