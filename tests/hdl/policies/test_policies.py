@@ -5,6 +5,7 @@ That the reference says what policies.md says is the matter of tests/sim/test_po
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 from collections.abc import Iterator
@@ -151,6 +152,62 @@ def check_everything(bench: Bench) -> None:
 @pytest.mark.parametrize("warps", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_every_state_and_input(name, warps):
     check_everything(Bench(name, warps))
+
+
+#: Policies with parameters that a configuration does not have by default: warps, and its fields.
+OTHERS = [
+    *(("two_level", warps, {"group_warps": size}) for warps, size in ((2, 1), (3, 1), (4, 1), (4, 4), (6, 2), (6, 3))),
+    *((name, len(rates), {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
+      for rates in ((3,), (3, 1), (1, 4), (2, 1, 3), (5, 3, 1, 2))),
+    ("variable_rate", 3, {"rates": (0, 2, 1)}), ("variable_rate", 4, {"rates": (1, 0)}),
+]
+
+
+def with_parameters(case: tuple) -> str:
+    name, warps, given = case
+    return f"{name}-{warps}-{given}"
+
+
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=[[], [], [], [pytest.mark.slow], [pytest.mark.long]][min(case[1], 4)]) for case in OTHERS
+], ids=with_parameters)
+def test_every_state_and_input_with_other_parameters(case):
+    name, warps, given = case
+    check_everything(Bench(name, warps, **given))
+
+
+@pytest.mark.long  # a minute each; test_random_runs has one such run of every policy
+@pytest.mark.parametrize("case", [
+    ("two_level", 32, {}), ("two_level", 32, {"group_warps": 4}), ("two_level", 64, {"group_warps": 16}),
+    *((name, warps, {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
+      for warps, rates in ((32, ()), (32, (9, 1, 5, 2)), (64, (193, 1)))),
+], ids=with_parameters)
+def test_a_thousand_random_runs(case):
+    """Of 40 cycles each, from any state on: one of those that ``states`` has."""
+    name, warps, given = case
+    bench, rng = Bench(name, warps, **given), random.Random(warps)
+    size = getattr(bench.reference, "size", 1)
+
+    def any_state() -> Any:
+        state = bench.reference.reset()
+        drawn: dict[str, Any] = {
+            "group": rng.randrange(warps // size),
+            "lasts": tuple(g * size + rng.randrange(size) for g in range(warps // size)),
+            "slot": rng.randrange(len(getattr(bench.reference, "frame", [0]))), "last": rng.randrange(warps),
+        }
+        return dataclasses.replace(state, **{field.name: drawn[field.name] for field in dataclasses.fields(state)})
+
+    async def testbench(ctx):
+        for run in range(1000):
+            state = any_state()
+            ctx.set(Value.cast(bench.state), bench.registers(state))
+            for cycle in range(40):
+                foreign = rng.randrange(warps) if maybe(rng, 0.1) else None
+                what = f"seed {warps}, run {run}, cycle {cycle}"
+                inputs = random_inputs(rng, warps)
+                state = await bench.check(ctx, state, inputs, foreign=foreign, what=what)
+
+    simulate(bench.design, testbench)
 
 
 def test_the_table_of_the_documentation():
