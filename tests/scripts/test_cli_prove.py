@@ -39,8 +39,8 @@ def test_one_case(metronome, asked):
 
 
 def test_parameters_of_a_policy(metronome, asked):
-    done = metronome("prove", "--property", "P3", "--scheme", "swas", "--policy", "two_level,variable_rate",
-                     "--warps", 8, "--prediction", "btfn", "--set", "group_warps=2", "--set", "rates=3+1", "--json", "-")
+    cases = ("--property", "P3", "--mode", "swas", "--policy", "two_level,variable_rate", "--prediction", "btfn")
+    done = metronome("prove", *cases, "--warps", 8, "--set", "group_warps=2", "--set", "rates=3+1", "--json", "-")
     assert done.status == 0
     assert [case.config().two_level_group for case in asked] == [2, 2]
     assert {case.config().slot_rates for case in asked} == {(3, *[1] * 7)}
