@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, fields, replace
 
+from . import config_checks as checks
+
 __all__ = [
     "LINE_BYTES",
     "LINE_NUMBER_BITS",
@@ -20,6 +22,8 @@ __all__ = [
     "Prediction",
     "SmConfig",
 ]
+
+_require, _is_power_of_two, _kind_of = checks.require, checks.is_power_of_two, checks.kind_of
 
 #: A line: what memory is asked for, and what the caches hold.
 LINE_BYTES = 64
@@ -90,22 +94,6 @@ class MemoryMap:
     end: int = 0xFFFF_0000  # [address] one past the last one that does
 
 
-def _kind_of(kind: type) -> str:
-    """What a value of this type is called in a message."""
-    if issubclass(kind, enum.Enum):
-        return "one of " + ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__)
-    return {int: "a whole number", bool: "True or False", tuple: "a tuple of names"}.get(kind, f"a {kind.__name__}")
-
-
-def _is_power_of_two(value: int) -> bool:
-    return value > 0 and value & (value - 1) == 0
-
-
-def _require(condition: bool, field: str, allowed: str, value: object) -> None:
-    if not condition:
-        raise ValueError(f"{field} must be {allowed}, not {value!r}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class SmConfig:
     """Sizes, policies and latencies of one SM.
@@ -125,6 +113,11 @@ class SmConfig:
     policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
     #: Policies of the fetch scheduler of baseline and vortex (strap fetch_policy); swas has none.
     fetch_policies: tuple[str, ...] = ()
+    #: [warps] of a group of two_level: a divisor of warps; 0: the smallest one whose square is at least warps.
+    group_warps: int = 0
+    #: [slots] of each warp in a frame of variable_rate and variable_rate_strict; the last number holds for all warps
+    #: that are left. Without any, every second slot is warp 0's.
+    rates: tuple[int, ...] = ()
     coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
     prediction: Prediction = Prediction.BTFN  # where fetch goes on behind a branch
 
@@ -185,13 +178,10 @@ class SmConfig:
             1 <= self.threads <= 32 and _is_power_of_two(self.threads),
             "threads", "a power of two between 1 and 32", self.threads,
         )
-        _require(len(self.policies) > 0, "policies", "a non-empty tuple", self.policies)
-        _require(len(set(self.policies)) == len(self.policies), "policies", "free of repeats", self.policies)
-        unified = self.coordination is Coordination.SWAS
-        fetch = self.fetch_policies
-        wanted = "empty" if unified else "a non-empty tuple"
-        _require((len(fetch) == 0) == unified, "fetch_policies", wanted, fetch)
-        _require(len(set(fetch)) == len(fetch), "fetch_policies", "free of repeats", fetch)
+        checks.require_policies(
+            self.warps, self.policies, self.fetch_policies, unified=self.coordination is Coordination.SWAS,
+            group_warps=self.group_warps, rates=self.rates,
+        )
         _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         _require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
         _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
@@ -228,9 +218,9 @@ class SmConfig:
         """Each field is of the type of its default: what only looks alike (2.0, True, "swas") is compared wrongly."""
         for field in fields(self):
             value, kind = getattr(self, field.name), type(field.default)
-            _require(type(value) is kind, field.name, _kind_of(kind), value)
-            if kind is tuple:
-                _require(all(isinstance(name, str) for name in value), field.name, _kind_of(kind), value)
+            each = int if field.type == "tuple[int, ...]" else str
+            fits = type(value) is kind and (not isinstance(value, tuple) or all(type(part) is each for part in value))
+            _require(fits, field.name, _kind_of(kind, each), value)
 
     def _require_cache(self, name: str, size: int, ways: int) -> None:
         """A size that can be built; the largest keeps a mistyped one from filling the memory of the computer."""
@@ -290,6 +280,16 @@ class SmConfig:
     def warp_bits(self) -> int:
         """Bits of a warp number; at least 1, so that a one-warp SM keeps the same layouts."""
         return max(1, (self.warps - 1).bit_length())
+
+    @property
+    def two_level_group(self) -> int:
+        """Warps of a group of two_level."""
+        return checks.warps_of_a_group(self.warps, self.group_warps)
+
+    @property
+    def slot_rates(self) -> tuple[int, ...]:
+        """The rate of each warp in variable_rate: its slots in a frame."""
+        return checks.rate_of_each(self.warps, self.rates)
 
     @property
     def barriers(self) -> int:

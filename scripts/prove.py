@@ -10,6 +10,7 @@ from rich.console import Console
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.sim.policies import POLICIES
+from metronome.sim.settings import ConfigError, parse
 
 from .errors import Exit, UsageError
 from .options import JsonOption, choose, json_target, listed
@@ -26,6 +27,8 @@ __all__ = ["prove"]
 
 #: A warp number of SmConfig; one warp has nobody to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
+#: The fields of SmConfig that are parameters of policies.
+_PARAMETERS = ("group_warps", "rates")
 
 
 def _list(metavar: str, text: str, *names: str) -> Any:
@@ -45,6 +48,10 @@ def prove(
     ] = None,
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="The policy's group_warps or rates. Repeatable."),
+    ] = None,
     icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
     broken: Annotated[
@@ -57,11 +64,11 @@ def prove(
     from metronome.tb.formal.flow import prove as prove_one
 
     if broken:
-        if quick or not icache or any(its is not None for its in (scheme, policy, prediction, warps)):
+        if quick or not icache or any(its is not None for its in (scheme, policy, prediction, warps, settings)):
             raise UsageError("--broken: each broken design has a configuration of its own: only --property and --json "
                              "go with it")
         return _refute(properties, json_file)
-    todo = _cases(properties, scheme, policy, prediction, warps, quick, icache)
+    todo = _cases(properties, scheme, policy, prediction, warps, settings, quick, icache)
     target = json_target(json_file)
     proofs: list[Proof] = []
     try:
@@ -115,21 +122,27 @@ def _refute(properties: str | None, json_file: str | None) -> int:
 
 
 def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
-           quick: bool, icache: bool) -> list[Case]:
+           settings: list[str] | None, quick: bool, icache: bool) -> list[Case]:
     from metronome.tb.formal.matrix import cases, quick_cases
     from metronome.tb.formal.properties import PROPERTIES
 
-    asked = (properties, scheme, policy, prediction, warps)
+    asked = (properties, scheme, policy, prediction, warps, settings)
     if quick:
         if not icache or any(its is not None for its in asked):
             raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
-                             "--warps and --no-icache, or --quick")
+                             "--warps, --set and --no-icache, or --quick")
         return quick_cases()
     chosen = _chosen("--property", properties, tuple(PROPERTIES))
     modes, policies = _chosen("--scheme", scheme, tuple(Coordination)), _chosen("--policy", policy, tuple(POLICIES))
     found = cases(
         chosen, modes, policies, _chosen("--prediction", prediction, tuple(Prediction)), _sizes(warps), icache,
+        _parameters(settings),
     )
+    for case in found:
+        try:
+            case.config()
+        except ValueError as error:
+            raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
     wanted = {
         "--property": (chosen, {case.property for case in found}), "--scheme": (modes, {case.scheme for case in found}),
         "--policy": (policies, {case.policy for case in found}),
@@ -143,6 +156,20 @@ def _cases(properties: str | None, scheme: str | None, policy: str | None, predi
 
 def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] | None:
     return None if text is None else [choose(option, name, built) for name in listed(option, text)]
+
+
+def _parameters(settings: list[str] | None) -> dict[str, Any]:
+    """The fields of --set that only a policy reads; others would change what else is proved."""
+    found = {}
+    for text in settings or ():
+        name, _, value = text.partition("=")
+        if name not in _PARAMETERS:
+            raise UsageError(f"--set {text}: a proof takes {' and '.join(_PARAMETERS)} only, e.g. group_warps=2")
+        try:
+            found[name] = parse(name, value)
+        except ConfigError as error:
+            raise UsageError(f"--set {text}: {error}") from None
+    return found
 
 
 def _sizes(text: str | None) -> list[int] | None:

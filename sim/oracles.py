@@ -235,7 +235,7 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
         empty buffer).
     """
     front_end = FrontEndReplay(config)
-    scheduler: Any = POLICIES[policy](warps=config.warps)
+    scheduler: Any = POLICIES[policy].of(config)
     state = scheduler.reset()
     lanes = _lanes(config, events) if "lanes" in scheduler.reads else None
     for cycle, row in enumerate(front_rows(events)):

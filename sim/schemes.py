@@ -35,7 +35,7 @@ def check_scheme(
     Raises
     ------
     ConfigError
-        For an unknown name, and for a fetch policy of ``swas``.
+        For an unknown name, a fetch policy of ``swas``, and a policy that the configuration's ``rates`` do not suit.
     """
     coordination = config.coordination if mode is None else Coordination(one_of(label("mode"), mode, Coordination))
     if fetch is not None:
@@ -48,12 +48,17 @@ def check_scheme(
         fetch = config.fetch_policies[0]
     else:
         fetch = DEFAULT_FETCH.get(coordination)
-    return Scheme(
+    scheme = Scheme(
         mode=coordination, fetch=fetch,
         issue=config.policies[0] if issue is None else one_of(label("issue"), issue, POLICIES),
         prediction=config.prediction if prediction is None
         else Prediction(one_of(label("prediction"), prediction, Prediction)),
     )
+    try:
+        one_policy(config, scheme)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return scheme
 
 
 def schemes(

@@ -25,8 +25,8 @@ from .policies import POLICIES
 __all__ = ["DEFAULT_FETCH", "FIELDS", "ConfigError", "Field", "as_text", "from_toml", "near", "one_of", "parse",
            "replaced", "to_toml", "values_of"]
 
-#: What a field holds: a number, a switch, the name of an enumeration's member, or names of policies.
-Value = int | bool | str | tuple[str, ...]
+#: What a field holds: a number, a switch, the name of an enumeration's member, names of policies, or numbers.
+Value = int | bool | str | tuple[str, ...] | tuple[int, ...]
 
 #: The fetch policy of a front end where none is given; swas has none of its own (docs/policies.md).
 DEFAULT_FETCH = {Coordination.BASELINE: "lrr", Coordination.VORTEX: "fixed"}
@@ -51,6 +51,7 @@ class Field:
     default: Any
     unit: str | None
     about: str
+    numbers: bool = False  # the parts of a tuple are numbers; without it, names of policies
 
     @property
     def kind(self) -> type:
@@ -82,7 +83,8 @@ def _described(kind: type, prefix: str = "") -> Iterable[Field]:
             continue
         match = re.fullmatch(r"(?:\[([^]]*)\] )?(.*)", comments[field.name])
         assert match is not None, "any text fits"
-        yield Field(name=prefix + field.name, default=field.default, unit=match[1], about=match[2])
+        yield Field(name=prefix + field.name, default=field.default, unit=match[1], about=match[2],
+                    numbers=field.type == "tuple[int, ...]")
 
 
 class _Fields(Mapping[str, Field]):
@@ -156,7 +158,7 @@ def _number(field: Field, text: str) -> int:
 
 
 def parse(name: str, text: str) -> Value:
-    """The value of the field ``name`` that ``text`` says; names of policies have a plus sign between them.
+    """The value of the field ``name`` that ``text`` says; a plus sign parts names of policies, and numbers.
 
     Raises
     ------
@@ -168,8 +170,10 @@ def parse(name: str, text: str) -> Value:
         return _one_of(name, text, field.kind)
     if field.kind is tuple:
         if "," in text:
-            raise ConfigError(f"{name}: write names with + between them, e.g. lrr+gtlo, not {text!r}")
-        return tuple(text.split("+")) if text else ()
+            what, example = ("numbers", "3+1") if field.numbers else ("names", "lrr+gtlo")
+            raise ConfigError(f"{name}: write {what} with + between them, e.g. {example}, not {text!r}")
+        parts = text.split("+") if text else []
+        return tuple(_number(field, part) for part in parts) if field.numbers else tuple(parts)
     if field.kind is bool:
         return _SWITCH[_one_of(name, text, _SWITCH)]
     return _number(field, text)
@@ -180,6 +184,8 @@ def _checked(name: str, value: Any) -> Any:
     field = _field(name)
     if issubclass(field.kind, enum.Enum) and isinstance(value, str):
         return field.kind(_one_of(name, value, field.kind))
+    if field.numbers and isinstance(value, list):
+        return tuple(value)
     if field.kind is tuple and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return tuple(_one_of(name, each, POLICIES) for each in value)
     return value
@@ -244,7 +250,7 @@ def values_of(config: SmConfig) -> dict[str, Any]:
 def as_text(name: str, value: Any) -> str:
     """The value as :func:`parse` takes it: addresses in hexadecimal."""
     if isinstance(value, tuple):
-        return "+".join(value)
+        return "+".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:#010x}" if FIELDS[name].unit == "address" else str(value)

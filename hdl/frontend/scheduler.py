@@ -33,6 +33,7 @@ class Scheduler(Component):
 
     def __init__(self, config: SmConfig, *, policies: Sequence[str] | None = None, oracles: int = 0,
                  doubt: bool = False) -> None:
+        self._config = config
         self._warps = warps = config.warps
         self._names = tuple(config.policies if policies is None else policies)
         self._oracles = oracles
@@ -77,7 +78,7 @@ class Scheduler(Component):
             eligible=final, active=self.active, waiting=self.waiting, activated=self.activated,
             lanes=[self.lanes[w] for w in range(self._warps)], fetched=[self.fetched[w] for w in range(self._warps)],
         )
-        policies = [POLICIES[name](warps=self._warps) for name in self._names]
+        policies = [POLICIES[name].of(self._config) for name in self._names]
         states = [
             # The stubs know only numbers as `init`.
             Signal(policy.state_layout(), init=policy.state_reset(),  # type: ignore[arg-type]

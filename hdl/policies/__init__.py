@@ -14,6 +14,8 @@ from .lrr import LooseRoundRobin
 from .prr import PureRoundRobin
 from .pta import MostActiveThreads
 from .srr import StrictRoundRobin
+from .two_level import TwoLevelRoundRobin
+from .variable_rate import VariableRate, VariableRateStrict
 
 __all__ = ["POLICIES", "Policy", "PolicyInputs"]
 
@@ -29,4 +31,7 @@ POLICIES: dict[str, type[Policy]] = {
     "gto_dispatch": GreedyOldestDispatch,
     "pta": MostActiveThreads,
     "icount": FewestFetched,
+    "two_level": TwoLevelRoundRobin,
+    "variable_rate": VariableRate,
+    "variable_rate_strict": VariableRateStrict,
 }

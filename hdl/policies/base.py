@@ -6,11 +6,12 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data
 
+from ..config import SmConfig
 from ..lib.onehot import from_lowest, lowest_one
 
 __all__ = [
@@ -46,6 +47,11 @@ class Policy(abc.ABC):
 
     def __init__(self, *, warps: int) -> None:
         self.warps = warps
+
+    @classmethod
+    def of(cls, config: SmConfig) -> Self:
+        """The policy of an SM: a policy with parameters takes them from ``config`` here."""
+        return cls(warps=config.warps)
 
     def state_layout(self) -> data.StructLayout:
         """The registers of the policy."""

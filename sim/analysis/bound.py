@@ -246,4 +246,7 @@ def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:
         return [one_by_one]
     if policy == "srr":
         return [strict_turns]
+    if policy == "variable_rate_strict":
+        raise RefusedError(f"no bound for {policy}: the slots of a warp that is not eligible stay empty, and no "
+                           "argument of ours counts them: variable_rate gives them away, and has a bound")
     raise RefusedError(f"no bound for {policy}: it is not shown that it selects somebody whenever somebody is eligible")

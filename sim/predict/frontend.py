@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import icache, scoreboard
 from .compiled import inlined
 from .control import place
-from .policies import pick, remember
+from .policies import begin, pick, remember
 from .records import DEPTH, NONE, Reason
 
 __all__ = ["reset", "select", "tick"]
@@ -17,7 +17,7 @@ def reset(m):
     front = m.front[0]
     front.answered = front.missing_warp = front.chosen_warp = front.locked = front.used_place = NONE
     front.selected = front.sent_last = NONE
-    front.last = m.config[0].warps - 1
+    begin(m.config[0], front)
     for w in range(m.config[0].warps):
         front.activated[w] = front.held_line[w] = NONE
         for slot in range(DEPTH):

@@ -5,11 +5,17 @@ from __future__ import annotations
 from .compiled import inlined
 from .records import DEPTH, NONE
 
-__all__ = ["NAMES", "pick", "remember"]
+__all__ = ["NAMES", "begin", "pick", "remember"]
 
 #: By number, as CONFIG has it.
-NAMES = ("fixed", "lrr", "gtlrr", "gtlo", "lo", "srr", "prr", "gto", "gto_dispatch", "pta", "icount")
-FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT = range(len(NAMES))
+NAMES = (
+    "fixed", "lrr", "gtlrr", "gtlo", "lo", "srr", "prr", "gto", "gto_dispatch", "pta", "icount", "two_level",
+    "variable_rate", "variable_rate_strict",
+)
+(
+    FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT, TWO_LEVEL, VARIABLE_RATE,
+    VARIABLE_RATE_STRICT,
+) = range(len(NAMES))
 #: Ages of gto saturate here (docs/policies.md, "Ages").
 OLDEST = 4095
 
@@ -48,6 +54,34 @@ def fetched(front, w):
 
 
 @inlined
+def within_group(config, front, eligible):
+    """Of the last group, else the next one with a warp in a set that is not empty: the first after its last."""
+    size = config.group_warps
+    group = front.last // size
+    while True:
+        w = front.group_last[group]
+        for _ in range(size):
+            w += 1
+            if w == (group + 1) * size:
+                w = group * size
+            if eligible >> w & 1:
+                return w
+        group += 1
+        if group * size == config.warps:
+            group = 0
+
+
+@inlined
+def begin(config, front):
+    """The state before the first cycle."""
+    front.last = config.warps - 1
+    front.passed = config.warps - 1
+    for w in range(config.warps):
+        # The highest of each group stays.
+        front.group_last[w // config.group_warps] = w
+
+
+@inlined
 def pick(config, front, control, eligible):
     """Whom the policy selects of ``eligible``: a warp, or NONE."""
     policy = config.policy
@@ -55,6 +89,13 @@ def pick(config, front, control, eligible):
         return front.pointer if eligible >> front.pointer & 1 else NONE
     if eligible == 0:
         return NONE
+    if policy == TWO_LEVEL:
+        return within_group(config, front, eligible)
+    if policy in (VARIABLE_RATE, VARIABLE_RATE_STRICT):
+        owner = config.owner[front.slot]
+        if eligible >> owner & 1:
+            return owner
+        return after(front.passed, eligible, config.warps) if policy == VARIABLE_RATE else NONE
     greedy = policy in (GTLRR, GTLO, GTO, GTO_DISPATCH)
     if greedy and eligible >> front.last & 1:
         return front.last
@@ -105,5 +146,12 @@ def remember(config, front, cycle, eligible, selected, active, waiting, activate
         for w in range(config.warps):
             if activates >> w & 1:
                 front.activated[w] = cycle
+    elif policy == TWO_LEVEL:
+        if selected != NONE:
+            front.group_last[selected // config.group_warps] = selected
+    elif policy in (VARIABLE_RATE, VARIABLE_RATE_STRICT):
+        if selected != NONE and not eligible >> config.owner[front.slot] & 1:
+            front.passed = selected
+        front.slot = front.slot + 1 if active and front.slot + 1 < config.frame else 0
     if selected != NONE:
         front.last = selected

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRONT", "ISSUE", "ISSUED", "LANES", "LINE_WORDS", "LOADS", "LSU",
-    "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS", "STEP", "STORES", "WARPS",
-    "Machine", "Reason", "Wait",
+    "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES", "LINE_WORDS", "LOADS",
+    "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS", "STEP", "STORES",
+    "WARPS", "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).
@@ -31,6 +31,8 @@ SLOTS = 64
 RING = 512
 #: Loads that may be under way at once: above load_parts + 6.
 LOADS = 128
+#: Slots of variable_rate.
+FRAME = 256
 NONE = -1
 
 
@@ -74,12 +76,13 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
 #: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
-#: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth").
+#: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
+#: variable_rate; ``owner``: whose each is.
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
-    " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events",
-    latency=16,
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame",
+    latency=16, owner=FRAME,
 )
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
@@ -106,8 +109,8 @@ FRONT = _fields(
     # Misses: what memory answered in the last cycle, who asks for an MSHR, what is offered to memory.
     " answered answered_code refill_line missed_before missing_warp missing_line chosen_warp chosen_line locked"
     " sent_last used_place hit_place looked_up stamp stale"
-    # The policy's state (docs/policies.md).
-    " last pointer"
+    # The policy's state (docs/policies.md). ``passed``: who got a slot last that its own warp could not use.
+    " last pointer slot passed"
     # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
     " unresolved suspended unasked"
     # This cycle, for the units behind and for observers.
@@ -115,7 +118,7 @@ FRONT = _fields(
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
     mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
-    age=WARPS, activated=WARPS, held_line=WARPS, held_code=WARPS,
+    age=WARPS, activated=WARPS, group_last=WARPS, held_line=WARPS, held_code=WARPS,
 )
 
 ISSUE = _fields(

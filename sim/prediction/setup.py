@@ -8,6 +8,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.ops import Unit
+from metronome.sim.parameter_policies import frame_of
 from metronome.sim.predict import policies
 from metronome.sim.predict.records import (
     CONFIG,
@@ -56,11 +57,14 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
         "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
         "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
-        "supplied": supplied,
+        "supplied": supplied, "group_warps": config.two_level_group,
     }
     record = np.zeros(1, CONFIG)
     for name, value in values.items():
         record[name] = value
+    frame = frame_of(config.slot_rates)
+    record["frame"] = len(frame)
+    record["owner"][0, : len(frame)] = frame
     record["latency"] = NONE
     for unit, latency in latencies(config).items():
         record["latency"][0, unit.value] = latency

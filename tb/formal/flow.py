@@ -63,7 +63,7 @@ def schemes_of(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is proved of which configuration.
+    """What is proved of which configuration; ``parameters``: fields of it that a policy reads, with their values.
 
     Raises
     ------
@@ -77,6 +77,7 @@ class Case:
     prediction: str = "not_taken"
     warps: int = 4
     icache: bool = True
+    parameters: tuple[tuple[str, int | tuple[int, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if self.property not in PROPERTIES:
@@ -92,7 +93,7 @@ class Case:
         scheme = Coordination(self.scheme)
         config = SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
-            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",),
+            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",), **dict(self.parameters),  # type: ignore[arg-type]
         )
         return config if self.icache else dataclasses.replace(config, icache_bytes=0)
 
@@ -125,7 +126,9 @@ class Proof:
 
     def as_json(self) -> dict[str, object]:
         """The row of the table; a counterexample with it where there is one."""
-        row = {**dataclasses.asdict(self.case), "method": self.method, "depth": self.depth, "seconds": self.seconds,
+        case = dataclasses.asdict(self.case)
+        parameters = dict(case.pop("parameters"))
+        row = {**case, **parameters, "method": self.method, "depth": self.depth, "seconds": self.seconds,
                "result": self.result, "cached": self.cached}
         if self.counterexample is not None:
             row["counterexample"] = self.counterexample.as_json()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
@@ -41,11 +41,12 @@ def cases(
     properties: Sequence[str] | None = None, schemes: Sequence[str] | None = None,
     policies: Sequence[str] | None = None, predictions: Sequence[str] | None = None,
     warps: Sequence[int] | None = None, icache: bool = True,
+    parameters: Mapping[str, int | tuple[int, ...]] | None = None,
 ) -> list[Case]:
     """Every combination that is meant of what is asked for; by default all properties at the usual sizes.
 
     P3 is proved of every policy (of ``swas``), P6 is a property of ``lrr``; the others do not depend on the policy, but
-    P1 is also proved of one whose pick depends on the lookup.
+    P1 is also proved of one whose pick depends on the lookup. ``parameters``: fields that policies read.
     """
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
@@ -55,7 +56,7 @@ def cases(
                     _policies_of(name, scheme, policies), predictions or _PREDICTIONS,
                 ):
                     for count in warps or _usual_warps(name, policy):
-                        yield Case(name, scheme, policy, prediction, count, icache)
+                        yield Case(name, scheme, policy, prediction, count, icache, tuple((parameters or {}).items()))
 
     return list(found())
 

@@ -276,7 +276,7 @@ class Model:
         split = {"issuing": config.policies, "fetching": config.fetch_policies}
         for scheduler, policies in (unified if self.replaces else split).items():
             for name in policies:
-                layout = POLICIES[name](warps=config.warps).state_layout()
+                layout = POLICIES[name].of(config).state_layout()
                 if layout.size:
                     yield scheduler, name, self.inside.signal(f"scheme.{scheduler}", f"{name}_state", layout)
 

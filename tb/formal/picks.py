@@ -15,6 +15,7 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from metronome.hdl.lib.onehot import encode
 from metronome.hdl.policies.gto import AGE_BITS
+from metronome.sim.parameter_policies import frame_of
 
 from .model import Model
 from .tables import TableReference
@@ -106,6 +107,69 @@ def _prr(model: Model) -> Order:
     return order
 
 
+def _two_level(model: Model) -> Order:
+    """Nearer groups first, going round from the last one; in a group as loose round robin after its own last."""
+    m, warps, size = model.m, model.config.warps, model.config.two_level_group
+    groups = range(warps // size)
+    group = model.register(range(len(groups)), "expect_group", len(groups) - 1)
+    lasts = [model.register(range(size), f"expect_last_{g}", size - 1) for g in groups]
+    for w in range(warps):
+        with m.If(model.issued[w]):
+            m.d.sync += [group.eq(w // size), lasts[w // size].eq(w % size)]
+    state = model.issue_state()
+    invariants = [("the design knows the group selected from last", state.group == Cat(group == g for g in groups))]
+    for g, last in enumerate(lasts):
+        told = state.lasts[g * size : (g + 1) * size] == Cat(last == place for place in range(size))
+        invariants.append((f"the design knows the warp of group {g} selected last", told))
+
+    def ahead(v: int, w: int) -> Value:
+        first, second = v // size, w // size
+        if first == second:
+            return (lasts[first] < v % size) | ~(lasts[first] < w % size)
+        # Going round from group, the second comes before the first exactly if group is one of first+1, ..., second.
+        return ~((group > first) & (group <= second))
+
+    return Order(ahead, invariants=invariants)
+
+
+def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
+    """Whose slot this is, by warp; that the design knows the slot, which is one of the frame."""
+    m, frame = model.m, frame_of(model.config.slot_rates)
+    slot = model.register(range(max(2, len(frame))), "expect_slot")
+    with m.If((model.dut.active == 0) | (slot == len(frame) - 1)):
+        m.d.sync += slot.eq(0)
+    with m.Else():
+        m.d.sync += slot.eq(slot + 1)
+    owner = Signal(range(model.config.warps), name="expect_owner")
+    with m.Switch(slot):
+        for number, warp in enumerate(frame):
+            with m.Case(number):
+                m.d.comb += owner.eq(warp)
+    told = model.issue_state().slot == slot
+    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", told)]
+    return [owner == v for v in range(model.config.warps)], invariants
+
+
+def _variable_rate(model: Model) -> Order:
+    """The slot's own warp, then loose round robin after the one that got such a slot last."""
+    m, warps = model.m, model.config.warps
+    own, invariants = _slot(model)
+    last = model.register(range(warps), "expect_passed", warps - 1)
+    with m.If(model.issued.any() & ~(model.dut.event.eligible & Cat(own)).any()):
+        m.d.sync += last.eq(encode(model.issued))
+    told = model.issue_state().last == Cat(last == v for v in range(warps))
+    otherwise = _loose_round_robin([last < v for v in range(warps)])
+    return Order(
+        lambda v, w: own[v] | ~own[w] & otherwise(v, w),
+        invariants=[*invariants, ("the design knows who got a slot last that its own warp could not use", told)],
+    )
+
+
+def _variable_rate_strict(model: Model) -> Order:
+    own, invariants = _slot(model)
+    return Order(_number, allowed=Cat(own), invariants=invariants)
+
+
 def _gto(model: Model) -> Order:
     m, warps = model.m, model.config.warps
     last, _, invariants = _last(model)
@@ -162,7 +226,8 @@ def _icount(model: Model) -> Order:
 
 ORDERS: dict[str, Callable[[Model], Order]] = {
     "fixed": _lowest, "lrr": _lrr, "gtlrr": _gtlrr, "gtlo": _gtlo, "lo": _lowest, "srr": _srr, "prr": _prr, "gto": _gto,
-    "gto_dispatch": _gto_dispatch, "pta": _pta, "icount": _icount,
+    "gto_dispatch": _gto_dispatch, "pta": _pta, "icount": _icount, "two_level": _two_level,
+    "variable_rate": _variable_rate, "variable_rate_strict": _variable_rate_strict,
 }
 
 

@@ -31,11 +31,11 @@ class NoReference(Exception):
     """There is nothing to compare this policy with; the text is one line that says what to do."""
 
 
-def _policy(name: str, warps: int) -> Policy:
+def _policy(name: str, config: SmConfig) -> Policy:
     if name not in POLICIES:
         raise NoReference(f"policy {name} is in hdl/policies and not in sim/policies.py: add it there "
                           "(docs/extending.md)")
-    return POLICIES[name](warps=warps)
+    return POLICIES[name].of(config)
 
 
 def _rows(policy: Policy, config: SmConfig) -> int:
@@ -47,7 +47,7 @@ def _rows(policy: Policy, config: SmConfig) -> int:
 
 def fits(config: SmConfig, name: str) -> bool:
     """Whether P3 can be proved by tables of this policy at this size; True too where it lacks its plain Python."""
-    return name not in POLICIES or _rows(POLICIES[name](warps=config.warps), config) <= MOST_ROWS
+    return name not in POLICIES or _rows(POLICIES[name].of(config), config) <= MOST_ROWS
 
 
 class TableReference:
@@ -57,7 +57,7 @@ class TableReference:
         config = model.config
         (name,) = config.policies
         self._model = model
-        self._policy = _policy(name, config.warps)
+        self._policy = _policy(name, config)
         if (rows := _rows(self._policy, config)) > MOST_ROWS:
             raise NoReference(
                 f"P3 of {name} at {config.warps} warps: a table of {rows} rows or more, of {MOST_ROWS} at most: ask "

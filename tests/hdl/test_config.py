@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.presets import PRESETS
 
@@ -44,6 +44,12 @@ BAD = [
     ("icache_ways", 2.0, "a whole number"), ("policies", ["lrr"], "a tuple of names"), ("policies", (1,), "of names"),
     ("prediction", "bogus", "one of Prediction.NOT_TAKEN, Prediction.BTFN"), ("coordination", "swas", "one of Coord"),
     ("memory_map", None, "a MemoryMap"),
+    ("group_warps", 3, "0 or a divisor of warps, 4"), ("group_warps", 8, "0 or a divisor of warps, 4"),
+    ("group_warps", -2, "0 or a divisor"), ("rates", (0,), "above 0 for some warp"),
+    ("rates", (0, 0, 0, 0), "above 0 for some warp"), ("rates", (1,) * 5, "at most one for each warp"),
+    ("rates", (2, -1), "0 or more"), ("rates", (254, 1), "of at most 256 slots for all 4 warps"),
+    ("rates", [1], "a tuple of whole numbers"), ("rates", ("1",), "a tuple of whole numbers"),
+    ("rates", (True,), "a tuple of whole numbers"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
 ]
 
@@ -56,7 +62,7 @@ GOOD = [
     ("dcache_mshrs", 1), ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("latency_mul", 2),
     ("latency_mul", 8), ("latency_div", 34), ("latency_div", 40), ("latency_fcvt", 5), ("latency_fcvt", 8),
     ("latency_fdiv", 16), ("latency_fdiv", 40), ("latency_fmisc", 2), ("latency_fmisc", 8), ("latency_fma", 4),
-    ("latency_fma", 8),
+    ("latency_fma", 8), ("group_warps", 1), ("group_warps", 4), ("rates", (0, 1)), ("rates", (253, 1)), ("rates", (7,)),
 ]
 
 
@@ -78,9 +84,25 @@ def test_good_value(field, value):
     assert getattr(SmConfig(**{field: value}), field) == value
 
 
+def test_a_slot_for_every_warp_where_none_is_given_away():
+    allowed = SmConfig(policies=("variable_rate",), rates=(1, 0, 1))
+    assert allowed.slot_rates == (1, 0, 1, 1)
+    with pytest.raises(ValueError, match=r"^rates must be above 0 for every warp with variable_rate_strict, .* not "):
+        dataclasses.replace(allowed, policies=("lrr", "variable_rate_strict"))
+    with pytest.raises(ValueError, match=r"^rates must be above 0 for every warp"):
+        dataclasses.replace(allowed, coordination=Coordination.BASELINE, fetch_policies=("variable_rate_strict",))
+
+
+@pytest.mark.parametrize(("warps", "group"), [(1, 1), (2, 2), (4, 2), (6, 3), (7, 7), (8, 4), (32, 8), (64, 8)])
+def test_parameters_by_default(warps, group):
+    config = SmConfig(warps=warps)
+    assert config.two_level_group == group
+    assert config.slot_rates == (max(1, warps - 1), *[1] * (warps - 1))
+
+
 def test_unknown_policy_is_refused_by_the_scheduler():
     """hdl.config knows no policies: the scheduler that builds them refuses, and names those that there are."""
-    with pytest.raises(ValueError, match=r"policies must be among fixed, lrr, .*, icount, not 'fifo'"):
+    with pytest.raises(ValueError, match=r"policies must be among fixed, lrr, .*, variable_rate_strict, not 'fifo'"):
         Scheduler(SmConfig(policies=("lrr", "fifo")))
 
 

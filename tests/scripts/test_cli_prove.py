@@ -38,6 +38,15 @@ def test_one_case(metronome, asked):
     }]}
 
 
+def test_parameters_of_a_policy(metronome, asked):
+    cases = ("--property", "P3", "--mode", "swas", "--policy", "two_level,variable_rate", "--prediction", "btfn")
+    done = metronome("prove", *cases, "--warps", 8, "--set", "group_warps=2", "--set", "rates=3+1", "--json", "-")
+    assert done.status == 0
+    assert [case.config().two_level_group for case in asked] == [2, 2]
+    assert {case.config().slot_rates for case in asked} == {(3, *[1] * 7)}
+    assert [(row["group_warps"], row["rates"]) for row in json.loads(done.out)["proofs"]] == [(2, [3, 1])] * 2
+
+
 def test_without_an_icache(metronome, asked):
     done = metronome("prove", "--property", "P7", "--no-icache", "--warps", 2, "--prediction", "btfn")
     assert done.status == 0
@@ -90,6 +99,11 @@ def test_broken_designs(metronome, monkeypatch):
         (("--quick", "--no-icache"), "--quick is a choice of its own"),
         (("--quick", "--warps", "2"), "--quick is a choice of its own"),
         (("--broken", "--warps", "2"), "--broken: each broken design has a configuration of its own"),
+        (("--set", "threads=2"), "--set threads=2: a proof takes group_warps and rates only"),
+        (("--set", "group_warps=x"), "--set group_warps=x: group_warps must be a whole number, not 'x'"),
+        (("--set", "group_warps=8", "--warps", "4"), "with 4 warps: group_warps must be 0 or a divisor of warps, 4"),
+        (("--set", "rates=0"), "rates must be above 0 for some warp, not (0,)"),
+        (("--quick", "--set", "rates=1"), "--quick is a choice of its own"),
         (("--json", "/nowhere/x.json"), "--json: cannot write"),
     ],
 )

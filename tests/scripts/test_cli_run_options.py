@@ -12,7 +12,7 @@ from tests.scripts.lines import only_line
     [
         (), ("psort", "--elf", "there"), ("--elf", "there", "--bin", "there"),
         ("psort", "--warps", "0"), ("psort", "--threads", "3"), ("psort", "--warps", "many"), ("psort", "--warps"),
-        ("psort", "--preset", "HUGE"), ("psort", "--issue", "two_level"), ("psort", "--issue", ""),
+        ("psort", "--preset", "HUGE"), ("psort", "--issue", "fifo"), ("psort", "--issue", ""),
         ("psort", "--mode", "else"), ("psort", "--mode", "baseline", "--fetch", "else"),
         ("psort", "--fetch", "lrr"), ("psort", "--prediction", "gshare"), ("psort", "--memory", "core"),
         ("psort", "--timing", "DDR4_2400R"), ("psort", "--memory", "random", "--memory-clock", "2"),

@@ -71,6 +71,28 @@ def test_which_wins(metronome, backend):
     assert (config.prediction, config.policies, request.policy) == ("not_taken", ("gto",), "gto")
 
 
+def test_parameters_of_policies(metronome, backend):
+    Path("my.toml").write_text("rates = [3, 1]\n")
+    done = metronome("run", "psort", "--config", "my.toml", "--set", "group_warps=4", "--issue", "two_level")
+    assert done.status == 0
+    ((config, _),) = backend.runs
+    assert (config.group_warps, config.rates, config.policies) == (4, (3, 1), ("two_level",))
+
+
+@pytest.mark.parametrize(("words", "complaint"), [
+    (("--set", "rates=0"), "--set rates=0: rates must be above 0 for some warp, not (0,)"),
+    (("--set", "rates=1+2+3+4+5"), "rates must be at most one for each warp, of which there are 4, not (1, 2"),
+    (("--set", "group_warps=3"), "--set group_warps=3: group_warps must be 0 or a divisor of warps, 4, not 3"),
+    (("--set", "rates=1+0", "--issue", "variable_rate_strict"), "rates must be above 0 for every warp with variable"),
+])
+@pytest.mark.parametrize("command", ["run", "predict", "config", "sweep"])
+def test_bad_parameters_of_policies(metronome, backend, command, words, complaint):
+    done = metronome(command, *(["psort"] if command != "config" else []), *words)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert complaint in done.err
+    assert not backend.runs
+
+
 @pytest.mark.parametrize("words", [("--mode", "baseline"), ("--set", "coordination=baseline")])
 def test_both_ways_to_a_front_end_are_one_build(metronome, backend, words):
     assert metronome("run", "psort", *words).status == 0
@@ -142,7 +164,7 @@ def test_a_wide_table_of_a_sweep_is_whole(metronome, monkeypatch):
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_sweep_takes_any_field(metronome, backend, name):
     beside = [word for field, text in BESIDE.get(name, {}).items() for word in ("--set", f"{field}={text}")]
-    usual = {"policies": "lrr+gtlrr+gtlo", "fetch_policies": "lrr"}.get(name, str(values_of(BASE)[name]))
+    usual = {"policies": "lrr+gtlrr+gtlo", "fetch_policies": "lrr", "rates": ""}.get(name, str(values_of(BASE)[name]))
     done = metronome("sweep", "psort", *beside, "--set", f"{name}={usual},{ALTERED[name]}")
     assert done.status == 0, done.err
     held = list(dict.fromkeys(values_of(config)[name] for config, _ in backend.runs))

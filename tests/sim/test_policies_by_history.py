@@ -1,121 +1,22 @@
-"""The Python policies against policies.md, told anew: each pick from the history of the run, with sets and times.
-
-Nothing here is bounded or clever: stamps are cycle numbers, ages are counted over the whole past.
-"""
+"""The Python policies against policies.md: each pick as policy_histories.py tells it, and who starves."""
 
 from __future__ import annotations
 
 import dataclasses
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
 
+from metronome.hdl.config import SmConfig
 from metronome.sim.policies import POLICIES, PolicyInputs
+from tests.sim.policy_histories import TOLD, History, in_set
 
 
-@dataclass
-class History:
-    """What happened so far, a cycle an entry: the inputs, and who was selected."""
-
-    warps: int
-    inputs: list[PolicyInputs] = field(default_factory=list)
-    picked: list[int | None] = field(default_factory=list)
-
-    @property
-    def last(self) -> int:
-        """The warp selected most recently; W-1 before the first selection."""
-        return next((w for w in reversed(self.picked) if w is not None), self.warps - 1)
-
-    def rotation(self, first: int) -> list[int]:
-        return [(first + step) % self.warps for step in range(self.warps)]
-
-
-def in_set(mask: int, w: int) -> bool:
-    return bool(mask >> w & 1)
-
-
-def tell_fixed(history: History, now: PolicyInputs) -> int | None:
-    return next((w for w in range(history.warps) if in_set(now.eligible, w)), None)
-
-
-def tell_lrr(history: History, now: PolicyInputs) -> int | None:
-    return next((w for w in history.rotation(history.last + 1) if in_set(now.eligible, w)), None)
-
-
-def tell_gtlrr(history: History, now: PolicyInputs) -> int | None:
-    return history.last if in_set(now.eligible, history.last) else tell_lrr(history, now)
-
-
-def tell_gtlo(history: History, now: PolicyInputs) -> int | None:
-    return history.last if in_set(now.eligible, history.last) else tell_fixed(history, now)
-
-
-def tell_srr(history: History, now: PolicyInputs) -> int | None:
-    pointer = 0
-    for past in history.inputs:
-        pointer = next((w for w in history.rotation(pointer + 1) if in_set(past.active, w)), pointer)
-    return pointer if in_set(now.eligible, pointer) else None
-
-
-def tell_prr(history: History, now: PolicyInputs) -> int | None:
-    pointer = 0
-    for past, picked in zip(history.inputs, history.picked, strict=True):
-        takers = [w for w in history.rotation(pointer + 1) if in_set(past.active, w) and not in_set(past.waiting, w)]
-        if takers and (picked == pointer or pointer not in takers):
-            pointer = takers[0]
-    return pointer if in_set(now.eligible, pointer) else None
-
-
-def tell_gto(history: History, now: PolicyInputs) -> int | None:
-    """Algorithm 1 of Magalhães 2025, run from the start: ages grow first, then the stalled warp's becomes 0."""
-    ages, last = [0] * history.warps, history.warps - 1
-    for cycle, inputs in enumerate([*history.inputs, now]):
-        ages = [age + in_set(inputs.eligible, w) for w, age in enumerate(ages)]
-        if not in_set(inputs.eligible, last):
-            ages[last] = 0
-            ready = [w for w in range(history.warps) if in_set(inputs.eligible, w)]
-            oldest = max((ages[w] for w in ready), default=0)
-            choice = next((w for w in ready if ages[w] == oldest), None)
-        else:
-            choice = last
-        if cycle == len(history.inputs):
-            return choice
-        last = last if choice is None else choice
-    raise AssertionError("a run has a cycle")
-
-
-def tell_gto_dispatch(history: History, now: PolicyInputs) -> int | None:
-    if in_set(now.eligible, history.last):
-        return history.last
-    stamps = [-1] * history.warps
-    for cycle, past in enumerate(history.inputs):
-        stamps = [cycle if in_set(past.activated, w) else stamp for w, stamp in enumerate(stamps)]
-    return min((w for w in range(history.warps) if in_set(now.eligible, w)), key=lambda w: stamps[w], default=None)
-
-
-def tell_pta(history: History, now: PolicyInputs) -> int | None:
-    for lanes in range(max(now.lanes), -1, -1):
-        for w in range(history.warps):
-            if in_set(now.eligible, w) and now.lanes[w] == lanes:
-                return w
-    return None
-
-
-def tell_icount(history: History, now: PolicyInputs) -> int | None:
-    for fetched in range(max(now.fetched) + 1):
-        for w in history.rotation(history.last + 1):
-            if in_set(now.eligible, w) and now.fetched[w] == fetched:
-                return w
-    return None
-
-
-TOLD = {
-    "fixed": tell_fixed, "lrr": tell_lrr, "gtlrr": tell_gtlrr, "gtlo": tell_gtlo, "lo": tell_fixed, "srr": tell_srr,
-    "prr": tell_prr, "gto": tell_gto, "gto_dispatch": tell_gto_dispatch, "pta": tell_pta, "icount": tell_icount,
-}
+def made(name: str, warps: int, **parameters: int):
+    """The policy with these parameters; without any, as a configuration has it by default."""
+    return POLICIES[name](warps=warps, **parameters) if parameters else POLICIES[name].of(SmConfig(warps=warps))
 
 
 class Warps:
@@ -152,7 +53,7 @@ def test_every_policy_is_told():
 def test_as_told(name, warps):
     seed = 300 + warps
     rng = random.Random(seed)
-    policy, stimulus, history = POLICIES[name](warps=warps), Warps(rng, warps), History(warps)
+    policy, stimulus, history = made(name, warps), Warps(rng, warps), History(warps)
     state = policy.reset()
     selections = 0
     for cycle in range(250):
@@ -171,7 +72,7 @@ def test_as_told(name, warps):
 def test_pure(name):
     """States are immutable, and a pick with another eligible set (an oracle's) changes nothing."""
     rng = random.Random(7)
-    policy, stimulus = POLICIES[name](warps=4), Warps(rng, 4)
+    policy, stimulus = made(name, 4), Warps(rng, 4)
     state = policy.reset()
     for _ in range(100):
         inputs = stimulus.cycle()
@@ -187,7 +88,7 @@ def test_pure(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_reset_is_a_state(name):
     parameters = {"age_bits": 2} if name == "gto" else {}
-    policy = POLICIES[name](warps=3, **parameters)
+    policy = made(name, 3, **parameters)
     states = list(policy.states())
     assert policy.reset() in states
     assert len(set(states)) == len(states)
@@ -246,7 +147,7 @@ STARVATION: dict[str, tuple[Stimulus, set[str]]] = {
     ),
     "a warp runs without end": (
         lambda cycle, picks: cycle_inputs(0b1111 if cycle else 0b0001),
-        {"fixed", "lo", "pta", "gtlrr", "gtlo", "gto", "gto_dispatch"},
+        {"fixed", "lo", "pta", "gtlrr", "gtlo", "gto", "gto_dispatch", "two_level"},
     ),
     "a selection is followed by a pause": (
         lambda cycle, picks: cycle_inputs(all_but_recent(picks)),
@@ -272,7 +173,7 @@ STARVATION: dict[str, tuple[Stimulus, set[str]]] = {
 
 
 def run_policy(name: str, stimulus: Stimulus, cycles: int, **parameters: int) -> list[int | None]:
-    policy = POLICIES[name](warps=WARPS, **parameters)
+    policy = made(name, WARPS, **parameters)
     state, picks = policy.reset(), []
     for cycle in range(cycles):
         inputs = stimulus(cycle, picks)
@@ -316,7 +217,7 @@ def test_wait_is_bounded(name, warps):
     """The bounds of docs/policies.md, and that they are reached: none of them is slack."""
     seed = 500 + warps
     rng = random.Random(seed)
-    policy = POLICIES[name](warps=warps)
+    policy = made(name, warps)
     state, previous, longest = policy.reset(), None, 0
     waits = [0] * warps
     active = (1 << warps) - 1

@@ -17,6 +17,7 @@ ALTERED = {
     "local_bytes": "8192", "dcache_bytes": "0", "dcache_ways": "1", "dcache_mshrs": "6", "store_buffer": "12",
     "load_parts": "4", "interleave_stacks": "false", "core_id": "1", "cores": "2", "check_divergent_branch": "False",
     "all_counters": "false", "oracles": "false", "probe": "false", "assertions": "false",
+    "group_warps": "1", "rates": "3+1",
     "memory_map.start": "0x8000_1000", "memory_map.console": "0xC0", "memory_map.console_bytes": "32",
     "memory_map.counter_dump": "0x90", "memory_map.exit_code": "0x98", "memory_map.user": "0x20000",
     "memory_map.local": "0xFFFE0000", "memory_map.stack_top": "0xFFFD0000", "memory_map.stack_bytes_per_hart": "4K",
@@ -114,6 +115,8 @@ def test_values(name, text, value):
     ("warps", "", "warps must be a whole number, not ''"),
     ("probe", "yes", "probe must be one of true, false, not 'yes'"),
     ("prediction", "bftn", r"prediction must be one of not_taken, btfn, not 'bftn' \(did you mean btfn\?\)"),
+    ("rates", "3,1", r"rates: write numbers with \+ between them, e\.g\. 3\+1, not '3,1'"),
+    ("rates", "3+x", r"rates must be a whole number, not 'x'"),
     ("policies", "lrr,gtlo", r"policies: write names with \+ between them, e\.g\. lrr\+gtlo, not 'lrr,gtlo'"),
 ])
 def test_what_is_refused(name, text, message):

@@ -23,7 +23,9 @@ from .parts import Composed
 __all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
 
 #: The policies that select a warp whenever one is eligible.
-POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount")
+POLICIES = (
+    "lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount", "two_level", "variable_rate",
+)
 #: From a fetch that misses to the cycle in which its warp is eligible again, without the latency and other requests.
 _FETCH = 4
 #: A part of a load, from its lookup to the port of the registers: the same.

@@ -91,6 +91,8 @@ ALL = [
     (replace(BASE, warps=5, threads=2), tuple(POLICIES)),
     (replace(BASE, warps=8, threads=8), ("gtlrr", "gto", "icount", "prr")),
     (BASE, ("srr",)), (BASE, ("gto",)), (BASE, ("gto_dispatch",)), (BASE, ("pta",)), (replace(BASE, warps=1), ("prr",)),
+    (replace(BASE, warps=8, group_warps=2, rates=(5, 0, 1, 2)), ("variable_rate", "two_level", "lrr")),
+    (replace(BASE, rates=(2, 1, 3, 1)), ("variable_rate_strict",)),
 ]
 
 
@@ -105,7 +107,7 @@ def test_every_policy_and_the_oracles(config, policies):
     m.submodules.dut = dut
 
     async def testbench(ctx):
-        references = [REFERENCES[name](warps=config.warps) for name in policies]
+        references = [REFERENCES[name].of(config) for name in policies]
         states = [reference.reset() for reference in references]
         chosen = idle = 0
         for cycle in range(400):
@@ -147,5 +149,5 @@ def test_strap_only_with_several_policies():
 
 
 def test_unknown_policy():
-    with pytest.raises(ValueError, match=r"^policies must be among fixed, lrr, .*, icount, not 'random'$"):
+    with pytest.raises(ValueError, match=r"^policies must be among fixed, .*, variable_rate_strict, not 'random'$"):
         Scheduler(replace(BASE, policies=("lrr", "random")))

@@ -5,11 +5,13 @@ That the reference says what policies.md says is the matter of tests/sim/test_po
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Module, Signal, Value
@@ -17,6 +19,7 @@ from amaranth.lib import data
 
 import metronome.hdl.policies.gto
 import metronome.sim.policies
+from metronome.hdl.config import SmConfig
 from metronome.hdl.policies import POLICIES, PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 
@@ -31,16 +34,23 @@ COUNTED = ("lanes", "fetched")
 COUNT_BITS = 6
 
 
-def parameters(name: str) -> dict[str, int]:
-    return {"age_bits": SMALL_AGE_BITS} if name == "gto" else {}
+def parameters(name: str, warps: int, **given: Any) -> dict[str, Any]:
+    """What the policy takes besides ``warps``: as ``given`` to a configuration, but small ages."""
+    config = SmConfig(warps=warps, **given)
+    return {
+        "gto": {"age_bits": SMALL_AGE_BITS}, "two_level": {"group_warps": config.two_level_group},
+        "variable_rate": {"rates": config.slot_rates}, "variable_rate_strict": {"rates": config.slot_rates},
+    }.get(name, {})
 
 
 class Bench:
     """A hardware policy and its reference; :meth:`check` compares one cycle from one state."""
 
-    def __init__(self, name: str, warps: int) -> None:
-        self.hardware = POLICIES[name](warps=warps, **parameters(name))
-        self.reference = metronome.sim.policies.POLICIES[name](warps=warps, **parameters(name))
+    def __init__(self, name: str, warps: int, **given: Any) -> None:
+        """``given``: fields of the configuration that are parameters of the policy."""
+        others = parameters(name, warps, **given)
+        self.hardware = POLICIES[name](warps=warps, **others)
+        self.reference = metronome.sim.policies.POLICIES[name](warps=warps, **others)
         self.warps = warps
         self.layout = self.hardware.state_layout()
         self.state = Signal(self.layout, init=self.hardware.state_reset())
@@ -144,6 +154,62 @@ def test_every_state_and_input(name, warps):
     check_everything(Bench(name, warps))
 
 
+#: Policies with parameters that a configuration does not have by default: warps, and its fields.
+OTHERS = [
+    *(("two_level", warps, {"group_warps": size}) for warps, size in ((2, 1), (3, 1), (4, 1), (4, 4), (6, 2), (6, 3))),
+    *((name, len(rates), {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
+      for rates in ((3,), (3, 1), (1, 4), (2, 1, 3), (5, 3, 1, 2))),
+    ("variable_rate", 3, {"rates": (0, 2, 1)}), ("variable_rate", 4, {"rates": (1, 0)}),
+]
+
+
+def with_parameters(case: tuple) -> str:
+    name, warps, given = case
+    return f"{name}-{warps}-{given}"
+
+
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=[[], [], [], [pytest.mark.slow], [pytest.mark.long]][min(case[1], 4)]) for case in OTHERS
+], ids=with_parameters)
+def test_every_state_and_input_with_other_parameters(case):
+    name, warps, given = case
+    check_everything(Bench(name, warps, **given))
+
+
+@pytest.mark.long  # a minute each; test_random_runs has one such run of every policy
+@pytest.mark.parametrize("case", [
+    ("two_level", 32, {}), ("two_level", 32, {"group_warps": 4}), ("two_level", 64, {"group_warps": 16}),
+    *((name, warps, {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
+      for warps, rates in ((32, ()), (32, (9, 1, 5, 2)), (64, (193, 1)))),
+], ids=with_parameters)
+def test_a_thousand_random_runs(case):
+    """Of 40 cycles each, from any state on: one of those that ``states`` has."""
+    name, warps, given = case
+    bench, rng = Bench(name, warps, **given), random.Random(warps)
+    size = getattr(bench.reference, "size", 1)
+
+    def any_state() -> Any:
+        state = bench.reference.reset()
+        drawn: dict[str, Any] = {
+            "group": rng.randrange(warps // size),
+            "lasts": tuple(g * size + rng.randrange(size) for g in range(warps // size)),
+            "slot": rng.randrange(len(getattr(bench.reference, "frame", [0]))), "last": rng.randrange(warps),
+        }
+        return dataclasses.replace(state, **{field.name: drawn[field.name] for field in dataclasses.fields(state)})
+
+    async def testbench(ctx):
+        for run in range(1000):
+            state = any_state()
+            ctx.set(Value.cast(bench.state), bench.registers(state))
+            for cycle in range(40):
+                foreign = rng.randrange(warps) if maybe(rng, 0.1) else None
+                what = f"seed {warps}, run {run}, cycle {cycle}"
+                inputs = random_inputs(rng, warps)
+                state = await bench.check(ctx, state, inputs, foreign=foreign, what=what)
+
+    simulate(bench.design, testbench)
+
+
 def test_the_table_of_the_documentation():
     """It has the policies of the registry in their order, with the inputs that they read."""
     table = re.compile(r"^\| `(\w+)` (?:\|[^|]*){2}\|([^|]*)(?:\|[^|]*){2}\|$", re.MULTILINE)
@@ -189,7 +255,7 @@ def test_only_what_is_declared_is_read(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_idles(name):
     """``idles`` is declared exactly where a reachable state leaves an eligible warp unselected."""
-    policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name))
+    policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name, 3))
     found = any(
         inputs.eligible and policy.pick(state, inputs) is None
         for state, inputs in product(policy.states(), all_inputs(policy.reads, 3))

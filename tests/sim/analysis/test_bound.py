@@ -77,6 +77,27 @@ def test_loops_are_told():
     assert 8 in bound.loops.values()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["fixed", "tdm"])
+@pytest.mark.parametrize("parameters", [{"group_warps": 1, "rates": (5, 0, 1, 1)}, {"group_warps": 4, "rates": (1, 9)}])
+@pytest.mark.parametrize("policy", ["two_level", "variable_rate"])
+def test_parameters_of_a_policy(policy, parameters, memory):
+    config = dataclasses.replace(machine(BASE, policy), **parameters)
+    for name in DEPENDENT[:2]:
+        launch = kernel.prepare(name, None, 16, 1, config)
+        bound = bound_of(config, launch, memory)
+        observed = Search(config, request_of(launch, policy, memory), launch, seed=5).run(4)
+        assert observed.cycles <= bound.cycles and observed.ended == observed.runs, name
+
+
+def test_slots_that_stay_empty_have_no_bound():
+    config = machine(TINY, "variable_rate_strict")
+    with pytest.raises(RefusedError, match=r"no bound for variable_rate_strict: the slots .* stay empty"):
+        bound_of(config, kernel.prepare("psort", None, 8, 1, config))
+    # Of what takes the same time always, the run itself is the bound.
+    assert bound_of(config, kernel.prepare("vecadd", None, 8, 1, config)).exact
+
+
 def test_memory_without_a_bound_is_refused():
     config = machine(TINY)
     launch = kernel.prepare("psort", None, 8, 1, config)

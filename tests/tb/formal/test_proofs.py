@@ -41,6 +41,22 @@ def test_all(case):
     check(case)
 
 
+#: Parameters that a configuration does not have by default.
+OTHERS = [
+    case for policy, warps, parameters in (
+        ("two_level", [4], {"group_warps": 1}), ("two_level", [8], {"group_warps": 2}),
+        ("variable_rate", [2], {"rates": (3, 1)}), ("variable_rate", [4], {"rates": (0, 5, 2, 1)}),
+        ("variable_rate", [8], {"rates": (9, 1, 4, 2)}), ("variable_rate_strict", [4], {"rates": (5, 3, 2, 1)}),
+        ("variable_rate_strict", [8], {"rates": (1, 30)}),
+    ) for case in cases(["P3"], ["swas"], [policy], ["btfn"], warps, parameters=parameters)
+]
+
+
+@pytest.mark.parametrize("case", some_long(OTHERS, 1), ids=lambda case: f"{name(case)}-{case.parameters}")
+def test_other_parameters(case):
+    check(case)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("case", LARGE, ids=name)
 def test_large(case):

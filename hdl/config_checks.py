@@ -1,0 +1,75 @@
+"""How a configuration refuses a value, and what the parameters of the warp policies come to."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+__all__ = [
+    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_policies",
+    "warps_of_a_group",
+]
+
+#: The longest frame of variable_rate.
+MOST_SLOTS = 256
+
+
+def kind_of(kind: type, each: type = str) -> str:
+    """What a value of this type is called in a message; ``each``: the type of what a tuple consists of."""
+    if issubclass(kind, enum.Enum):
+        return "one of " + ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__)
+    parts = "whole numbers" if each is int else "names"
+    return {int: "a whole number", bool: "True or False", tuple: f"a tuple of {parts}"}.get(
+        kind, f"a {kind.__name__}"
+    )
+
+
+def is_power_of_two(value: int) -> bool:
+    """1, 2, 4, ..."""
+    return value > 0 and value & (value - 1) == 0
+
+
+def require(condition: bool, field: str, allowed: str, value: object) -> None:
+    """ValueError for a value that is not ``allowed``: the field, what it must be, and the value given."""
+    if not condition:
+        raise ValueError(f"{field} must be {allowed}, not {value!r}")
+
+
+def warps_of_a_group(warps: int, group_warps: int) -> int:
+    """The size of a group of two_level; by default the smallest divisor of ``warps`` whose square is at least that."""
+    return group_warps or next(size for size in range(1, warps + 1) if warps % size == 0 and size * size >= warps)
+
+
+def rate_of_each(warps: int, rates: Sequence[int]) -> tuple[int, ...]:
+    """The rate of every warp. The last one given holds for the rest; by default every second slot is warp 0's."""
+    given = tuple(rates) or (max(1, warps - 1), *[1] * (warps > 1))
+    return (*given, *[given[-1]] * (warps - len(given)))
+
+
+def _require_rates(warps: int, rates: Sequence[int], *, strict: bool) -> None:
+    """A frame that can be built; ``strict``: one in which every warp has a slot."""
+    require(len(rates) <= warps, "rates", f"at most one for each warp, of which there are {warps}", rates)
+    require(all(rate >= 0 for rate in rates), "rates", "0 or more for each warp", rates)
+    every = rate_of_each(warps, rates)
+    require(any(every), "rates", "above 0 for some warp", rates)
+    require(sum(every) <= MOST_SLOTS, "rates", f"of at most {MOST_SLOTS} slots for all {warps} warps together", rates)
+    if strict:
+        allowed = "above 0 for every warp with variable_rate_strict, which gives no slot away"
+        require(all(every), "rates", allowed, rates)
+
+
+def require_policies(
+    warps: int, policies: Sequence[str], fetch: Sequence[str], *, unified: bool, group_warps: int, rates: Sequence[int]
+) -> None:
+    """Some policy of each scheduler, none twice; whether there is such a policy is the scheduler's matter.
+
+    ``unified``: there is one scheduler only. The parameters are checked also where no policy reads them.
+    """
+    require(len(policies) > 0, "policies", "a non-empty tuple", policies)
+    require(len(set(policies)) == len(policies), "policies", "free of repeats", policies)
+    wanted = "empty" if unified else "a non-empty tuple"
+    require((len(fetch) == 0) == unified, "fetch_policies", wanted, fetch)
+    require(len(set(fetch)) == len(fetch), "fetch_policies", "free of repeats", fetch)
+    divides = group_warps == 0 or (group_warps > 0 and warps % group_warps == 0)
+    require(divides, "group_warps", f"0 or a divisor of warps, {warps}", group_warps)
+    _require_rates(warps, rates, strict="variable_rate_strict" in (*policies, *fetch))

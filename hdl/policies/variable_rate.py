@@ -1,0 +1,108 @@
+"""Fixed slots, of which a warp has as many as its rate says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib import data
+
+from ..config import SmConfig
+from .base import Policy, PolicyInputs, greedy, pick_after
+
+__all__ = ["VariableRate", "VariableRateStrict", "slots_of"]
+
+
+def slots_of(rates: Sequence[int]) -> list[int]:
+    """Whose each slot of the frame is: warp w has ``rates[w]`` of them, evenly spread (docs/policies.md, "Frames").
+
+    Of n slots the k-th of w lies in the k-th of r parts of the frame: from slot k n / r, rounded down, to before
+    (k + 1) n / r, rounded up. A slot goes to the warp whose part ends first, of equal ones to the lowest number: that
+    keeps every warp within its parts (Baruah 1996).
+    """
+    frame, given = sum(rates), [0] * len(rates)
+    owners = []
+    for slot in range(frame):
+        ends = [
+            (-((k + 1) * frame // -rate), w)
+            for w, (k, rate) in enumerate(zip(given, rates, strict=True)) if k < rate and k * frame // rate <= slot
+        ]
+        _, owner = min(ends)
+        given[owner] += 1
+        owners.append(owner)
+    return owners
+
+
+class VariableRateStrict(Policy):
+    """Every cycle is a slot of one warp; where that warp is not eligible, nobody is selected.
+
+    The Fermi study, section 8 (docs/policies.md, ``variable_rate_strict``). State: ``slot``, the number of this
+    cycle's slot in the frame. It is 0 at first, and in a cycle behind one in which no warp is active.
+
+    Raises
+    ------
+    ValueError
+        For rates of another number of warps, and for a frame without a slot.
+    """
+
+    name = "variable_rate_strict"
+    idles = True
+
+    def __init__(self, *, warps: int, rates: Sequence[int]) -> None:
+        super().__init__(warps=warps)
+        if len(rates) != warps or not any(rates):
+            raise ValueError(f"rates must be {warps} numbers that are not all 0, not {tuple(rates)}")
+        self.owners = slots_of(rates)
+
+    @classmethod
+    def of(cls, config: SmConfig) -> Self:
+        return cls(warps=config.warps, rates=config.slot_rates)
+
+    def state_layout(self) -> data.StructLayout:
+        # At least one bit: registers without bits do not survive the way to Verilog.
+        return data.StructLayout({"slot": max(1, (len(self.owners) - 1).bit_length())})
+
+    def state_reset(self) -> dict[str, int]:
+        return {"slot": 0}
+
+    def owner(self, state: data.View) -> Value:
+        """Whose slot this is, one-hot."""
+        return Cat(self._table(w).bit_select(state.slot, 1) for w in range(self.warps))
+
+    def _table(self, warp: int) -> Const:
+        """A bit for each slot: it is this warp's."""
+        return Const(sum((owner == warp) << slot for slot, owner in enumerate(self.owners)), len(self.owners))
+
+    def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
+        return self.owner(state) & inputs.eligible
+
+    def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
+        over = ~inputs.active.any() | (state.slot == len(self.owners) - 1)
+        m.d.sync += state.slot.eq(Mux(over, 0, state.slot + 1))
+
+
+class VariableRate(VariableRateStrict):
+    """The same, but a slot whose warp is not eligible goes to another warp, in round robin (``variable_rate``).
+
+    State besides ``slot``: ``last``, one-hot, the warp that was selected most recently in a slot whose own warp was not
+    eligible; W-1 before the first such slot. The next one goes to the first of last+1, last+2, ...
+    """
+
+    name = "variable_rate"
+    idles = False
+
+    def state_layout(self) -> data.StructLayout:
+        return data.StructLayout({**super().state_layout().members, "last": self.warps})
+
+    def state_reset(self) -> dict[str, int]:
+        return {**super().state_reset(), "last": 1 << (self.warps - 1)}
+
+    def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
+        return greedy(self.owner(state), inputs.eligible, pick_after(state.last, inputs.eligible))
+
+    def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
+        super().update(m, state, inputs, selected=selected)
+        selects = selected.any() if inputs.selects is None else inputs.selects
+        with m.If(selects & ~(self.owner(state) & inputs.eligible).any()):
+            m.d.sync += state.last.eq(selected)

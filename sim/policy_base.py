@@ -1,0 +1,155 @@
+"""What the warp policies in plain Python have in common: their inputs, states, and sets of warps."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Generic, Self, TypeVar
+
+from metronome.hdl.config import SmConfig
+
+__all__ = [
+    "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "Stateless", "WithLast", "WithPointer", "after", "lowest",
+    "members",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyInputs:
+    """What a policy may see of one cycle; of what it does not read (``Policy.reads``) any value will do.
+
+    ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
+    warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
+    ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued, inserted
+    NOPs left out.
+    """
+
+    eligible: int
+    active: int = 0
+    waiting: int = 0
+    activated: int = 0
+    lanes: tuple[int, ...] = ()
+    fetched: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class NoState:
+    """Nothing is remembered."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """The warp selected most recently; W-1 before the first selection."""
+
+    last: int
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The warp whose turn it is; 0 at first."""
+
+    pointer: int
+
+
+State = TypeVar("State")
+
+
+class Policy(abc.ABC, Generic[State]):
+    """One policy over ``warps`` warps. States are immutable and hashable."""
+
+    name: ClassVar[str]
+    #: The fields of :class:`PolicyInputs` that matter to it.
+    reads: ClassVar[tuple[str, ...]] = ("eligible",)
+
+    def __init__(self, *, warps: int) -> None:
+        self.warps = warps
+
+    @classmethod
+    def of(cls, config: SmConfig) -> Self:
+        """The policy of an SM: a policy with parameters takes them from ``config`` here."""
+        return cls(warps=config.warps)
+
+    @abc.abstractmethod
+    def reset(self) -> State:
+        """The state before the first cycle."""
+
+    @abc.abstractmethod
+    def pick(self, state: State, inputs: PolicyInputs) -> int | None:
+        """The selected warp, one of ``inputs.eligible``, or None."""
+
+    @abc.abstractmethod
+    def update(self, state: State, inputs: PolicyInputs, picked: int | None) -> State:
+        """The state after a cycle in which ``picked`` was selected, by this policy or by the one in force."""
+
+    @abc.abstractmethod
+    def states(self) -> Iterator[State]:
+        """Every state that the inputs can lead to, for exhaustive comparison; their number grows fast with W."""
+
+    @abc.abstractmethod
+    def registers(self, state: State) -> dict[str, int]:
+        """The registers of the hardware policy in this state, as integers."""
+
+
+class Stateless(Policy[NoState]):
+    """A policy that picks by the inputs alone."""
+
+    def reset(self) -> NoState:
+        return NoState()
+
+    def update(self, state: NoState, inputs: PolicyInputs, picked: int | None) -> NoState:
+        return state
+
+    def states(self) -> Iterator[NoState]:
+        yield NoState()
+
+    def registers(self, state: NoState) -> dict[str, int]:
+        return {}
+
+
+class WithLast(Policy[Last]):
+    """A policy that remembers the warp selected most recently."""
+
+    def reset(self) -> Last:
+        return Last(self.warps - 1)
+
+    def update(self, state: Last, inputs: PolicyInputs, picked: int | None) -> Last:
+        return state if picked is None else Last(picked)
+
+    def states(self) -> Iterator[Last]:
+        return map(Last, range(self.warps))
+
+    def registers(self, state: Last) -> dict[str, int]:
+        return {"last": 1 << state.last}
+
+
+class WithPointer(Policy[Pointer]):
+    """A policy in which one warp has the turn, whether or not it is eligible."""
+
+    def reset(self) -> Pointer:
+        return Pointer(0)
+
+    def pick(self, state: Pointer, inputs: PolicyInputs) -> int | None:
+        return state.pointer if inputs.eligible >> state.pointer & 1 else None
+
+    def states(self) -> Iterator[Pointer]:
+        return map(Pointer, range(self.warps))
+
+    def registers(self, state: Pointer) -> dict[str, int]:
+        return {"pointer": 1 << state.pointer}
+
+
+def lowest(warps: int) -> int | None:
+    """The lowest warp of a set."""
+    return (warps & -warps).bit_length() - 1 if warps else None
+
+
+def after(last: int, among: int) -> int | None:
+    """The first of last+1, last+2, ... (cyclically) in the set ``among``."""
+    above = lowest(among >> (last + 1) << (last + 1))
+    return lowest(among) if above is None else above
+
+
+def members(among: int) -> list[int]:
+    """The warps of a set, lowest first."""
+    return [w for w in range(among.bit_length()) if among >> w & 1]
