@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
@@ -27,6 +29,7 @@ class Accesses(Core):
         if path.on.known(base, path.may):
             addresses = (path.on.values[base] + np.uint32(code.constant & TOP))[path.may]
             access = self._lines(addresses, decoded.store)
+            access = replace(access, certain=self._certain(addresses, path.must[path.may], access))
             self.memory.note(self.warp, addresses, store=decoded.store)
             if decoded.store:
                 self._store(path, code, addresses)
@@ -116,6 +119,12 @@ class Accesses(Core):
     def _refuse_code(self, pc: int, first: int, end: int) -> None:
         if self.program.covers(first, end):
             raise RefusedError(_SELF_MODIFYING, pc)
+
+    def _certain(self, addresses: np.ndarray, must: np.ndarray, access: Access) -> frozenset[int]:
+        """The lines of the lanes that must be active."""
+        if must.all():
+            return frozenset(access.lines or ())
+        return frozenset(self._lines(addresses[must], store=False).lines or ()) if must.any() else frozenset()
 
     def _lines(self, addresses: np.ndarray, store: bool) -> Access:
         config = self.config

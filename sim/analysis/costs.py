@@ -14,7 +14,7 @@ from metronome.sim.prediction.setup import latencies
 from .decoding import decode
 from .order import target_of
 
-__all__ = ["DECODED_AFTER", "DEPTH", "LOAD", "MISS", "RESOLUTION", "STORE", "Cost", "Costs"]
+__all__ = ["DECODED_AFTER", "DEPTH", "LOAD", "MISS", "RESOLUTION", "SHORTEST", "STORE", "Cost", "Costs"]
 
 _NEXT = 4
 #: R: a branch that is issued in t resolves in t + R (design.md section 3).
@@ -23,6 +23,8 @@ RESOLUTION = 3
 DECODED_AFTER = DEPTH - 1
 #: From a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
 LOAD = 7
+#: From an instruction to its dependent, if it is one of the quickest.
+SHORTEST = ISSUE_TO_EXECUTE + 1
 #: What a miss adds to that, and what goes by from a store's lookup to its completion, without memory's latency.
 MISS, STORE = 3, 5
 

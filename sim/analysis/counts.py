@@ -22,9 +22,9 @@ class Counts:
 
     ``redirected``: NOPs behind resolved control flow. ``followed``: jumps followed at decode, and the ``turned`` NOPs
     behind them. ``started``: NOPs in its buffer when it was started. ``excess``: cycles beyond the first that an access
-    takes in the load/store unit. ``missing``: parts of loads that may wait for memory, and ``parts``: so many of them
-    are under way at once. ``uncached``: accesses to lines that are not cached. ``results``: instructions that write in
-    a fixed cycle, by how many cycles behind stage X that is.
+    takes in the load/store unit. ``answers``: parts of loads; ``missing``: those that may wait for memory, of
+    which so many ``parts`` are under way at once. ``uncached``: accesses to lines that are not cached. ``results``:
+    instructions that write in a fixed cycle, by how many cycles behind the issue that is.
     """
 
     instructions: int = 0
@@ -36,6 +36,7 @@ class Counts:
     missing: int = 0
     parts: int = 0
     uncached: int = 0
+    answers: int = 0
     divisions: int = 0
     float_divisions: int = 0
     loaded_lines: int = 0

@@ -80,15 +80,15 @@ class Lines:
             ready = self._somewhere(access, ready, missed)
             stay, parts = frozenset[int](), access.most
         else:
-            stay = frozenset(line for line in access.lines if self._shared.stays(line))
+            stay = frozenset(line for line in access.certain if self._shared.stays(line))
             parts = len(access.lines)
             for line in access.lines:
-                if line not in stay:
-                    ready = missed
-                elif line in self._present:
+                if line in self._present:
                     parts -= 1
-                else:
+                elif line in stay:
                     ready = max(ready, self._comes.setdefault(line, missed))
+                else:
+                    ready = max(ready, self._comes.get(line, missed))
         if parts:
             self._shared.awaited.update(access.lines or ())
             self.counts.missing += parts
@@ -99,6 +99,7 @@ class Lines:
         within = access.within
         if within is None or not all(map(self._shared.stays, range(within[0], within[1] + 1))):
             return missed
+        self._shared.awaited.update(range(within[0], within[1] + 1))
         # Each line of the range makes this warp wait once, whichever of the loads touches it first.
         self._ranged[within] = self._ranged.get(within, 0) + access.most
         return ready

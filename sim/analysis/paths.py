@@ -24,14 +24,16 @@ __all__ = ["Access", "Clock", "Path", "Split"]
 class Access:
     """What a load or store touches. ``lines``: the lines in memory if they are known, else None; at most ``most``.
 
-    ``within``: the first and the last line that they lie in, where they are not known but that is. ``turns``: the
-    cycles that local memory serves it in, at most.
+    ``certain``: those of ``lines`` that are touched whichever lanes are active. ``within``: the first and
+    the last line that they lie in, where they are not known but that is. ``turns``: the cycles that local memory serves
+    it in, at most.
     """
 
     lines: tuple[int, ...] | None
     most: int
     turns: int
     within: tuple[int, int] | None = None
+    certain: frozenset[int] = frozenset()
 
 
 class Clock(Protocol):

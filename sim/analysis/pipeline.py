@@ -18,6 +18,7 @@ from .decoding import Decoded
 from .lines import Lines
 from .paths import Access, Clock
 from .segments import Segments
+from .turns import Turns
 
 __all__ = ["Pipeline"]
 
@@ -40,7 +41,7 @@ class Pipeline:
 
     def __init__(self, shared: Shared, warp: int = 0, *, strict: bool = False) -> None:
         self._shared = shared
-        self._strict, self._active = strict, 1
+        self._strict, self._turn = strict, Turns()
         self._span = 0
         self.counts = Counts()
         self.lines = Lines(shared, self.counts)
@@ -53,8 +54,6 @@ class Pipeline:
         #: Whether a store of the warp may not be completed.
         self._stored = False
         self._begun = (0, 0)
-        #: The cycle of the last issue.
-        self._before = -1
         self._turns: dict[int, int] = {}
         #: The last d slots, oldest first; None: a NOP, or what is not known.
         self._recent: list[Cost | None] = [None] * DEPTH
@@ -69,11 +68,11 @@ class Pipeline:
     def copy(self) -> Pipeline:
         """See :class:`sim.analysis.paths.Clock`."""
         twin = type(self)(self._shared, strict=self._strict)
-        twin._active, twin._span = self._active, self._span
+        twin._turn, twin._span = self._turn.copy(), self._span
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
-        twin._before, twin._stored = self._before, self._stored
+        twin._stored = self._stored
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
         twin._recent = self._recent
         twin.edges, twin.starts = dict(self.edges), list(self.starts)
@@ -90,12 +89,12 @@ class Pipeline:
         self.lines.join(other.lines)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
-        if self._strict and self._before != other._before:
+        missed = self._turn.join(other._turn)
+        if self._strict and missed:
             # The turns of the two paths do not fall together: the next one may be missed.
-            self.time += self._active - 1
-            self._ready = [each + self._active - 1 for each in self._ready]
-            self.lines.later(self._active - 1)
-        self._before = max(self._before, other._before)
+            self.time += missed
+            self._ready = [each + missed for each in self._ready]
+            self.lines.later(missed)
         self._recent = [
             mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
         ]
@@ -112,7 +111,7 @@ class Pipeline:
         shared = self._shared
         shared.fetch(pc, behind_prefix=not self._left)
         cost = shared.costs.of(code.word)
-        time = self._before = self._earliest(cost)
+        time = self._earliest(cost)
         self._count(cost)
         if cost.slot:
             self._written = max(self._written, time + cost.result)
@@ -134,27 +133,25 @@ class Pipeline:
             self._turns[following] = 0
         time += 1 + (RESOLUTION if cost.waits else 0)
         nops = self._nops(pc, cost, following)
-        if self._strict and nops:
-            self._before = time + nops * self._active - 1
-            self.time = self._before + 1
-        else:
-            self.time = time + nops
+        self.time = time + nops * (self._turn.active if self._strict else 1)
+        if nops:
+            self._turn.pause(self.time - 1)
         if self._left > 0:
             self._leave(pc, following)
 
     def _earliest(self, cost: Cost) -> int:
         """When the instruction is issued: its operands are there, its unit is free, and it is the warp's turn."""
         ready, time = self._ready, self.time
+        loads = [register for register in (range(64) if cost.drains else cost.reads) if register in self._loads]
+        load = max((ready[register] for register in loads), default=None)
+        self._loads.difference_update(loads)
         self.lines.read(cost.reads)
-        for register in cost.reads:
-            time = max(time, ready[register])
-            if register in self._loads:
-                # The load may have come only now, and this warp's own results were in its way.
-                time = max(time, self._written + _BEHIND)
-                self._loads.discard(register)
+        time = max(time, *(ready[register] for register in cost.reads), 0)
+        if load is not None:
+            # The load may have come only now, and this warp's own results were in its way.
+            time = max(time, self._written + _BEHIND)
         if cost.drains:
             time = max(time, *ready, self._written)
-            self._loads.clear()
             self.lines.drained()
         if cost.fences and self._stored:
             # A store of the warp may wait for an older one to its line, or for a load of it.
@@ -163,7 +160,7 @@ class Pipeline:
         if cost.busy:
             time = max(time, self._units.get(cost.unit, 0))
             self._units[cost.unit] = time + cost.busy
-        return self._before + self._turn_after(time - self._before) if self._strict else time
+        return self._turn.take(time, load, writes=cost.slot) if self._strict else time
 
     def _count(self, cost: Cost) -> None:
         counts = self.counts
@@ -231,6 +228,7 @@ class Pipeline:
             counts.stored_lines += access.most
         else:
             counts.loaded_lines += access.most
+            counts.answers += access.most + bool(access.turns)
         lines = shared.stores if store else shared.loads
         counts.uncached += self._uncached(access)
         if access.lines is not None:
@@ -283,22 +281,18 @@ class Pipeline:
         self.segments = Segments()
         self.chain = self._span = 0
         # The first turn may be one round away, and each NOP takes one.
-        self.time = DEPTH * self._active + self._active - 1 if self._strict else DEPTH
-        self._before = self.time - 1
+        active = self._turn.active
+        self.time = DEPTH * active + active - 1 if self._strict else DEPTH
+        self._turn.pause(self.time - 1)
         self._begun = 0, 0
 
     def start(self, pc: int) -> None:
         """The warp is started: its buffer holds d NOPs."""
         self.starts.append(pc)
         self.counts.started += DEPTH
-        self.time += DEPTH * (self._active - 1)
-        self._before = self.time - 1
+        self.time += DEPTH * self._turn.active if self._strict else DEPTH
+        self._turn.pause(self.time - 1)
         self._recent = [None] * DEPTH
-        self.time += DEPTH
-
-    def _turn_after(self, gap: int) -> int:
-        """From one turn to the first that is ``gap`` cycles or more behind it, for any number of active warps."""
-        return max(-(-gap // active) * active for active in range(1, self._active + 1))
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
@@ -314,7 +308,7 @@ class Pipeline:
             each.lines.met()
             each._begun = each.time, each.counts.slots
             if active is not None:
-                each._active = active
+                each._turn.active = active
                 shared.active = max(shared.active, active)
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-from metronome.sim.analysis.costs import DECODED_AFTER, LOAD, MISS, STORE
+from metronome.sim.analysis.costs import DECODED_AFTER, LOAD, MISS, SHORTEST, STORE
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
@@ -33,7 +33,9 @@ _PART = 6
 #: Cycles for which others may have to wait in the lookup while a line goes into the cache.
 _FILL = 2
 #: From the issue of a load that hits to its values at the port of the registers.
-_LOAD_PORT = 6
+_LOAD_PORT = LOAD - 1
+#: Loads that are issued until the first of them comes to the port, but for the cycles in which that is free for them.
+_OLDER = _LOAD_PORT - SHORTEST
 #: What goes by between the last arrival at a barrier, or the last end of a warp, and the next selection.
 _MEETING = 8
 #: From the launch to the first selection, and from the last instruction to the end.
@@ -116,7 +118,11 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     missed = demand.shared.active - 1
     chain = max(each.span for each in demand.pipelines)
     parts |= {"instructions": 0, "nops": 0, "waits": chain}
-    events = _blocked(demand) + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
+    parts["writeback"] = _blocked(demand, port=SHORTEST)
+    events = parts["writeback"] + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
+    # A load may find older ones at the port: no more than are issued while one is under way that finds it free.
+    answers = [each.counts.answers for each in demand.pipelines]
+    parts["lanes"] += min(_OLDER * max(answers), sum(answers) - min(answers)) * (missed + 1)
     fetches, _ = _fetches(demand)
     # A miss also makes a NOP; that and its end are turns.
     parts["icache"] += 2 * fetches * (missed + 1)
@@ -212,19 +218,20 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     return longest + ISSUE_TO_EXECUTE + waits + lines * (_FILL + 2) + queued + _FETCH + memory.base
 
 
-def _blocked(demand: Demand) -> int:
+def _blocked(demand: Demand, port: int = _LOAD_PORT) -> int:
     """Cycles in which an instruction cannot be issued since an older one, of any warp, writes when it would.
 
     A result that comes late is in the way of each kind of younger instruction once. An instruction that had to wait for
     it is issued in the next cycle at the earliest, so what could have been in its way in that very cycle is not: of two
-    kinds whose latencies differ by one only one counts. A load may find its port taken by what was issued before it.
+    kinds whose latencies differ by one only one counts. A load may find its port taken by what was issued before it and
+    takes longer than ``port``.
     """
     results: Counter[int] = Counter()
     for pipeline in demand.pipelines:
         results.update(pipeline.counts.results)
     kinds = sorted(results)
     return sum(
-        count * (_apart([each for each in kinds if each < late]) + (late > _LOAD_PORT))
+        count * (_apart([each for each in kinds if each < late]) + (late > port))
         for late, count in results.items()
     )
 
