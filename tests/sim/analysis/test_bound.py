@@ -1,6 +1,7 @@
 """Bounds against runs: exact where it says so, and no run above any."""
 
 import dataclasses
+from itertools import product
 
 import pytest
 
@@ -11,6 +12,7 @@ from metronome.sim.analysis.program import RefusedError
 from metronome.sim.analysis.search import Search
 from metronome.sim.prediction.predictor import predict
 from tests.sim.analysis.programs import bound_of, machine, request_of
+from tests.tiers import long_but
 
 SAME_ALWAYS = ["vecadd", "saxpy", "sgemm", "transpose", "psum", "conv3", "sfilter", "hotspot", "sgemm_group",
                "conv_columns"]
@@ -30,9 +32,16 @@ def test_exact_is_what_every_run_takes(name):
     assert {cycles for cycles, _ in search._slowest} == {bound.cycles}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("memory", ["fixed", "tdm"])
-@pytest.mark.parametrize("prediction", ["btfn", "not_taken"])
+#: Every policy, memory and prediction is in one of these; all combinations of them are long.
+QUICK = [("lrr", "fixed", "btfn"), ("srr", "tdm", "btfn"), ("prr", "fixed", "not_taken"), ("gtlo", "tdm", "btfn"),
+         ("gtlrr", "fixed", "not_taken")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("policy", "memory", "prediction"),
+    long_but(list(product(POLICIES, ["fixed", "tdm"], ["btfn", "not_taken"])), QUICK),
+)
 def test_no_run_is_longer(policy, memory, prediction):
     config = machine(TINY, policy, prediction)
     for name in DEPENDENT:
