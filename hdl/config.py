@@ -16,6 +16,7 @@ __all__ = [
     "LINE_NUMBER_BITS",
     "LINE_OFFSET_BITS",
     "WATCHING",
+    "Channels",
     "Coordination",
     "FaultCause",
     "MemoryMap",
@@ -75,6 +76,15 @@ class Prediction(enum.StrEnum):
     NOT_TAKEN = "not_taken"
     #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
     BTFN = "btfn"
+
+
+class Channels(enum.StrEnum):
+    """What stands between the coalescer and the data cache (memory.md, "Channels")."""
+
+    #: Nothing: accesses are looked up in the order of issue.
+    NONE = "none"
+    #: A queue a warp: an access that waits holds back its own warp.
+    FREE = "free"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +162,8 @@ class SmConfig:
     store_buffer: int = 32
     #: [parts] of loads (a part: the lanes of one load in one line) that may wait for memory.
     load_parts: int = 16
+    channels: Channels = Channels.NONE  # queues before the data cache: none, or a free one for each warp
+    channel_depth: int = 10  # [accesses] of a warp that its channel holds: 1 to 16; without channels it means nothing
     memory_map: MemoryMap = MemoryMap()  # the addresses that software relies on
     #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
     interleave_stacks: bool = True
@@ -199,6 +211,7 @@ class SmConfig:
             _is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
             "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
+        _require(1 <= self.channel_depth <= 16, "channel_depth", "between 1 and 16", self.channel_depth)
         _require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
         _require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
         _require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
@@ -246,24 +259,10 @@ class SmConfig:
 
     def _require_stacks(self) -> None:
         """The map lets the stacks be interleaved: whole lines, all of them in cached memory and apart from the rest."""
-        places, stacks = self.memory_map, self.interleaved_stacks
-        each, row = places.stack_bytes_per_hart, max(self.line_bytes, 4 * self.threads)
-        _require(
-            _is_power_of_two(each) and each >= self.line_bytes,
-            "memory_map.stack_bytes_per_hart", "a power of two of at least a line with interleave_stacks", each,
+        checks.require_stacks(
+            self.memory_map, self.interleaved_stacks, line_bytes=self.line_bytes, threads=self.threads,
+            local_bytes=self.local_bytes,
         )
-        _require(
-            stacks.stop % row == 0, "memory_map.stack_top", f"a multiple of {row} with interleave_stacks", stacks.stop
-        )
-        _require(
-            places.user <= stacks.start and stacks.stop <= places.end, "memory_map.stack_top",
-            f"such that {len(stacks)} bytes below it lie in [user, end) with interleave_stacks", stacks.stop,
-        )
-        for name, first, size in (("start", places.start, 1), ("local", places.local, self.local_bytes)):
-            _require(
-                first + size <= stacks.start or stacks.stop <= first,
-                f"memory_map.{name}", "outside the stacks with interleave_stacks", first,
-            )
 
     def for_chip(self, **changes: object) -> SmConfig:
         """The same without what only a simulation needs (:data:`WATCHING`), and with ``changes`` of other fields."""

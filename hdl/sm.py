@@ -186,6 +186,7 @@ class Sm(Component):
             observer.store.eq(lsu.store_event),
             observer.lookup.eq(lsu.lookup_event),
             observer.overflow.eq(lsu.overflow),
+            observer.disorder.eq(lsu.disorder),
             observer.counter_index.eq(Mux(control.reads_csr, control.counter_index, self.counter_index)),
             control.counter_value.eq(observer.counter_value),
             self.counter_value.eq(observer.counter_value),

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl import presets
-from metronome.hdl.config import Prediction
+from metronome.hdl.config import Channels, Prediction
 from metronome.hdl.policies import POLICIES
 
-__all__ = ["BARE", "BASE", "CROWD", "LEAST", "MID", "PAPER", "TINY", "UNCACHED", "named", "on"]
+__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "LEAST", "MID", "PAPER", "TINY", "UNCACHED", "named", "on"]
 
 #: The one build of `make check`.
 TINY = presets.TINY
@@ -28,6 +28,11 @@ UNCACHED = replace(
 )
 #: One of everything in the memory system.
 LEAST = replace(TINY, dcache_bytes=128, dcache_ways=1, dcache_mshrs=1, store_buffer=1, load_parts=2)
+#: Channels that are soon full, and warps that have reason to pass each other.
+CHANNELS = replace(
+    TINY, warps=4, dcache_bytes=1024, dcache_mshrs=2, load_parts=4, store_buffer=4, channels=Channels.FREE,
+    channel_depth=3,
+)
 #: So many warps that memory is busy, and that one among them is always eligible.
 CROWD = replace(BASE, warps=32)
 MID = presets.MID
@@ -35,7 +40,7 @@ PAPER = presets.PAPER
 
 _NAMED = {
     "TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "crowd": CROWD, "MID": MID,
-    "PAPER": PAPER,
+    "PAPER": PAPER, "channels": CHANNELS,
 }
 on = pytest.mark.build
 

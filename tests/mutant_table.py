@@ -46,6 +46,10 @@ _FETCH = "tests/hdl/frontend/test_misses.py"
 _COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4-True]",)
 _REASONS = ("tests/hdl/observe/test_stall_attribution.py::test_attribution[3]",)
 
+_CHANNELS = f"{_MEMORY}.channels:Channels"
+_CHANNEL = f"{_MEMORY}.channel"
+_PASSING = ("tests/hdl/memory/test_channels.py::test_what_loads_see[shape0]",)
+
 _CHECKER = "metronome.sim.memcheck.checker:MemCheck"
 _STACKS = "metronome.sim.memcheck.stacks:Stacks"
 _BUG = "tests/sim/memcheck/test_bugs.py::test_a_planted_bug_is_found_at_its_line"
@@ -75,7 +79,8 @@ MUTANTS = (
            "blocked.eq(self.install & self._same_set(held.part.line, self.install_line))", "blocked.eq(self.install)",
            (*_LOOKED_UP, f"{_RATES}::test_hits_in_a_row_while_lines_arrive")),
     Mutant("the lookup takes an access in every second cycle", f"{_LOOKUP}.elaborate",
-           "self.access.ready.eq(~self.held_valid | goes)", "self.access.ready.eq(~self.held_valid)",
+           "self.access.ready.eq(~self.held_valid | goes | (self.swap & ~soon))",
+           "self.access.ready.eq(~self.held_valid)",
            (f"{_UNIT}/test_lookup.py::test_one_access_a_cycle[{{}}-0]", f"{_RATES}::test_one_miss_a_cycle[1]")),
     Mutant("an uncached load does not wait for an older one", f"{_LOOKUP}.elaborate",
            "(~self.mshrs_full & ~(self.uncached & self.requested))", "~self.mshrs_full", _LOOKED_UP),
@@ -243,4 +248,15 @@ MUTANTS = (
            ("tests/sim/memcheck/test_bugs.py::test_what_is_right_is_not_reported[0-2]",)),
     Mutant("only a relative move overflows", f"{_STACKS}.move", "(relative | (values > ends - _NEAR))", "relative",
            (f"{_BUG}[stack-5]",)),
+    # Channels: who may pass whom, and what is left behind.
+    Mutant("an access passes one that it conflicts with", f"{_CHANNELS}.elaborate",
+           "(room & warp).any() & ~(conflicts & ~warp).any()", "(room & warp).any()", _PASSING),
+    Mutant("a warp's youngest access overtakes the others", f"{_CHANNELS}.elaborate",
+           "stored = (there & ~current) | (more & current)", "stored = more & current", _PASSING),
+    Mutant("two uncached accesses pass each other", f"{_CHANNEL}:conflict",
+           "(one.uncached & other.uncached) | (common", "(common", _PASSING),
+    Mutant("stores in a channel are forgotten", f"{_CHANNEL}:Channel.elaborate",
+           "(Cat(claim.write for claim in claims) & valid).any()", "0", _PASSING),
+    Mutant("an access that waits is as good as done", f"{_LOOKUP}.elaborate", "self.done.eq(goes)",
+           "self.done.eq(goes | (self.swap & ~soon))", _PASSING),
 )

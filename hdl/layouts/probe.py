@@ -28,6 +28,7 @@ ASSERTIONS: tuple[str, ...] = (
     "a warp was activated that was active, or had control flow unresolved",
     "a warp became active without an activation, or ended without control flow",
     "memory answered a request of the I-cache that was not made",
+    "an access has left its channel out of turn",
 )
 
 

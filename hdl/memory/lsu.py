@@ -6,12 +6,14 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..config import Channels as ChannelKind
 from ..config import FaultCause, SmConfig
 from ..layouts.execute import fault_layout, writeback_layout
 from ..layouts.memory import memory_port_signature
 from ..layouts.probe import lookup_layout, probe_layout
 from ..lib.component import Component
 from ..lib.stacks import to_program
+from .channels import Channels
 from .l1.l1 import L1
 from .lanes.coalescer import Coalescer
 from .lanes.entrance import Entrance, take_ports
@@ -84,6 +86,8 @@ class Lsu(Component):
             "lookup_event": Out(lookup_layout(config)),
             #: May never happen: a take without ``ready``, a request without its take, or without room.
             "overflow": Out(1),
+            #: May never happen: an access has left a channel out of turn (:attr:`Channels.wrong`).
+            "disorder": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -128,8 +132,14 @@ class Lsu(Component):
         Returns the warps with stores behind the coalescer, and whether anything is there: what the L1 has, and what
         such a unit holds. The loads that it holds need numbers (:func:`loads_under_way`).
         """
-        wiring.connect(m, coalescer.access, l1.access)
-        return l1.stores_pending, l1.busy
+        if self.config.channels is ChannelKind.NONE:
+            wiring.connect(m, coalescer.access, l1.access)
+            return l1.stores_pending, l1.busy
+        m.submodules.channels = channels = Channels(self.config)
+        wiring.connect(m, coalescer.access, channels.taken)
+        wiring.connect(m, channels.given, l1.access)
+        m.d.comb += [l1.swap.eq(channels.swap), channels.done.eq(l1.done), self.disorder.eq(channels.wrong)]
+        return l1.stores_pending | channels.stores, l1.busy | channels.busy
 
     def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
         """Parts are counted where they are made and where they are written back."""

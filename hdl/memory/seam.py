@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, Channels, SmConfig
 from ..lib.stacks import to_program
 
 __all__ = ["access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout"]
@@ -19,10 +19,10 @@ def loads_under_way(config: SmConfig) -> int:
     """Loads that write registers and may be under way at once, each with a number (:class:`PartCounts`).
 
     Enough that no load ever waits for a number: one in the coalescer, one in the lookup, ``load_parts`` that wait for
-    memory, three in the slots of the response stage, and one number that is chosen ahead. A unit between the two
-    adds the accesses that it can hold.
+    memory, three in the slots of the response stage, and one number that is chosen ahead. Channels add the accesses
+    that they can hold.
     """
-    return config.load_parts + 6
+    return config.load_parts + 6 + (config.warps * config.channel_depth if config.channels is not Channels.NONE else 0)
 
 
 def load_bits(config: SmConfig) -> int:

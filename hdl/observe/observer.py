@@ -32,6 +32,7 @@ class Observer(Component):
             "running": In(1),  # the SM is busy
             "halt": In(1),  # a fault has stopped the SM
             "overflow": In(1),  # the LSU got a request without room for it
+            "disorder": In(1),  # an access has left its channel out of turn
             "counter_index": In(range(len(counter_places()))),  # a counter, for software or the port
             "counter_value": Out(COUNTER_BITS),  # its value, from registers
             #: With ``config.all_counters``: all, registers, for a run's report.
@@ -92,6 +93,7 @@ class Observer(Component):
                 self.overflow,
                 (front.select & ~control.active).any(),
                 environment.broken,
+                self.disorder,
             )),
             self.assertions.eq(sticky.seen),
         ]

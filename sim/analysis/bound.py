@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.iss import EndStatus, Iss
 from metronome.sim.kernel import Launch
@@ -199,6 +199,10 @@ def _composed(
     config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound, prefix: Prefix,
     facts: Facts | None, progress: Callable[[str], None],
 ) -> tuple[list[Composed], dict[int, int], Laid]:
+    if config.channels is not Channels.NONE:
+        raise RefusedError(
+            f"no bound with channels={config.channels}: bounds are composed for lookups in order of issue"
+        )
     ways = _composers(request.policy)
     kept: list[Shared] = []
     # First as if each line stayed in the data cache; again if another may push some of them out.

@@ -5,7 +5,7 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
-from . import l1
+from . import channels, l1
 from .compiled import inlined
 from .lanes import (
     FILL,
@@ -42,13 +42,13 @@ def reset(m):
         lsu.entry_line[number] = NONE
     for slot in range(3):
         lsu.slot_order[slot] = slot
-    lsu.request = lsu.buffered_last = lsu.used_place = NONE
+    lsu.request = lsu.buffered_last = lsu.used_place = lsu.turn = NONE
 
 
 @inlined
 def idle(lsu):
     """Whether nothing is in the unit."""
-    if lsu.used or lsu.held or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
+    if lsu.used or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
     if lsu.slot[0] or lsu.slot[1] or lsu.slot[2]:
         return False
@@ -261,8 +261,11 @@ def _advance(m, served, warp_x, code_x, step_x):
     lsu = m.lsu[0]
     there, head = lsu.count > 0, lsu.first
     counts = there and writes(m, head)
-    taken = False
-    if not lsu.held or lsu.goes:
+    taken, entered, limited, senior = False, NONE, lsu.passes == channels.PASSES, lsu.senior
+    if m.config[0].channels:
+        entered = channels.enter(m, there and lsu.line_next < lsu.lines)
+        taken = entered != NONE
+    elif not lsu.held or lsu.goes:
         taken = there and lsu.line_next < lsu.lines
         lsu.held = taken
         if taken:
@@ -279,10 +282,14 @@ def _advance(m, served, warp_x, code_x, step_x):
     pops, new = tick_queue(m, taken, served, lsu.dropped)
     if counts and (taken or served):
         count_made(lsu, pops)
-        if taken:
+        if entered != NONE:
+            lsu.channel_load[local_warp, entered] = lsu.begun
+        elif taken:
             lsu.held_load = lsu.begun
         else:
             push(lsu, LOCAL, local_warp, local_register, lsu.begun, 0, 0)
+    if m.config[0].channels:
+        channels.offer(m, limited, senior)
     if step_x != NONE:
         request(m, warp_x, code_x, m.steps[step_x])
     if new and lsu.count > 0:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES", "LINE_WORDS", "LOADS",
-    "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS", "STEP", "STORES",
-    "WARPS", "Machine", "Reason", "Wait",
+    "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES",
+    "LINE_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS",
+    "STEP", "STORES", "WARPS", "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).
@@ -29,8 +29,10 @@ QUEUE = 8
 SLOTS = 64
 #: Requests and answers between the machine and a memory model: above the number of tags.
 RING = 512
-#: Loads that may be under way at once: above load_parts + 6.
-LOADS = 128
+#: Accesses that a warp's channel holds.
+CHANNEL = 16
+#: Loads that may be under way at once: above load_parts + 6 + WARPS * CHANNEL.
+LOADS = 1280
 #: Slots of variable_rate.
 FRAME = 256
 NONE = -1
@@ -77,10 +79,11 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
 #: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
 #: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
-#: variable_rate; ``owner``: whose each is.
+#: variable_rate; ``owner``: whose each is. ``channels``: their depth, 0 without them.
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
+    " channels"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame",
     latency=16, owner=FRAME,
 )
@@ -145,6 +148,8 @@ LSU = _fields(
     # The access in the lookup.
     " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
     " held_lanes"
+    # The channels: who was looked up last, who may not be passed for ever and how often it was, accesses in all.
+    " turn senior passes channelled"
     # Lines that loads have requested, the order in which they are offered, and the line that has come.
     " unsent_first unsent_count filled_valid filled_miss filled_line filled_error filled_fresh"
     # The write buffer, and the turns at the port.
@@ -160,6 +165,11 @@ LSU = _fields(
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
     waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
     line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
+    channel_first=WARPS, channel_count=WARPS, channel_stores=WARPS,
+    channel_register=(WARPS, CHANNEL), channel_store=(WARPS, CHANNEL), channel_begins=(WARPS, CHANNEL),
+    channel_line=(WARPS, CHANNEL), channel_bytes=(WARPS, CHANNEL), channel_load=(WARPS, CHANNEL),
+    channel_pc=(WARPS, CHANNEL), channel_address=(WARPS, CHANNEL), channel_row=(WARPS, CHANNEL),
+    channel_lanes=(WARPS, CHANNEL),
     miss_line=MSHRS, miss_uncached=MSHRS, unsent=MSHRS,
     part_miss=PARTS, part_warp=PARTS, part_register=PARTS, part_load=PARTS, part_pc=PARTS, part_address=PARTS,
     entry_line=STORES, entry_uncached=STORES, entry_bytes=STORES, entry_after=STORES, entry_loads=STORES,

@@ -53,7 +53,7 @@ def reason(config, issue, lsu, code, w, cycle):
 @inlined
 def stores_pending(config, lsu, w):
     """Whether a warp has stores that memory has not completed: taken, in the lookup, or in the write buffer."""
-    if lsu.waiting_stores[w] or (lsu.held and lsu.held_store and lsu.held_warp == w):
+    if lsu.waiting_stores[w] or lsu.channel_stores[w] or (lsu.held and lsu.held_store and lsu.held_warp == w):
         return True
     if lsu.entries == 0:
         return False

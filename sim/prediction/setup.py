@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
 from metronome.hdl.isa.ops import Unit
 from metronome.sim.parameter_policies import frame_of
 from metronome.sim.predict import policies
@@ -58,6 +58,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
         "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
         "supplied": supplied, "group_warps": config.two_level_group,
+        "channels": 0 if config.channels is Channels.NONE else config.channel_depth,
     }
     record = np.zeros(1, CONFIG)
     for name, value in values.items():

@@ -14,9 +14,9 @@ from metronome.sim.iss import Iss
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict.records import LANES, NONE, STEP, WARPS
 
-__all__ = ["ROWS", "Stepper"]
+__all__ = ["Stepper"]
 
-#: Places for a warp's instructions, and for rows of addresses: above what can be under way.
+#: Places for a warp's instructions, and for rows of addresses without channels: above what can be under way.
 PLACES, ROWS = 16, 64
 MREGION = 0x7C0
 _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
@@ -32,9 +32,10 @@ class Stepper:
         self.first = np.arange(WARPS, dtype=np.int64) * PLACES
         self.known = np.zeros(WARPS, np.int64)
         self.steps = np.zeros(WARPS * PLACES, STEP)
-        self.addresses = np.zeros((ROWS, LANES), np.uint32)
+        rows = ROWS + config.warps * config.channel_depth
+        self.addresses = np.zeros((rows, LANES), np.uint32)
         #: What each row of addresses stores: (addresses, data, bytes of each).
-        self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * ROWS
+        self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * rows
         self._rows = 0
         # An instruction that faults in stage X stops the machine before anything younger happens.
         self._over = False
@@ -89,7 +90,7 @@ class Stepper:
 
     def _row(self, base: np.ndarray, word: int, code: np.void) -> int:
         """The addresses of a load or store."""
-        row = self._rows = (self._rows + 1) % ROWS
+        row = self._rows = (self._rows + 1) % len(self.stored)
         high = (word >> 25) - (word >> 31 << 7)
         offset = high << 5 | (word >> 7 & 31 if code["store"] else word >> 20 & 31)
         self.addresses[row, : self.config.threads] = base + np.uint32(offset & 0xFFFF_FFFF)

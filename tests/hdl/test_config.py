@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from metronome.hdl.config import Coordination, SmConfig
+from metronome.hdl.config import Channels, Coordination, SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.presets import PRESETS
 
@@ -28,6 +28,8 @@ BAD = [
     ("dcache_ways", 3, "a power of two"), ("dcache_bytes", 3 * 1024, "0 or a power of two of at least two sets"),
     ("dcache_bytes", 256, "0 or a power of two of at least two sets"),
     ("dcache_mshrs", 0, "between 1 and 64"), ("dcache_mshrs", 65, "between 1 and 64"),
+    ("channel_depth", 0, "between 1 and 16"), ("channel_depth", 17, "between 1 and 16"),
+    ("channels", "free", "one of Channels.NONE, Channels.FREE"),
     ("store_buffer", 0, "between 1 and 64"), ("store_buffer", 65, "between 1 and 64"),
     ("load_parts", 6, "power of two between 2 and 64"),
     ("latency_alu", 2, "must be 1"), ("latency_csr", 0, "must be 1"), ("latency_simt", 2, "must be 1"),
@@ -59,6 +61,7 @@ GOOD = [
     ("icache_ways", 1), ("icache_bytes", 0), ("icache_bytes", 512), ("icache_mshrs", 1), ("icache_mshrs", 16),
     ("local_bytes", 16),
     ("load_parts", 2), ("load_parts", 64), ("dcache_bytes", 0), ("dcache_bytes", 512), ("dcache_ways", 1),
+    ("channel_depth", 1), ("channel_depth", 16), ("channels", Channels.FREE),
     ("dcache_mshrs", 1), ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("latency_mul", 2),
     ("latency_mul", 8), ("latency_div", 34), ("latency_div", 40), ("latency_fcvt", 5), ("latency_fcvt", 8),
     ("latency_fdiv", 16), ("latency_fdiv", 40), ("latency_fmisc", 2), ("latency_fmisc", 8), ("latency_fma", 4),

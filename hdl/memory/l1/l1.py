@@ -36,6 +36,10 @@ class L1(Component):
         super().__init__({
             #: Line accesses, from the lanes.
             "access": In(stream.Signature(access_layout(config))),
+            #: The access in the lookup makes room for the next one (:class:`LookupStage`): it will come again.
+            "swap": In(1),
+            #: The access in the lookup is done in this cycle.
+            "done": Out(1),
             #: What the loads' parts get, to the response stage.
             "answers": Out(answers_signature(config)),
             #: Lines, with the LSU's tags.
@@ -71,6 +75,8 @@ class L1(Component):
         m.d.comb += [
             self.busy.eq(lookup.held_valid | mshrs.busy | buffer.busy | self.fault_valid),
             self.event.eq(lookup.event),
+            lookup.swap.eq(self.swap),
+            self.done.eq(lookup.done),
             hits.push.eq(lookup.answers),
             hits.part.eq(lookup.held.part),
             lookup.slot_free.eq(hits.free),

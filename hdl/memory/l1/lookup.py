@@ -16,7 +16,7 @@ __all__ = ["LookupStage"]
 
 
 class LookupStage(Component):
-    """Holds the line access whose lookup it is and decides; in order, one a cycle.
+    """Holds the line access whose lookup it is and decides; in the order in which they come, one a cycle.
 
     An access that is taken in cycle c is decided in c+1 at the earliest. All outputs are combinational, of the access
     that is held and of the other parts' answers for it. Reset: no access.
@@ -36,6 +36,11 @@ class LookupStage(Component):
         super().__init__({
             #: Line accesses, in order.
             "access": In(stream.Signature(access_layout(config))),
+            #: The access that is held makes room for the next one, if it waits for longer than a line that comes into
+            #: the cache (``fill``) or a hit before it (``writeback``): it will come again.
+            "swap": In(1),
+            #: The access that is held is done in this cycle.
+            "done": Out(1),
             #: There is an access that is looked up. Registered.
             "held_valid": Out(1),
             #: That access. Registered.
@@ -86,10 +91,10 @@ class LookupStage(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        held, goes = self.held, Signal()
+        held, goes, soon = self.held, Signal(), Signal()
         load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
         user = self.config.memory_map.user // self.config.line_bytes
-        m.d.comb += self.access.ready.eq(~self.held_valid | goes)
+        m.d.comb += [self.access.ready.eq(~self.held_valid | goes | (self.swap & ~soon)), self.done.eq(goes)]
         with m.If(self.access.ready):
             m.d.sync += self.held_valid.eq(self.access.valid)
         with m.If(self.access.ready & self.access.valid):
@@ -99,6 +104,7 @@ class LookupStage(Component):
         may_join = ~self.uncached & (self.config.dcache_bytes > 0)
         m.d.comb += [
             self.uncached.eq(held.part.line < user),
+            soon.eq(blocked | Mux(held.write, self.room, self.hit)),
             blocked.eq(self.install & self._same_set(held.part.line, self.install_line)),
             load.eq(self.held_valid & ~held.write & ~blocked),
             store.eq(self.held_valid & held.write & ~blocked),

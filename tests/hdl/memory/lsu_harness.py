@@ -131,7 +131,8 @@ class LsuBench:
         self.expected = reference.lines[first:]
         for access in self.expected:
             self._lines_left[access.access] = self._lines_left.get(access.access, 0) + 1
-        self.memory_check = MemoryCheck(self, self.expected)
+        self.program = program
+        self.memory_check = self.judge()
         position = 0
         while position < len(program) or not self._quiet(ctx):
             self.check(self.cycle < limit, f"does not end; {position} of {len(program)} taken")
@@ -142,6 +143,10 @@ class LsuBench:
             self.cycle += 1
         check_end(self, program, reference, reference.stores[done_stores:])
         self.check(bool(ctx.get(self.dut.idle)), "not idle at the end")
+
+    def judge(self) -> MemoryCheck:
+        """What memory may see of the accesses that are ``expected`` of ``program``."""
+        return MemoryCheck(self, self.expected)
 
     def _quiet(self, ctx: SimulatorContext) -> bool:
         return bool(ctx.get(self.dut.idle)) and self._later == [None, None] and not self._flying

@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 
+from metronome.hdl.config import Channels
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim import kernel
 from metronome.sim.analysis.ipet import NoBoundError
@@ -120,3 +121,11 @@ def test_policies_without_an_argument_are_refused():
     config = machine(TINY, "gto")
     assert bound_of(config, kernel.prepare("vecadd", None, 8, 1, config)).exact
     assert issubclass(NoBoundError, Exception)
+
+
+def test_channels_are_not_composed():
+    config = dataclasses.replace(machine(TINY), channels=Channels.FREE)
+    launch = kernel.prepare("vecadd", None, 8, 1, config)
+    assert bound_of(config, launch).exact
+    with pytest.raises(RefusedError, match="channels=free"):
+        bound_of(config, launch, compose=True)

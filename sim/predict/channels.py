@@ -1,0 +1,102 @@
+"""Channels: each warp's line accesses, between the coalescer and the lookup (docs/memory.md, "Channels")."""
+
+from __future__ import annotations
+
+from . import l1
+from .compiled import inlined
+from .records import NONE, Wait
+
+__all__ = ["enter", "offer"]
+
+#: So many accesses may pass one that waits.
+PASSES = 255
+
+
+@inlined
+def _conflicts(m, w, line, bytes_, store):
+    """Whether an access of ``w`` conflicts with one of another warp: both uncached, or a word that one writes."""
+    config, lsu = m.config[0], m.lsu[0]
+    uncached = line < config.user_line
+    for other in range(config.warps):
+        if other == w:
+            continue
+        for number in range(lsu.channel_count[other]):
+            at = (lsu.channel_first[other] + number) % config.channels
+            if uncached and lsu.channel_line[other, at] < config.user_line:
+                return True
+            if lsu.channel_line[other, at] != line or not (store or lsu.channel_store[other, at]):
+                continue
+            for word in range(16):
+                if bytes_ >> 4 * word & 15 and lsu.channel_bytes[other, at] >> 4 * word & 15:
+                    return True
+    return False
+
+
+@inlined
+def enter(m, offered):
+    """What is done in the lookup leaves its channel, and the next line of the head is taken, if it is ``offered``.
+
+    Returns its place in its warp's channel, or NONE.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    senior = lsu.senior
+    done = lsu.held and lsu.goes
+    if lsu.channel_count[senior] == 0 or (done and lsu.held_warp == senior):
+        lsu.senior, lsu.passes = (senior + 1) % config.warps, 0
+    elif done and lsu.passes < PASSES:
+        lsu.passes += 1
+    if done:
+        w = lsu.held_warp
+        lsu.channel_first[w] = (lsu.channel_first[w] + 1) % config.channels
+        lsu.channel_count[w] -= 1
+        lsu.channelled -= 1
+        lsu.channel_stores[w] -= lsu.held_store
+    if not offered:
+        return NONE
+    head, line = lsu.first, lsu.line_next
+    w, code = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]]
+    if lsu.channel_count[w] == config.channels or _conflicts(m, w, lsu.line[line], lsu.line_bytes[line], code.store):
+        return NONE
+    at = (lsu.channel_first[w] + lsu.channel_count[w]) % config.channels
+    lsu.channel_count[w] += 1
+    lsu.channelled += 1
+    lsu.channel_stores[w] += code.store
+    lsu.channel_register[w, at], lsu.channel_store[w, at] = code.register, code.store
+    lsu.channel_begins[w, at], lsu.channel_line[w, at] = line == 0, lsu.line[line]
+    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.line_bytes[line], lsu.waiting_pc[head]
+    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.line_address[line], lsu.waiting_row[head]
+    lsu.channel_lanes[w, at] = lsu.line_lanes[line]
+    return at
+
+
+@inlined
+def offer(m, limited, senior):
+    """Whose access is in the lookup in the next cycle: another warp's in turn, else the same, else the warp's next.
+
+    ``limited``: as many have passed the ``senior`` as may, so that nobody else's is looked up.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    current, done = lsu.held_warp if lsu.held else NONE, lsu.held and lsu.goes
+    if current != NONE and not done and lsu.wait in (Wait.FILL, Wait.WRITEBACK):
+        return
+    chosen = NONE
+    for number in range(1, config.warps + 1):
+        w = (lsu.turn + number) % config.warps
+        if w != current and lsu.channel_count[w] > 0 and (not limited or w == senior):
+            chosen = w
+            break
+    if chosen == NONE and current != NONE and lsu.channel_count[current] > 0:
+        chosen = current
+    lsu.held = chosen != NONE
+    if chosen == NONE:
+        return
+    lsu.turn = chosen
+    if chosen == current and not done:
+        return
+    at = lsu.channel_first[chosen]
+    lsu.held_warp, lsu.held_register = chosen, lsu.channel_register[chosen, at]
+    lsu.held_store, lsu.held_first = lsu.channel_store[chosen, at], lsu.channel_begins[chosen, at]
+    lsu.held_line, lsu.held_bytes = lsu.channel_line[chosen, at], lsu.channel_bytes[chosen, at]
+    lsu.held_load, lsu.held_pc = lsu.channel_load[chosen, at], lsu.channel_pc[chosen, at]
+    lsu.held_address, lsu.held_row = lsu.channel_address[chosen, at], lsu.channel_row[chosen, at]
+    lsu.held_lanes, lsu.held_set = lsu.channel_lanes[chosen, at], l1.set_of(config, lsu.held_line)
