@@ -81,16 +81,13 @@ class Lines:
             stay, parts = frozenset[int](), access.most
         else:
             stay = frozenset(line for line in access.certain if self._shared.stays(line))
-            parts = len(access.lines)
-            for line in access.lines:
-                if line in self._present:
-                    parts -= 1
-                elif line in stay:
-                    ready = max(ready, self._comes.setdefault(line, missed))
-                else:
-                    ready = max(ready, self._comes.get(line, missed))
+            lacking = [line for line in access.lines if line not in self._present]
+            parts = len(lacking)
+            for line in lacking:
+                comes = self._comes.setdefault(line, missed) if line in stay else self._comes.get(line, missed)
+                ready = max(ready, comes)
+            self._shared.awaited.update(lacking)
         if parts:
-            self._shared.awaited.update(access.lines or ())
             self.counts.missing += parts
             self._take(register, stay, parts)
         return ready

@@ -38,6 +38,8 @@ class Prefix:
     data: frozenset[int] = frozenset()
 
 
+#: Opcode and funct3 of fence.i.
+_FENCE_I = 0x100F
 #: From stage X, in which an access joins the queue, to its lookup if nothing is in the way (memory.md).
 _QUEUE_TO_LOOKUP = 2
 #: Of a program of which nothing is known beforehand.
@@ -59,6 +61,7 @@ class _Begin:
         self._code: set[int] = set()
         self._data: set[int] = set()
         self._waiting = self._requests = 0
+        self._flushed = False
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.runner_types.Watcher`."""
@@ -72,6 +75,8 @@ class _Begin:
             events, runs = events[:first], runs[:first]
         self._executed += np.bincount(events["executed"][runs], minlength=self._config.warps)
         self._follow_accesses(events, runs)
+        # What was fetched before a fence.i is not in the I-cache, though it may be executed behind it.
+        self._flushed |= bool((runs & (events["executed_word"] & 0x707F == _FENCE_I)).any())
         lines = (events["executed_pc"][runs].astype(np.int64) & 0xFFFF_FFFF) // LINE_BYTES
         self._code.update(np.unique(lines).tolist())
         loads = (events["access"] != 0) & (events["store"] == 0) & (events["uncached"] == 0)
@@ -100,8 +105,9 @@ class _Begin:
         if self._end is None:
             return NOTHING
         return Prefix(
-            cycles=self._end, executed=tuple(self._executed.tolist()), code=frozenset(self._code),
-            data=frozenset(self._data), accesses=min(self._waiting, QUEUE + 1), requests=self._requests,
+            cycles=self._end, executed=tuple(self._executed.tolist()),
+            code=frozenset() if self._flushed else frozenset(self._code), data=frozenset(self._data),
+            accesses=min(self._waiting, QUEUE + 1), requests=self._requests,
         )
 
 
