@@ -70,14 +70,15 @@ def check_kernels(config, size, side, seed, names=None):
     check(config, requests, seed)
 
 
+# A build of a minute for one option: `make test` has the unit (tests/hdl/memory/test_channels.py) and its proofs.
 @on("channels")
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_memory_programs():
     check_programs(CHANNELS, 8, SEED)
 
 
 @on("channels")
-@pytest.mark.slow
+@pytest.mark.long
 def test_kernels():
     check_kernels(CHANNELS, 11, 3, SEED, ("psort", "sgemm", "psum", "diverge"))
 
@@ -89,7 +90,7 @@ def test_more_kernels():
 
 
 @on("channels")
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_that_waits_is_passed_so_often_and_no_more():
     """Warp 0 loads beside its own store, and so waits for memory; the others could go on in the cache for longer."""
     user, latency = CHANNELS.memory_map.user, 3000

@@ -55,7 +55,7 @@ def check(config, names, sizes):
 @on("BASE")
 @pytest.mark.slow
 def test_default_parameters():
-    assert check(BASE, {"vecadd", "psort", "sgemm", "psum", "diverge"}, (37, 6)) > 0
+    assert check(BASE, {"vecadd", "psum", "diverge"}, (37, 6)) > 0
 
 
 @pytest.mark.long  # a build of half a minute each, every kernel; the same with few kernels is above

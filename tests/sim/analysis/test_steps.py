@@ -17,6 +17,7 @@ from metronome.sim.analysis.compose import work_conserving
 from metronome.sim.analysis.search import Search
 from metronome.sim.prediction.predictor import predict
 from tests.sim.analysis.programs import compiled, machine, request_of
+from tests.tiers import some_long
 
 pytestmark = pytest.mark.slow
 
@@ -295,7 +296,7 @@ def measured(programs, options, folder):
         yield cycles, least
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", some_long(STEPS, 10))
 def test_a_step_that_is_wrong_is_found(name, tmp_path):
     spoil, programs, options = STEPS[name]
     programs = [programs] if isinstance(programs, str) else programs
