@@ -215,7 +215,9 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     longest = max(latency for latency in (config.latency_div, config.latency_fdiv, LOAD))
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
-    return longest + ISSUE_TO_EXECUTE + waits + lines * (_FILL + 2) + queued + _FETCH + memory.base
+    # Each part that waits is a turn at the port of the registers.
+    turns = lines * (_FILL + 2) + config.load_parts
+    return longest + ISSUE_TO_EXECUTE + waits + turns + queued + _FETCH + memory.base
 
 
 def _blocked(demand: Demand, port: int = _LOAD_PORT) -> int:
