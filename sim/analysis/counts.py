@@ -139,18 +139,22 @@ class Shared:
             self.code |= lines
 
     def _fetched(self, pc: int) -> set[int]:
-        lines = {pc // LINE_BYTES}
-        for behind in range(1, DEPTH + 1):
-            place = pc + 4 * behind
-            lines.add(place // LINE_BYTES)
-            decoded = self.program.look(place)
-            target = None if decoded is None else target_of(decoded, place)
-            if target is not None:
-                lines.add(target // LINE_BYTES)
+        """The lines of what is fetched while ``pc`` is in the buffer, jumps followed at decode included."""
         target = target_of(self.program.at(pc).decoded, pc)
-        if target is not None:
-            lines.update(range(target // LINE_BYTES, (target + 4 * DEPTH) // LINE_BYTES + 1))
-        return lines
+        places = {pc} if target is None else {pc, target}
+        reached = set(places)
+        # A slot is a fetch, squashed or not, and there are d of them; twice as many are looked at.
+        for _ in range(2 * DEPTH):
+            places = {following for place in places for following in self._behind(place)} - reached
+            reached |= places
+        return {place // LINE_BYTES for place in reached}
+
+    def _behind(self, place: int) -> list[int]:
+        """Where the fetch may go on behind that of a place."""
+        decoded = self.program.look(place)
+        target = None if decoded is None else target_of(decoded, place)
+        followed = target is not None and decoded is not None and self.costs.of(decoded.word).followed
+        return [place + 4, target] if followed and target is not None else [place + 4]
 
 
 def hashed(line: int, sets: int) -> int:

@@ -54,6 +54,8 @@ class Pipeline:
         #: Whether a store of the warp may not be completed.
         self._stored = False
         self._begun = (0, 0)
+        #: The least slots of any path so far, their number when the warp last met others, and the chain's waits by it.
+        self._least, self._least_begun, self._least_chain = 0, 0, 0
         self._turns: dict[int, int] = {}
         #: The last d slots, oldest first; None: a NOP, or what is not known.
         self._recent: list[Cost | None] = [None] * DEPTH
@@ -73,6 +75,7 @@ class Pipeline:
         twin.lines = self.lines.copy(twin.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
         twin._stored = self._stored
+        twin._least, twin._least_begun, twin._least_chain = self._least, self._least_begun, self._least_chain
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
         twin._recent = self._recent
         twin.edges, twin.starts = dict(self.edges), list(self.starts)
@@ -89,6 +92,7 @@ class Pipeline:
         self.lines.join(other.lines)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
+        self._least = min(self._least, other._least)
         missed = self._turn.join(other._turn)
         if self._strict and missed:
             # The turns of the two paths do not fall together: the next one may be missed.
@@ -111,6 +115,7 @@ class Pipeline:
         shared = self._shared
         shared.fetch(pc, behind_prefix=not self._left)
         cost = shared.costs.of(code.word)
+        slots = self.counts.slots
         time = self._earliest(cost)
         self._count(cost)
         if cost.slot:
@@ -136,6 +141,7 @@ class Pipeline:
         self.time = time + nops * (self._turn.active if self._strict else 1)
         if nops:
             self._turn.pause(self.time - 1)
+        self._least += self.counts.slots - slots
         if self._left > 0:
             self._leave(pc, following)
 
@@ -280,6 +286,7 @@ class Pipeline:
         self.edges = {}
         self.segments = Segments()
         self.chain = self._span = 0
+        self._least, self._least_begun, self._least_chain = DEPTH, 0, 0
         # The first turn may be one round away, and each NOP takes one.
         active = self._turn.active
         self.time = DEPTH * active + active - 1 if self._strict else DEPTH
@@ -290,6 +297,7 @@ class Pipeline:
         """The warp is started: its buffer holds d NOPs."""
         self.starts.append(pc)
         self.counts.started += DEPTH
+        self._least += DEPTH
         self.time += DEPTH * self._turn.active if self._strict else DEPTH
         self._turn.pause(self.time - 1)
         self._recent = [None] * DEPTH
@@ -303,10 +311,12 @@ class Pipeline:
         within = any(each.within for each in pipelines)
         shared.meetings += not within
         chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
+        least = max(each.most_idle for each in pipelines)
         for each in pipelines:
             each.chain, each._span = (0, 0) if within else (chain, span)
             each.lines.met()
             each._begun = each.time, each.counts.slots
+            each._least_chain, each._least_begun = 0 if within else least, each._least
             if active is not None:
                 each._turn.active = active
                 shared.active = max(shared.active, active)
@@ -316,6 +326,11 @@ class Pipeline:
         """``chain``, and what this warp has added since it last met others."""
         time, slots = self._begun
         return self.chain + (self.time - time) - (self.counts.slots - slots) + self.lines.ranged
+
+    @property
+    def most_idle(self) -> int:
+        """``idle`` of whichever path: no path takes longer than ``time``, and each has the ``_least`` slots."""
+        return self._least_chain + self.time - self._begun[0] - (self._least - self._least_begun) + self.lines.ranged
 
     @property
     def span(self) -> int:

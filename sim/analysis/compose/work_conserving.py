@@ -92,7 +92,8 @@ def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
 
 def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
     """The same, with the issue slots of each warp by an integer program over its graph (:mod:`sim.analysis.ipet`)."""
-    waits = max(each.idle for each in demand.pipelines)
+    # The walk may have fewer slots than the sum of what is greatest on each path: so waits are those of any path.
+    waits = max(each.most_idle for each in demand.pipelines)
     parts, _ = _sum(demand, memory, waits)
     instructions, nops = 0, 0
     for taken in demand.walks:

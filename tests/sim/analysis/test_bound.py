@@ -9,6 +9,7 @@ from metronome.hdl.config import Channels
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim import kernel
 from metronome.sim.analysis import prefix
+from metronome.sim.analysis.bound import longest_time
 from metronome.sim.analysis.ipet import NoBoundError
 from metronome.sim.analysis.program import RefusedError
 from metronome.sim.analysis.search import Search
@@ -154,3 +155,31 @@ def test_what_was_flushed_in_the_common_beginning(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefix.Prefix, "__init__", lambda self, **given: usual(self, **given | {"code": kept}))
         assert bound_of(config, launch).cycles < observed.cycles
+
+
+#: One side has many instructions, the other many NOPs.
+UNLIKE = """#include "metronome.h"
+uint32_t inputs[16] = {1}; /* not zeroed at the start */
+int main(void) { for (uint32_t i = 0; i < 100; i++) {
+    if (inputs[i & 15] & 1) asm volatile(".rept 60; add t1, t2, t3; .endr" ::: "t1");
+    else asm volatile(".rept 16; beq x0, x0, 1f; nop; 1:; .endr"); } return 0; }
+"""
+#: A jump on a wrong path is followed at decode, to the last word of a line; the next line lies in the loop's set.
+FOLLOWED = """#include "metronome.h"
+uint32_t inputs[16] = {1}; /* not zeroed at the start */
+int main(void) { if (inputs[0] & 1) inputs[1] = 3; asm volatile("li t2, 200; j 5f; .balign 256; .rept 64; nop; .endr;"
+    "5: .rept 6; mul t1, t1, t1; .endr; beq t1, t1, 6f; j 7f; nop; 6: addi t2, t2, -1; bnez t2, 5b; j 8f;"
+    ".rept 1011; nop; .endr; 7: nop; .rept 32; nop; .endr; 8: nop" ::: "t1", "t2"); return 0; }
+"""
+
+
+@pytest.mark.parametrize(("text", "latency", "changes"), [
+    (UNLIKE, 20, {}), (UNLIKE, 1, {"warps": 1}), (FOLLOWED, 300, {"icache_ways": 1}),
+], ids=["sides", "sides of one warp", "wrong path"])
+def test_what_a_sum_of_maxima_and_a_wrong_path_hide(text, latency, changes, tmp_path):
+    config = dataclasses.replace(machine(TINY), **changes)
+    launch = compiled(tmp_path, text, config=config)
+    request = dataclasses.replace(request_of(launch), latency=latency)
+    bound = longest_time(config, request, launch)
+    observed = Search(config, request, launch, seed=18).run(24)
+    assert all(observed.cycles <= each.cycles for each in bound.composed if each.holds)
