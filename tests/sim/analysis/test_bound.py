@@ -141,6 +141,7 @@ int main(void) { far(); asm volatile("fence.i"); if (inputs[0] & 1) far(); retur
 """
 
 
+@pytest.mark.slow
 def test_what_was_flushed_in_the_common_beginning(tmp_path):
     config = machine(TINY)
     launch = compiled(tmp_path, FLUSHED, config=config)
@@ -173,6 +174,7 @@ int main(void) { if (inputs[0] & 1) inputs[1] = 3; asm volatile("li t2, 200; j 5
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "latency", "changes"), [
     (UNLIKE, 20, {}), (UNLIKE, 1, {"warps": 1}), (FOLLOWED, 300, {"icache_ways": 1}),
 ], ids=["sides", "sides of one warp", "wrong path"])
