@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass, fields, replace
 
 from . import config_checks as checks
+from .config_checks import is_power_of_two, kind_of, require
 
 __all__ = [
     "LINE_BYTES",
@@ -23,8 +24,6 @@ __all__ = [
     "Prediction",
     "SmConfig",
 ]
-
-_require, _is_power_of_two, _kind_of = checks.require, checks.is_power_of_two, checks.kind_of
 
 #: A line: what memory is asked for, and what the caches hold.
 LINE_BYTES = 64
@@ -185,44 +184,44 @@ class SmConfig:
 
     def __post_init__(self) -> None:
         self._require_types()
-        _require(1 <= self.warps <= 64, "warps", "between 1 and 64", self.warps)
-        _require(
-            1 <= self.threads <= 32 and _is_power_of_two(self.threads),
+        require(1 <= self.warps <= 64, "warps", "between 1 and 64", self.warps)
+        require(
+            1 <= self.threads <= 32 and is_power_of_two(self.threads),
             "threads", "a power of two between 1 and 32", self.threads,
         )
         checks.require_policies(
             self.warps, self.policies, self.fetch_policies, unified=self.coordination is Coordination.SWAS,
             group_warps=self.group_warps, rates=self.rates,
         )
-        _require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
-        _require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
-        _require(_is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
+        require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
+        require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
+        require(is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
         self._require_cache("icache_bytes", self.icache_bytes, self.icache_ways)
-        _require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
-        _require(
-            _is_power_of_two(self.local_bytes) and 4 * self.threads <= self.local_bytes <= MAX_BYTES,
+        require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
+        require(
+            is_power_of_two(self.local_bytes) and 4 * self.threads <= self.local_bytes <= MAX_BYTES,
             "local_bytes", f"a power of two of at least one word per lane and at most {MAX_BYTES}", self.local_bytes,
         )
-        _require(_is_power_of_two(self.dcache_ways), "dcache_ways", "a power of two", self.dcache_ways)
+        require(is_power_of_two(self.dcache_ways), "dcache_ways", "a power of two", self.dcache_ways)
         self._require_cache("dcache_bytes", self.dcache_bytes, self.dcache_ways)
-        _require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
-        _require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
-        _require(
-            _is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
+        require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
+        require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
+        require(
+            is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
             "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
-        _require(1 <= self.channel_depth <= 16, "channel_depth", "between 1 and 16", self.channel_depth)
-        _require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
-        _require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
-        _require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
-        _require(2 <= self.latency_mul <= 8, "latency_mul", "between 2 and 8", self.latency_mul)
-        _require(34 <= self.latency_div <= 40, "latency_div", "between 34 and 40", self.latency_div)
-        _require(4 <= self.latency_fma <= 8, "latency_fma", "between 4 and 8", self.latency_fma)
-        _require(5 <= self.latency_fcvt <= 8, "latency_fcvt", "between 5 and 8", self.latency_fcvt)
-        _require(16 <= self.latency_fdiv <= 40, "latency_fdiv", "between 16 and 40", self.latency_fdiv)
-        _require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
-        _require(self.cores >= 1, "cores", "at least 1", self.cores)
-        _require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
+        require(1 <= self.channel_depth <= 16, "channel_depth", "between 1 and 16", self.channel_depth)
+        require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
+        require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
+        require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
+        require(2 <= self.latency_mul <= 8, "latency_mul", "between 2 and 8", self.latency_mul)
+        require(34 <= self.latency_div <= 40, "latency_div", "between 34 and 40", self.latency_div)
+        require(4 <= self.latency_fma <= 8, "latency_fma", "between 4 and 8", self.latency_fma)
+        require(5 <= self.latency_fcvt <= 8, "latency_fcvt", "between 5 and 8", self.latency_fcvt)
+        require(16 <= self.latency_fdiv <= 40, "latency_fdiv", "between 16 and 40", self.latency_fdiv)
+        require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
+        require(self.cores >= 1, "cores", "at least 1", self.cores)
+        require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
         self._require_map()
         if self.interleaved_stacks:
             self._require_stacks()
@@ -233,26 +232,26 @@ class SmConfig:
             value, kind = getattr(self, field.name), type(field.default)
             each = int if field.type == "tuple[int, ...]" else str
             fits = type(value) is kind and (not isinstance(value, tuple) or all(type(part) is each for part in value))
-            _require(fits, field.name, _kind_of(kind, each), value)
+            require(fits, field.name, kind_of(kind, each), value)
 
     def _require_cache(self, name: str, size: int, ways: int) -> None:
         """A size that can be built; the largest keeps a mistyped one from filling the memory of the computer."""
-        fits = _is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
-        _require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
+        fits = is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
+        require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
 
     def _require_map(self) -> None:
         """Every place is one, and lies where the units take it to lie."""
         places = self.memory_map
         for field in fields(places):
             value, name = getattr(places, field.name), f"memory_map.{field.name}"
-            _require(type(value) is int, name, _kind_of(int), value)
-            _require(0 <= value <= 1 << 32, name, "between 0 and 0x100000000", value)
-        _require(places.start % 4 == 0, "memory_map.start", "a multiple of 4", places.start)
-        _require(places.user % self.line_bytes == 0, "memory_map.user", "a multiple of line_bytes", places.user)
-        _require(places.local % self.local_bytes == 0, "memory_map.local", "a multiple of local_bytes", places.local)
-        _require(places.first < places.end, "memory_map.first", "below memory_map.end", places.first)
+            require(type(value) is int, name, kind_of(int), value)
+            require(0 <= value <= 1 << 32, name, "between 0 and 0x100000000", value)
+        require(places.start % 4 == 0, "memory_map.start", "a multiple of 4", places.start)
+        require(places.user % self.line_bytes == 0, "memory_map.user", "a multiple of line_bytes", places.user)
+        require(places.local % self.local_bytes == 0, "memory_map.local", "a multiple of local_bytes", places.local)
+        require(places.first < places.end, "memory_map.first", "below memory_map.end", places.first)
         room = self.line_bytes - places.console % self.line_bytes
-        _require(
+        require(
             1 <= places.console_bytes <= room,
             "memory_map.console_bytes", f"between 1 and {room}, within the console's line", places.console_bytes,
         )

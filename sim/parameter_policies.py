@@ -9,7 +9,7 @@ from typing import Self
 
 from metronome.hdl.config import SmConfig
 
-from .policy_base import Policy, PolicyInputs, after
+from .policy_base import Policy, PolicyInputs, State, after
 
 __all__ = ["TwoLevelRoundRobin", "VariableRate", "VariableRateStrict", "frame_of"]
 
@@ -92,10 +92,9 @@ def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
     return tuple(frame)
 
 
-class VariableRateStrict(Policy[Slot]):
-    """Whose slot it is, or nobody."""
+class _Framed(Policy[State]):
+    """A policy with a slot in each cycle."""
 
-    name = "variable_rate_strict"
     reads = ("eligible", "active")
 
     def __init__(self, *, warps: int, rates: Sequence[int]) -> None:
@@ -105,6 +104,16 @@ class VariableRateStrict(Policy[Slot]):
     @classmethod
     def of(cls, config: SmConfig) -> Self:
         return cls(warps=config.warps, rates=config.slot_rates)
+
+    def following(self, slot: int, inputs: PolicyInputs) -> int:
+        """The slot of the next cycle: the frame starts over while no warp is active."""
+        return (slot + 1) % len(self.frame) if inputs.active else 0
+
+
+class VariableRateStrict(_Framed[Slot]):
+    """Whose slot it is, or nobody."""
+
+    name = "variable_rate_strict"
 
     def reset(self) -> Slot:
         return Slot(0)
@@ -114,7 +123,7 @@ class VariableRateStrict(Policy[Slot]):
         return owner if inputs.eligible >> owner & 1 else None
 
     def update(self, state: Slot, inputs: PolicyInputs, picked: int | None) -> Slot:
-        return Slot((state.slot + 1) % len(self.frame) if inputs.active else 0)
+        return Slot(self.following(state.slot, inputs))
 
     def states(self) -> Iterator[Slot]:
         return map(Slot, range(len(self.frame)))
@@ -123,19 +132,10 @@ class VariableRateStrict(Policy[Slot]):
         return {"slot": state.slot}
 
 
-class VariableRate(Policy[SlotAndLast]):
+class VariableRate(_Framed[SlotAndLast]):
     """Whose slot it is, else the first after the one that got such a slot last."""
 
     name = "variable_rate"
-    reads = ("eligible", "active")
-
-    def __init__(self, *, warps: int, rates: Sequence[int]) -> None:
-        super().__init__(warps=warps)
-        self.frame = frame_of(rates)
-
-    @classmethod
-    def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, rates=config.slot_rates)
 
     def reset(self) -> SlotAndLast:
         return SlotAndLast(0, self.warps - 1)
@@ -147,7 +147,7 @@ class VariableRate(Policy[SlotAndLast]):
         return self.frame[state.slot] if self._owner_uses(state, inputs) else after(state.last, inputs.eligible)
 
     def update(self, state: SlotAndLast, inputs: PolicyInputs, picked: int | None) -> SlotAndLast:
-        slot = (state.slot + 1) % len(self.frame) if inputs.active else 0
+        slot = self.following(state.slot, inputs)
         return SlotAndLast(slot, state.last if picked is None or self._owner_uses(state, inputs) else picked)
 
     def states(self) -> Iterator[SlotAndLast]:

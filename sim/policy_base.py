@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from metronome.hdl.config import SmConfig
 
 __all__ = [
-    "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "Stateless", "WithLast", "WithPointer", "after", "lowest",
+    "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer", "after", "lowest",
     "members",
 ]
 

@@ -78,6 +78,7 @@ class Shared:
     - ``turned``: NOPs behind a jump that is followed at decode, by its pc, at most.
     - ``code``, ``awaited``: lines of code, and of data that loads may find missing, behind the common ``prefix``;
       ``prefix_lost``: whether a warp has parted in it.
+    - ``local``: whether local memory is accessed.
     - ``gone``: lines that another may push out of the data cache; None: any may be. It is a guess until all is known.
     """
 
@@ -99,6 +100,7 @@ class Shared:
     turned: dict[int, int] = field(default_factory=dict)
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
     load_ranges: set[tuple[int, int]] = field(default_factory=set)
+    local: bool = False
     loads_anywhere: bool = False
     stores_anywhere: bool = False
     _seen: set[tuple[int, bool]] = field(default_factory=set)

@@ -227,6 +227,7 @@ class Pipeline:
         """What the LSU does; returns the cycles that it takes longer than with one line."""
         shared, counts = self._shared, self.counts
         turns = access.most + access.turns
+        shared.local |= bool(access.turns)
         excess = max(0, turns - 1)
         counts.excess += excess
         if store:

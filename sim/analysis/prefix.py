@@ -26,8 +26,8 @@ class Prefix:
     ``executed``: by warp, the instructions that are issued in them. ``code``: the lines that these lie in; ``data``:
     the lines that loads have asked for, if they are cached. All of them have been requested by then.
 
-    At its end so many ``accesses`` are selected and perhaps not through the lookup, and so many ``requests`` of the
-    load/store unit wait for memory.
+    At its end so many ``accesses`` are selected and perhaps not through the lookup, if none is to local memory, and so
+    many ``requests`` of the load/store unit wait for memory.
     """
 
     cycles: int = 0
@@ -56,11 +56,12 @@ class _Begin:
     def begin(self) -> None:
         """See :class:`sim.runner_types.Watcher`."""
         self._end: int | None = None
-        self._late: list[np.ndarray] = []
         self._executed = np.zeros(self._config.warps, np.int64)
         self._code: set[int] = set()
         self._data: set[int] = set()
         self._waiting = self._requests = 0
+        #: Of the last cycles that were seen, in which of them an access came to stage X.
+        self._came = np.zeros(_QUEUE_TO_LOOKUP, bool)
         self._flushed = False
 
     def take(self, events: np.ndarray) -> None:
@@ -96,9 +97,12 @@ class _Begin:
         access[runs] = [of_unit[word] for word in words.tolist()]
         # Where the lookup is empty, nothing is in the queue but what came in the last cycles.
         empty = np.flatnonzero((events["access"] == 0) & (events["wait"] == 0))
-        behind = int(empty[-1]) - _QUEUE_TO_LOOKUP if len(empty) else 0
-        since = access[max(0, behind):].sum()
-        self._waiting = int(since) if len(empty) else self._waiting + int(since)
+        came = np.concatenate([self._came, access])
+        if len(empty):
+            self._waiting = int(came[int(empty[-1]):].sum())
+        else:
+            self._waiting += int(access.sum())
+        self._came = came[-_QUEUE_TO_LOOKUP:]
 
     def prefix(self) -> Prefix:
         """What was seen."""

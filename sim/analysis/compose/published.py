@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from metronome.sim.analysis.costs import LOAD
 from metronome.sim.analysis.memory_bound import MemoryBound
 
 from .parts import Composed
 from .work_conserving import Demand
 
 __all__ = ["multi_phase", "segments", "segments_with_misses"]
-
-#: A load that hits, from its issue to that of its dependent.
-_HIT = 7
 
 
 def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
@@ -59,6 +57,6 @@ def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> 
                 issue, execute, lines = its[number]
                 begins[warp] = max(turn, ends[warp])
                 turn = begins[warp] + issue
-                ends[warp] = turn + max(float(execute), _HIT + latency(lines) if lines else 0.0)
+                ends[warp] = turn + max(float(execute), LOAD + latency(lines) if lines else 0.0)
     cycles = int(max(ends)) + 1
     return Composed(name, cycles, {"instructions": cycles}, holds=False)

@@ -15,6 +15,7 @@ from metronome.sim.analysis.costs import DECODED_AFTER, LOAD, MISS, SHORTEST, ST
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
+from metronome.sim.predict.records import QUEUE
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 
 from .implicit import Taken, slots_by_program, walk_of
@@ -208,7 +209,9 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
 def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     """From the end of the common beginning until all is over that was under way: then as if all were ready."""
     config, prefix = demand.config, demand.shared.prefix
-    lines = prefix.accesses * config.threads
+    # What waits for a bank of local memory is not seen in the lookup.
+    accesses = QUEUE + 1 if demand.shared.local else prefix.accesses
+    lines = accesses * config.threads
     under_way = prefix.requests + lines
     free = under_way <= min(config.store_buffer, config.line_requests, config.load_parts)
     # One after the other, if there may be no place for them.
