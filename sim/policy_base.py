@@ -10,8 +10,8 @@ from typing import ClassVar, Generic, Self, TypeVar
 from metronome.hdl.config import SmConfig
 
 __all__ = [
-    "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer", "after", "lowest",
-    "members",
+    "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer", "after",
+    "lowest", "members",
 ]
 
 
