@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.sim.predict.compiled import as_python
+from metronome.sim.predict.l1 import set_of
+from metronome.sim.prediction.setup import data_cache
 
 from .costs import DEPTH, Costs
 from .memory_bound import MemoryBound
@@ -13,7 +17,7 @@ from .order import target_of
 from .prefix import NOTHING, Prefix
 from .program import Program
 
-__all__ = ["Counts", "Shared", "hashed"]
+__all__ = ["Counts", "Shared"]
 
 
 @dataclass
@@ -115,10 +119,10 @@ class Shared:
         config = self.config
         if self.loads_anywhere or not config.dcache_bytes:
             return None
-        sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+        sizes = SimpleNamespace(**data_cache(config))
         there: dict[int, list[int]] = {}
         for line in self.loads:
-            there.setdefault(hashed(line, sets), []).append(line)
+            there.setdefault(as_python(set_of)(sizes, line), []).append(line)
         return frozenset(line for lines in there.values() if len(lines) > config.dcache_ways for line in lines)
 
     def stored_and_loaded(self) -> int | None:
@@ -157,12 +161,3 @@ class Shared:
         target = None if decoded is None else target_of(decoded, place)
         followed = target is not None and decoded is not None and self.costs.of(decoded.word).followed
         return [place + 4, target] if followed and target is not None else [place + 4]
-
-
-def hashed(line: int, sets: int) -> int:
-    """The set of the data cache that a line goes to: the exclusive or of all groups of set bits (memory.md)."""
-    index, bits = 0, max(1, sets.bit_length() - 1)
-    while line:
-        index ^= line & sets - 1
-        line >>= bits
-    return index

@@ -14,12 +14,18 @@ import numba
 
 from metronome.sim.cache import cache_folder, hold, locked, used
 
-__all__ = ["compiling", "inlined", "is_compiled", "kept", "outer"]
+__all__ = ["as_python", "compiling", "inlined", "is_compiled", "kept", "outer"]
 
 #: A rule of the model: part of whoever uses it, not called from Python. Nothing allocates, so nobody counts references.
 inlined = partial(
     numba.njit, _nrt=False, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
+
+
+def as_python(rule: Any) -> Callable:
+    """A rule as it is written, for who asks it outside of the machine: nothing is compiled."""
+    function: Callable = rule.py_func
+    return function
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from metronome.sim.predict.records import (
 )
 from metronome.sim.runner_types import RunRequest
 
-__all__ = ["LOG", "configured", "latencies", "new_machine"]
+__all__ = ["LOG", "configured", "data_cache", "latencies", "new_machine"]
 
 #: Entries of the log of issues that are kept before they are taken out.
 LOG = 1 << 16
@@ -41,17 +41,23 @@ def latencies(config: SmConfig) -> dict[Unit, int]:
     }
 
 
+def data_cache(config: SmConfig) -> dict[str, int]:
+    """Its sizes, by their names in CONFIG."""
+    sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+    return {
+        "dcache": config.dcache_bytes > 0, "dcache_sets": sets, "dcache_bits": max(1, sets.bit_length() - 1),
+        "dcache_ways": config.dcache_ways,
+    }
+
+
 def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
     """CONFIG of a run."""
     places, stacks = config.memory_map, config.interleaved_stacks
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
-    dcache_sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
     values: dict[str, Any] = {
         "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
         "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
         "icache_sets": icache_sets, "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
-        "dcache": config.dcache_bytes > 0, "dcache_sets": dcache_sets,
-        "dcache_bits": max(1, dcache_sets.bit_length() - 1), "dcache_ways": config.dcache_ways,
         "line_requests": config.line_requests, "store_buffer": config.store_buffer, "load_parts": config.load_parts,
         "user_line": places.user // LINE_BYTES, "local": places.local, "local_bytes": config.local_bytes,
         "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
@@ -59,6 +65,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
         "supplied": supplied, "group_warps": config.two_level_group,
         "channels": 0 if config.channels is Channels.NONE else config.channel_depth,
+        **data_cache(config),
     }
     record = np.zeros(1, CONFIG)
     for name, value in values.items():

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
-from amaranth.hdl import Assert, Assume, ClockDomain, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import Assume, ClockDomain, Instance, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from metronome.hdl.bus.axi import AxiMaster
@@ -22,6 +22,7 @@ from metronome.hdl.lib.collector import collector_paused
 from metronome.tb.axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineRules
 
 from .bus_lemmas import add_lemmas
+from .claims import Claims
 from .flow import Problem
 from .inside import Inside
 from .records import Column
@@ -39,7 +40,7 @@ class _Narrow:
     memory_map: MemoryMap = field(default_factory=MemoryMap)
 
 
-class BusModel:
+class BusModel(Claims):
     """The harness: ``bridge`` with both sets of rules, and the claims."""
 
     def __init__(self, bridge: AxiMaster, *, lemmas: bool = True) -> None:
@@ -74,13 +75,6 @@ class BusModel:
         if lemmas:
             add_lemmas(self)
         self._show()
-
-    def claim(self, text: str, holds: Value) -> None:
-        """Something to prove: ``holds`` in every cycle."""
-        name = f"claim_{len(self.claims)}"
-        signal = Signal(name=name, attrs={"keep": 1})
-        self.m.d.comb += [signal.eq(holds), Assert(signal)]
-        self.claims[name] = text
 
     def show(self, title: str, value: Value, when: Value | None = None) -> None:
         """A column of the counterexample's table."""

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any, cast
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
-from amaranth.hdl import Assert, Assume, Cat, ClockDomain, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import Assume, Cat, ClockDomain, Instance, Module, Mux, Signal, Value
 
 from metronome.hdl.config import Channels as ChannelKind
 from metronome.hdl.config import MemoryMap, SmConfig
@@ -20,6 +20,7 @@ from metronome.hdl.memory.channel import claim_layout
 from metronome.hdl.memory.channels import PASSES, Channels
 from metronome.hdl.memory.seam import access_layout
 
+from .claims import Claims
 from .flow import Problem
 from .inside import Inside
 from .records import Column
@@ -52,10 +53,10 @@ def _may_not_pass(one: Any, other: Any) -> Value:
     """What docs/memory.md calls a conflict, in its own words: the unit's function is not to be its own judge."""
     two_loads = ~one.write & ~other.write
     apart = (one.line != other.line) | ((one.words & other.words) == 0) | two_loads
-    return ~apart | ~(~one.uncached | ~other.uncached)
+    return ~apart | (one.uncached & other.uncached)
 
 
-class ChannelModel:
+class ChannelModel(Claims):
     """The harness: the channels between a free coalescer and a free lookup, and the claims."""
 
     def __init__(self, config: SmConfig, *, lemmas: bool = True) -> None:
@@ -81,13 +82,6 @@ class ChannelModel:
             self._held()
             self._followed()
         self._show()
-
-    def claim(self, text: str, holds: Value) -> None:
-        """Something to prove: ``holds`` in every cycle."""
-        name = f"claim_{len(self.claims)}"
-        signal = Signal(name=name, attrs={"keep": 1})
-        self.m.d.comb += [signal.eq(holds), Assert(signal)]
-        self.claims[name] = text
 
     def _lookup(self) -> None:
         """It holds one access; ``does`` and ``keeps`` are free."""

@@ -93,7 +93,7 @@ class Case:
         scheme = Coordination(self.scheme)
         config = SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
-            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",), **dict(self.parameters),  # type: ignore[arg-type]
+            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",), **dict(self.parameters),  # type: ignore[arg-type]  # any field's
         )
         return config if self.icache else dataclasses.replace(config, icache_bytes=0)
 

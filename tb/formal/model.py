@@ -11,7 +11,6 @@ from typing import Any
 
 from amaranth.hdl import (
     Array,
-    Assert,
     Assume,
     Cat,
     ClockDomain,
@@ -34,13 +33,14 @@ from metronome.hdl.lib.onehot import one_hot, or_all, select
 from metronome.hdl.observe.environment import EnvironmentWatch
 from metronome.hdl.policies import POLICIES
 
+from .claims import Claims
 from .inside import Inside
 from .records import Column, Held, Misses
 
 __all__ = ["Model"]
 
 
-class Model:
+class Model(Claims):
     """The harness under construction; :mod:`tb.formal.properties` adds what is to be proved.
 
     ``m`` is the module, ``dut`` the front end, ``inside`` its inner signals. ``mine`` is the one-hot symbolic warp: any
@@ -73,13 +73,6 @@ class Model:
                   if member.flow is wiring.In]
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         return [clock, *inputs, Value.cast(self.store.hit), self.store.instruction, self.store.error]
-
-    def claim(self, text: str, holds: Value) -> None:
-        """Something to prove: ``holds`` in every cycle."""
-        name = f"claim_{len(self.claims)}"
-        signal = Signal(name=name, attrs={"keep": 1})
-        self.m.d.comb += [signal.eq(holds), Assert(signal)]
-        self.claims[name] = text
 
     def lemma(self, text: str, holds: Value) -> None:
         """An invariant that the claims need for the induction; without ``lemmas`` it is left out."""

@@ -15,10 +15,10 @@ from tests.builds import BASE, CHANNELS, LEAST, TINY, UNCACHED, on
 from tests.sim.iss.iss_programs import RandomProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
-from tests.system.rtl_programs import RawProgram, problems
+from tests.system.rtl_programs import problems
 from tests.system.scheme_builds import MATRIX_KERNELS
 from tests.system.test_deadlock_rtl import FIRST, FOUR, bar, by_warp
-from tests.system.test_memory_programs_rtl import ADVERSARIAL, MEMORIES
+from tests.system.test_memory_programs_rtl import ADVERSARIAL, MEMORIES, asked
 
 SEED = 20261124
 #: The adversarial ones once more: with channels it is the pauses of memory that fill them.
@@ -31,15 +31,7 @@ def free(config, depth):
 
 def check_programs(config, count, seed, kinds=(MemoryProgram,)):
     """``count`` programs in lock step, of the kinds in turn, each predicted too."""
-    requests = []
-    for number in range(count):
-        rng = random.Random(f"{seed}/{config.warps}x{config.threads}/{config.channel_depth}/{number}")
-        program = kinds[number % len(kinds)](rng, config, blocks=rng.randrange(3, 9)).program
-        memory, latency, options, _ = rng.choices(HARD, [often for *_, often in HARD])[0]
-        requests.append(RunRequest(
-            launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
-            memory_options=options, seed=number, check=True, trace=True, max_cycles=2_000_000,
-        ))
+    requests = asked(config, count, f"{seed}/{config.channel_depth}", HARD, kinds, trace=True)
     check(config, requests, seed)
 
 

@@ -30,8 +30,8 @@ MEMORIES = [
 SLOW = [("random", 500, ADVERSARIAL, 3), ("random", 3, ADVERSARIAL, 1)]
 
 
-def check(config, count, seed, memories, kinds=(MemoryProgram,)):
-    """``count`` programs, of the kinds in turn, each with a policy and one of ``memories`` of its own."""
+def asked(config, count, seed, memories, kinds=(MemoryProgram,), **fields):
+    """Requests of ``count`` programs, of the kinds in turn, each with a policy and one of ``memories`` of its own."""
     requests = []
     for number in range(count):
         rng = random.Random(f"{seed}/{config.warps}x{config.threads}/{number}")
@@ -39,8 +39,14 @@ def check(config, count, seed, memories, kinds=(MemoryProgram,)):
         memory, latency, options, _ = rng.choices(memories, [often for *_, often in memories])[0]
         requests.append(RunRequest(
             launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
-            memory_options=options, seed=number, check=True, max_cycles=2_000_000,
+            memory_options=options, seed=number, check=True, max_cycles=2_000_000, **fields,
         ))
+    return requests
+
+
+def check(config, count, seed, memories, kinds=(MemoryProgram,)):
+    """Such programs, in lock step."""
+    requests = asked(config, count, seed, memories, kinds)
     results = run_many(config, requests)
     assert len(results) == count
     bad = [
