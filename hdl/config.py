@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 from . import config_checks as checks
 from .config_checks import is_power_of_two, kind_of, require
+from .memory_map import DEFAULT_MAP, MemoryMap, require_map, require_stacks
 
 __all__ = [
     "LINE_BYTES",
@@ -87,23 +88,6 @@ class Channels(enum.StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryMap:
-    """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
-
-    start: int = 0x8000_0000  # [address] where warp 0 starts, and programs are linked
-    console: int = 0x0000_0040  # [address] a byte stored here is a character
-    console_bytes: int = 64  # [bytes] one address a lane slot
-    counter_dump: int = 0x0000_0080  # [address] Vortex's runtime writes its counters here
-    exit_code: int = 0x0000_0088  # [address] the word here at the end: 0 is success
-    user: int = 0x0001_0000  # [address] buffers of the host, upwards; below it nothing is cached
-    local: int = 0xFFFF_0000  # [address] the scratchpad: a multiple of its size
-    stack_top: int = 0xFFFF_0000  # [address] one past the stacks, which lie below it hart by hart
-    stack_bytes_per_hart: int = 8192  # [bytes] a hart is one lane of one warp
-    first: int = 0x0000_0040  # [address] the first byte that answers without an error
-    end: int = 0xFFFF_0000  # [address] one past the last one that does
-
-
-@dataclass(frozen=True, kw_only=True)
 class SmConfig:
     """Sizes, policies and latencies of one SM.
 
@@ -163,7 +147,7 @@ class SmConfig:
     load_parts: int = 16
     channels: Channels = Channels.NONE  # queues before the data cache: none, or a free one for each warp
     channel_depth: int = 10  # [accesses] of a warp that its channel holds: 1 to 16; without channels it means nothing
-    memory_map: MemoryMap = MemoryMap()  # the addresses that software relies on
+    memory_map: MemoryMap = DEFAULT_MAP  # the addresses that software relies on
     #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
     interleave_stacks: bool = True
 
@@ -222,9 +206,12 @@ class SmConfig:
         require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
         require(self.cores >= 1, "cores", "at least 1", self.cores)
         require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
-        self._require_map()
+        require_map(self.memory_map, line_bytes=self.line_bytes, local_bytes=self.local_bytes)
         if self.interleaved_stacks:
-            self._require_stacks()
+            require_stacks(
+                self.memory_map, self.interleaved_stacks, line_bytes=self.line_bytes, threads=self.threads,
+                local_bytes=self.local_bytes,
+            )
 
     def _require_types(self) -> None:
         """Each field is of the type of its default: what only looks alike (2.0, True, "swas") is compared wrongly."""
@@ -238,30 +225,6 @@ class SmConfig:
         """A size that can be built; the largest keeps a mistyped one from filling the memory of the computer."""
         fits = is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
         require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
-
-    def _require_map(self) -> None:
-        """Every place is one, and lies where the units take it to lie."""
-        places = self.memory_map
-        for field in fields(places):
-            value, name = getattr(places, field.name), f"memory_map.{field.name}"
-            require(type(value) is int, name, kind_of(int), value)
-            require(0 <= value <= 1 << 32, name, "between 0 and 0x100000000", value)
-        require(places.start % 4 == 0, "memory_map.start", "a multiple of 4", places.start)
-        require(places.user % self.line_bytes == 0, "memory_map.user", "a multiple of line_bytes", places.user)
-        require(places.local % self.local_bytes == 0, "memory_map.local", "a multiple of local_bytes", places.local)
-        require(places.first < places.end, "memory_map.first", "below memory_map.end", places.first)
-        room = self.line_bytes - places.console % self.line_bytes
-        require(
-            1 <= places.console_bytes <= room,
-            "memory_map.console_bytes", f"between 1 and {room}, within the console's line", places.console_bytes,
-        )
-
-    def _require_stacks(self) -> None:
-        """The map lets the stacks be interleaved: whole lines, all of them in cached memory and apart from the rest."""
-        checks.require_stacks(
-            self.memory_map, self.interleaved_stacks, line_bytes=self.line_bytes, threads=self.threads,
-            local_bytes=self.local_bytes,
-        )
 
     def for_chip(self, **changes: object) -> SmConfig:
         """The same without what only a simulation needs (:data:`WATCHING`), and with ``changes`` of other fields."""

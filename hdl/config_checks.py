@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Protocol
 
 __all__ = [
-    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_policies", "require_stacks",
-    "warps_of_a_group",
+    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_policies", "warps_of_a_group",
 ]
 
 #: The longest frame of variable_rate.
@@ -74,50 +72,3 @@ def require_policies(
     divides = group_warps == 0 or (group_warps > 0 and warps % group_warps == 0)
     require(divides, "group_warps", f"0 or a divisor of warps, {warps}", group_warps)
     _require_rates(warps, rates, strict="variable_rate_strict" in (*policies, *fetch))
-
-
-class _Places(Protocol):
-    """What is read of a memory map here."""
-
-    @property
-    def start(self) -> int:
-        """Where the program starts."""
-
-    @property
-    def user(self) -> int:
-        """Where cached memory begins."""
-
-    @property
-    def local(self) -> int:
-        """Where local memory is."""
-
-    @property
-    def end(self) -> int:
-        """One past the last address."""
-
-    @property
-    def stack_bytes_per_hart(self) -> int:
-        """The size of a stack."""
-
-
-def require_stacks(
-    places: _Places, stacks: range, *, line_bytes: int, threads: int, local_bytes: int
-) -> None:
-    """A map that lets ``stacks`` be interleaved: whole lines, all of them in cached memory and apart from the rest."""
-    each, row = places.stack_bytes_per_hart, max(line_bytes, 4 * threads)
-    require(
-        is_power_of_two(each) and each >= line_bytes,
-        "memory_map.stack_bytes_per_hart", "a power of two of at least a line with interleave_stacks", each,
-    )
-    require(
-        stacks.stop % row == 0, "memory_map.stack_top", f"a multiple of {row} with interleave_stacks", stacks.stop
-    )
-    require(
-        places.user <= stacks.start and stacks.stop <= places.end, "memory_map.stack_top",
-        f"such that {len(stacks)} bytes below it lie in [user, end) with interleave_stacks", stacks.stop,
-    )
-    for name, first, size in (("start", places.start, 1), ("local", places.local, local_bytes)):
-        require(
-            first + size <= stacks.start or stacks.stop <= first,
-            f"memory_map.{name}", "outside the stacks with interleave_stacks", first,
-        )

@@ -1,0 +1,68 @@
+"""The addresses that software relies on, and which of them the units can be built for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from .config_checks import is_power_of_two, kind_of, require
+
+__all__ = ["DEFAULT_MAP", "MemoryMap", "require_map", "require_stacks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryMap:
+    """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
+
+    start: int = 0x8000_0000  # [address] where warp 0 starts, and programs are linked
+    console: int = 0x0000_0040  # [address] a byte stored here is a character
+    console_bytes: int = 64  # [bytes] one address a lane slot
+    counter_dump: int = 0x0000_0080  # [address] Vortex's runtime writes its counters here
+    exit_code: int = 0x0000_0088  # [address] the word here at the end: 0 is success
+    user: int = 0x0001_0000  # [address] buffers of the host, upwards; below it nothing is cached
+    local: int = 0xFFFF_0000  # [address] the scratchpad: a multiple of its size
+    stack_top: int = 0xFFFF_0000  # [address] one past the stacks, which lie below it hart by hart
+    stack_bytes_per_hart: int = 8192  # [bytes] a hart is one lane of one warp
+    first: int = 0x0000_0040  # [address] the first byte that answers without an error
+    end: int = 0xFFFF_0000  # [address] one past the last one that does
+
+
+#: The addresses of Vortex.
+DEFAULT_MAP = MemoryMap()
+
+
+def require_map(places: MemoryMap, *, line_bytes: int, local_bytes: int) -> None:
+    """Every place is one, and lies where the units take it to lie."""
+    for field in fields(places):
+        value, name = getattr(places, field.name), f"memory_map.{field.name}"
+        require(type(value) is int, name, kind_of(int), value)
+        require(0 <= value <= 1 << 32, name, "between 0 and 0x100000000", value)
+    require(places.start % 4 == 0, "memory_map.start", "a multiple of 4", places.start)
+    require(places.user % line_bytes == 0, "memory_map.user", "a multiple of line_bytes", places.user)
+    require(places.local % local_bytes == 0, "memory_map.local", "a multiple of local_bytes", places.local)
+    require(places.first < places.end, "memory_map.first", "below memory_map.end", places.first)
+    room = line_bytes - places.console % line_bytes
+    require(
+        1 <= places.console_bytes <= room,
+        "memory_map.console_bytes", f"between 1 and {room}, within the console's line", places.console_bytes,
+    )
+
+
+def require_stacks(places: MemoryMap, stacks: range, *, line_bytes: int, threads: int, local_bytes: int) -> None:
+    """A map that lets ``stacks`` be interleaved: whole lines, all of them in cached memory and apart from the rest."""
+    each, row = places.stack_bytes_per_hart, max(line_bytes, 4 * threads)
+    require(
+        is_power_of_two(each) and each >= line_bytes,
+        "memory_map.stack_bytes_per_hart", "a power of two of at least a line with interleave_stacks", each,
+    )
+    require(
+        stacks.stop % row == 0, "memory_map.stack_top", f"a multiple of {row} with interleave_stacks", stacks.stop
+    )
+    require(
+        places.user <= stacks.start and stacks.stop <= places.end, "memory_map.stack_top",
+        f"such that {len(stacks)} bytes below it lie in [user, end) with interleave_stacks", stacks.stop,
+    )
+    for name, first, size in (("start", places.start, 1), ("local", places.local, local_bytes)):
+        require(
+            first + size <= stacks.start or stacks.stop <= first,
+            f"memory_map.{name}", "outside the stacks with interleave_stacks", first,
+        )
