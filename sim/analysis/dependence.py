@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.isa.csrs import FLOAT_CSRS
+from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.sim.iss import Iss
 from metronome.sim.iss.records import IssEnd
@@ -25,8 +25,6 @@ from metronome.sim.memory.store import SparseMemory
 from .decoding import Decoded, decode
 
 __all__ = ["Dependence", "Kind", "dependences"]
-
-_MREGION, _MSCRATCH = 0x7C0, 0x340
 
 
 class Kind(enum.StrEnum):
@@ -158,9 +156,9 @@ class _Follower:
         shape, result = lanes.shape, None
         if code.csr in FLOAT_CSRS:
             result = np.broadcast_to(self._fcsr[:, None], shape)
-        elif code.csr == _MSCRATCH:
+        elif code.csr == Csr.MSCRATCH:
             result = np.full(shape, self._scratch)
-        elif code.csr is not None and 0xB00 <= code.csr < 0xBA0:
+        elif code.csr in PERFORMANCE_CSRS:
             # A counter tells of time: what that is, is what is asked.
             result = np.ones(shape, bool)
         if code.writes_csr and source is not None:
@@ -169,9 +167,9 @@ class _Follower:
             marked = source[:, 0] & of
             if code.csr in FLOAT_CSRS:
                 self._fcsr |= marked
-            elif code.csr == _MSCRATCH:
+            elif code.csr == Csr.MSCRATCH:
                 self._scratch |= bool(marked.any())
-            elif code.csr == _MREGION and marked.any():
+            elif code.csr == Csr.MREGION and marked.any():
                 self.found.add(Dependence(pc, Kind.ORDER))
         return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.isa.csrs import FLOAT_CSRS
+from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.sim.iss import Iss
 
@@ -24,9 +24,6 @@ from .program import Code, Program, RefusedError
 from .threads import Threads
 
 __all__ = ["Execution"]
-
-#: CSRs: the thread mask, the active warps, counters, mscratch and mregion.
-_MASK, _WARPS, _COUNTERS, _SCRATCH, _REGION = 0xCC4, 0xCC3, range(0xB00, 0xBA0), 0x340, 0x7C0
 
 
 class Execution(Accesses, Threads):
@@ -123,8 +120,8 @@ class Execution(Accesses, Threads):
         shape = len(path.may)
         if code.decoded.writes_csr:
             self._write_csr(path, code, number)
-        free = number in _COUNTERS or number == _WARPS or (number in FLOAT_CSRS and self._flags_unknown)
-        mask = number == _MASK and not path.sure
+        free = number in (*PERFORMANCE_CSRS, Csr.ACTIVE_WARPS) or (number in FLOAT_CSRS and self._flags_unknown)
+        mask = number == Csr.ACTIVE_THREADS and not path.sure
         if not code.decoded.writes_csr and not free and not mask:
             self._iss.mask_words[self.warp] = word_of(path.may)
             code.model.execute(self._iss, self._view, path.pc)
@@ -135,21 +132,21 @@ class Execution(Accesses, Threads):
             path.on.put(rd, path.may, np.full(shape, low), np.full(shape, high))
         if rd is not None:
             self._write(path, rd, self.values.fresh())
-            if number == _MASK:
+            if number == Csr.ACTIVE_THREADS:
                 path.masks[rd] = path.sides[-1]
         self._next(path, code)
         return [path], None
 
     def _write_csr(self, path: Path, code: Code, number: int) -> None:
         """A CSR is written: the region is of no account, the rest has to be known, and on the only path."""
-        if number in (_SCRATCH, *FLOAT_CSRS):
+        if number in (Csr.MSCRATCH, *FLOAT_CSRS):
             from_register = code.decoded.row.rs1 is not None
             # The operand is that of lane 0, active or not.
             lane = np.arange(len(path.may)) == 0
             known = not from_register or path.on.known(code.decoded.word >> 15 & 31, lane)
             if not known or not self.alone:
                 raise RefusedError("it writes a CSR in a way that depends on the inputs", path.pc)
-        if self.alone and number != _REGION and number in (_SCRATCH, *FLOAT_CSRS):
+        if self.alone and number in (Csr.MSCRATCH, *FLOAT_CSRS):
             code.model.execute(self._iss, self._view, path.pc)
             if code.decoded.writes is not None:
                 path.on.settle(code.decoded.writes, path.may)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import BranchOp, Unit
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict.code import CodeTable
@@ -17,7 +18,6 @@ from metronome.sim.runner_types import RunResult
 
 __all__ = ["Mix", "Step", "mix_of"]
 
-_MREGION = 0x7C0
 #: A write of mregion counts from so many cycles after its selection on (counters.md).
 _REGION_DELAY = 3
 
@@ -130,7 +130,7 @@ def _written(row: dict[str, int]) -> bool | None:
     A register that is not x0 is taken to hold no zero.
     """
     word = row["word"]
-    if row["unit"] != Unit.CSR.value or word >> 20 != _MREGION:
+    if row["unit"] != Unit.CSR.value or word >> 20 != Csr.MREGION:
         return None
     # The immediate is where the register's number would be.
     return word >> 15 & 31 != 0
