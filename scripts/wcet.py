@@ -106,7 +106,7 @@ def wcet(
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
         _print(asked, bound, observed)
-    return _verdict(asked, bound, observed, facts)
+    return _verdict(asked, bound, observed, facts, memory_bound)
 
 
 def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
@@ -115,7 +115,9 @@ def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
     return trace_files(slowest, "--slowest")
 
 
-def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts) -> int:
+def _verdict(
+    asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts, memory_bound: int | None
+) -> int:
     """The exit status, and what is wrong."""
     # A rule that nothing was found for may be a mistake.
     for rule in facts.unused_rules if facts.used else ():
@@ -125,7 +127,10 @@ def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Fa
         what, pc = observed.contradiction
         complaint = f"{what} (at {place_in(asked.launch.image, pc)})"
     elif observed is not None and observed.cycles > bound.cycles:
-        complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: the bound is wrong"
+        wrong = "the bound is wrong"
+        if memory_bound is not None:
+            wrong += f", or memory takes more than the {memory_bound} cycles of --memory-bound"
+        complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: {wrong}"
     if complaint is None:
         return Exit.PASSED
     print(f"metronome: {complaint}", file=sys.stderr)
@@ -226,7 +231,12 @@ def _print(asked: AskedRun, bound: Bound, observed: Observed | None) -> None:
     console = Console()
     console.print(table)
     print_lines(console, launch.image, bound)
-    if not bound.exact:
+    if not bound.exact and not bound.dependences:
+        console.print(
+            "the inputs change nothing of it; how long memory takes, or which store a load finds, is not known "
+            "beforehand", highlight=False,
+        )
+    elif not bound.exact:
         where = ", ".join(place_in(launch.image, each.pc) for each in bound.dependences[:3])
         more = len(bound.dependences) - 3
         console.print(

@@ -37,7 +37,7 @@ MAY_IMPORT = {
     # The machine's time as a specification: it knows the configuration and the instruction set, nothing else.
     "sim.predict": ("sim.predict", "sim.cache", "hdl.config", "hdl.isa"),
     # What measures from outside knows no predictor: who executes the programs is handed in.
-    "sim.characterize": ("sim.characterize", "sim.asm", "sim.memory", "hdl.config"),
+    "sim.characterize": ("sim.characterize", "sim.asm", "sim.memory", "hdl.config", "hdl.isa.csrs"),
     "sim.models": ("sim.models", "sim.characterize", "sim.predict", "sim.memory", "sim.runner_types", "hdl"),
     "riscv_kernels": ("riscv_kernels", "hdl.config"),
     "tb": ("tb", "sim", "hdl"),

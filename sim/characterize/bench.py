@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, MemoryMap
+from metronome.hdl.isa.csrs import Csr
 from metronome.sim import asm
 from metronome.sim.memory.store import SparseMemory
 
@@ -28,7 +29,6 @@ PASSES, RESULT, SCRATCH, BODY = range(28, 32)
 #: Floating-point registers with the number 1, as x7 has.
 FLOATS = (5, 6, *RESULTS)
 
-_MCYCLE, _FCSR, _THREAD_ID, _WARP_ID = 0xB00, 0x003, 0xCC0, 0xCC1
 #: Instructions without a destination behind each piece: so long the writeback port is the piece's.
 GUARD = 8
 #: Places in memory, from the start of the user area. Each warp has FRESH_BYTES of lines that are touched
@@ -134,7 +134,7 @@ class Bench:
 
     def _registers(self, program: asm.Program) -> None:
         program.li(SCRATCH, -1)
-        program.add(asm.tmc(SCRATCH), asm.csrr(LANE, _THREAD_ID), asm.csrr(WARP, _WARP_ID))
+        program.add(asm.tmc(SCRATCH), asm.csrr(LANE, Csr.THREAD_ID), asm.csrr(WARP, Csr.WARP_ID))
         program.li(COUNT, self.warps)
         program.li(ONE, 1)
         program.add(asm.slli(OFFSET, WARP, 2), asm.slli(SCRATCH, WARP, LINE_BYTES.bit_length() - 1))
@@ -159,10 +159,10 @@ class Bench:
         program.la(BODY, body)
         program.add(*piece.setup)
         # Nothing of any warp is under way: registers and flags, then stores, then the others.
-        program.add(asm.csrr(0, _FCSR), asm.fence(), asm.bar(0, COUNT), asm.csrr(BEGIN, _MCYCLE))
+        program.add(asm.csrr(0, Csr.FCSR), asm.fence(), asm.bar(0, COUNT), asm.csrr(BEGIN, Csr.MCYCLE))
         program.label(body)
         program.add(*piece.body)
         program.add(*[asm.nop()] * (GUARD * piece.guard))
-        program.add(asm.csrr(END, _MCYCLE), asm.sub(END, END, BEGIN), asm.sw(END, 0, RESULT))
+        program.add(asm.csrr(END, Csr.MCYCLE), asm.sub(END, END, BEGIN), asm.sw(END, 0, RESULT))
         program.add(asm.addi(PASSES, PASSES, -1))
         program.branch(asm.bne, PASSES, 0, loop)

@@ -117,3 +117,10 @@ def test_refusals_are_one_line(metronome):
         run = metronome("wcet", *arguments, "--preset", "TINY")
         assert run.status == 2
         assert words in run.err and run.err.count("\n") == 1
+
+
+def test_what_is_no_input_is_told(metronome):
+    """Memory whose latency is only bounded: nothing depends on the inputs, and yet the time is not exact."""
+    run = metronome("wcet", "vecadd", "--preset", "TINY", "--memory", "random", "--latency", "30", "--memory-bound", "40")
+    assert run.status == 0 and "every run takes at most" in run.out
+    assert "the inputs change nothing of it" in run.out and "depends on the inputs at" not in run.out
