@@ -121,6 +121,7 @@ def test_refusals_are_one_line(metronome):
 
 def test_what_is_no_input_is_told(metronome):
     """Memory whose latency is only bounded: nothing depends on the inputs, and yet the time is not exact."""
-    run = metronome("wcet", "vecadd", "--preset", "TINY", "--memory", "random", "--latency", "30", "--memory-bound", "40")
+    memory = ("--memory", "random", "--latency", "30", "--memory-bound", "40")
+    run = metronome("wcet", "vecadd", "--preset", "TINY", *memory)
     assert run.status == 0 and "every run takes at most" in run.out
     assert "the inputs change nothing of it" in run.out and "depends on the inputs at" not in run.out
