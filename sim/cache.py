@@ -30,7 +30,8 @@ _held: dict[Path, int] = {}
 def cache_folder() -> Path:
     """``METRONOME_CACHE``, else ``build/cache`` of the checkout, else (installed elsewhere) the user's cache folder."""
     if chosen := os.environ.get("METRONOME_CACHE"):
-        return Path(chosen)
+        # Tools that are started in other folders write there.
+        return Path(chosen).absolute()
     if (_ROOT / "pyproject.toml").exists():
         return _ROOT / "build" / "cache"
     base = os.environ.get("XDG_CACHE_HOME", "")

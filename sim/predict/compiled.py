@@ -34,7 +34,7 @@ def _folder() -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
-    folder = cache_folder().absolute() / f"model-{digest.hexdigest()[:16]}"
+    folder = cache_folder() / f"model-{digest.hexdigest()[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     hold(folder)
     used(folder)

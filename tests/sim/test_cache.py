@@ -61,6 +61,13 @@ def test_folder_of_an_installation_is_the_users(monkeypatch, tmp_path, base, fol
     assert cache_folder() == Path("/elsewhere")
 
 
+def test_folder_that_is_named_from_here(monkeypatch, tmp_path):
+    """Compilers are started in folders of their own: for them too it is below the folder of the command."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METRONOME_CACHE", "some/cache")
+    assert cache_folder() == tmp_path / "some" / "cache"
+
+
 def test_an_entry_is_made_once_and_leaves_nothing_else(cache):
     made = []
 
