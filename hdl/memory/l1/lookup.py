@@ -6,7 +6,7 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from ...config import LINE_NUMBER_BITS, SmConfig
+from ...config import LINE_NUMBER_BITS, Channels, SmConfig
 from ...layouts.probe import LookupWait, lookup_layout
 from ...lib.component import Component
 from ..seam import access_layout
@@ -37,7 +37,7 @@ class LookupStage(Component):
             #: Line accesses, in order.
             "access": In(stream.Signature(access_layout(config))),
             #: The access that is held makes room for the next one, if it waits for longer than a line that comes into
-            #: the cache (``fill``) or a hit before it (``writeback``): it will come again.
+            #: the cache (``fill``) or a hit before it (``writeback``): it will come again. Without channels never.
             "swap": In(1),
             #: The access that is held is done in this cycle.
             "done": Out(1),
@@ -91,20 +91,23 @@ class LookupStage(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        held, goes, soon = self.held, Signal(), Signal()
+        held, goes = self.held, Signal()
         load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
         user = self.config.memory_map.user // self.config.line_bytes
-        m.d.comb += [self.access.ready.eq(~self.held_valid | goes | (self.swap & ~soon)), self.done.eq(goes)]
+        blocked = Signal()
+        goes_on = goes
+        if self.config.channels is not Channels.NONE:
+            soon = blocked | Mux(held.write, self.room, self.hit)
+            goes_on = goes | (self.swap & ~soon)
+        m.d.comb += [self.access.ready.eq(~self.held_valid | goes_on), self.done.eq(goes)]
         with m.If(self.access.ready):
             m.d.sync += self.held_valid.eq(self.access.valid)
         with m.If(self.access.ready & self.access.valid):
             m.d.sync += held.eq(self.access.payload)
 
-        blocked = Signal()
         may_join = ~self.uncached & (self.config.dcache_bytes > 0)
         m.d.comb += [
             self.uncached.eq(held.part.line < user),
-            soon.eq(blocked | Mux(held.write, self.room, self.hit)),
             blocked.eq(self.install & self._same_set(held.part.line, self.install_line)),
             load.eq(self.held_valid & ~held.write & ~blocked),
             store.eq(self.held_valid & held.write & ~blocked),
