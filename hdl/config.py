@@ -56,6 +56,8 @@ class FaultCause(enum.IntEnum):
     STACK_OVERFLOW = 25  # a split, and the divergence stack is full
     STACK_UNDERFLOW = 26  # a join to an entry that is not on the divergence stack
     UNKNOWN_CSR = 27  # an access to a CSR that is not there, or a write to one that is read only
+    UNEXPECTED_ACCESS = 28  # a load or store that is not the next one of its warp in the list of morder
+    MISSING_ACCESS = 29  # the next load or store in the list of morder does not come
 
 
 class Coordination(enum.StrEnum):
@@ -85,6 +87,8 @@ class Channels(enum.StrEnum):
     NONE = "none"
     #: A queue a warp: an access that waits holds back its own warp.
     FREE = "free"
+    #: A queue a warp: accesses are looked up in the order that a list in memory gives (memory.md, "Order from a list").
+    ORDERED = "ordered"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +149,9 @@ class SmConfig:
     store_buffer: int = 32
     #: [parts] of loads (a part: the lanes of one load in one line) that may wait for memory.
     load_parts: int = 16
-    channels: Channels = Channels.NONE  # queues before the data cache: none, or a free one for each warp
-    channel_depth: int = 10  # [accesses] of a warp that its channel holds: 1 to 16; without channels it means nothing
+    channels: Channels = Channels.NONE  # queues before the data cache: none, or for each warp a free or ordered one
+    #: [accesses] of a warp that its channel holds: 1 to 16; ordered: threads to 32; without channels it means nothing.
+    channel_depth: int = 10
     memory_map: MemoryMap = DEFAULT_MAP  # the addresses that software relies on
     #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
     interleave_stacks: bool = True
@@ -194,7 +199,9 @@ class SmConfig:
             is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
             "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
-        require(1 <= self.channel_depth <= 16, "channel_depth", "between 1 and 16", self.channel_depth)
+        checks.require_channels(
+            self.channel_depth, self.threads, (*self.policies, *self.fetch_policies), ordered=self.ordered,
+        )
         require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
         require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
         require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
@@ -231,6 +238,11 @@ class SmConfig:
         return replace(self, **dict.fromkeys(WATCHING, False) | changes)  # type: ignore[arg-type]  # any field's
 
     # Derived sizes.
+
+    @property
+    def ordered(self) -> bool:
+        """Whether accesses can be looked up in the order of a list."""
+        return self.channels is Channels.ORDERED
 
     @property
     def buffer_depth(self) -> int:
@@ -295,9 +307,14 @@ class SmConfig:
         return max(1, (self.fetch_requests - 1).bit_length())
 
     @property
-    def lsu_tag_bits(self) -> int:
-        """Bits of the LSU's own tag: one for the kind (0 load, 1 store) above the number of the request."""
+    def l1_tag_bits(self) -> int:
+        """Bits of the L1's own tag: one for the kind (0 load, 1 store) above the number of the request."""
         return 1 + max(1, (max(self.line_requests, self.store_buffer) - 1).bit_length())
+
+    @property
+    def lsu_tag_bits(self) -> int:
+        """Bits of the LSU's own tag: the L1's, and ordered one above it for the source (0 L1, 1 the list)."""
+        return self.l1_tag_bits + self.ordered
 
     @property
     def mem_tag_bits(self) -> int:

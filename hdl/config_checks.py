@@ -6,7 +6,8 @@ import enum
 from collections.abc import Sequence
 
 __all__ = [
-    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_policies", "warps_of_a_group",
+    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels", "require_policies",
+    "warps_of_a_group",
 ]
 
 #: The longest frame of variable_rate.
@@ -72,3 +73,18 @@ def require_policies(
     divides = group_warps == 0 or (group_warps > 0 and warps % group_warps == 0)
     require(divides, "group_warps", f"0 or a divisor of warps, {warps}", group_warps)
     _require_rates(warps, rates, strict="variable_rate_strict" in (*policies, *fetch))
+
+
+def require_channels(depth: int, threads: int, policies: Sequence[str], *, ordered: bool) -> None:
+    """A depth that can be built, and in ``ordered`` channels no policy with which a run could come to a stop.
+
+    A load or store may have as many lines as lanes, and is only issued if its channel has room for all of them.
+    """
+    if not ordered:
+        require(1 <= depth <= 16, "channel_depth", "between 1 and 16", depth)
+        return
+    require(
+        threads <= depth <= 32, "channel_depth", f"between threads, {threads}, and 32 with channels=ordered", depth,
+    )
+    # The warp whose turn it is may have to wait for an access of another one, which never gets a turn.
+    require("prr" not in policies, "policies", "without prr with channels=ordered", policies)

@@ -115,6 +115,13 @@ class Sm(Component):
             lsu.take_warp.eq(frontend.select_warp),
             lsu.take_store.eq(frontend.select_info.store),
         ]
+        if self.config.ordered:
+            m.d.comb += [
+                issue.lsu_room.eq(lsu.room),
+                issue.lsu_idle.eq(lsu.idle),
+                lsu.selects.eq(frontend.select.any()),
+                lsu.order.eq(control.order),
+            ]
 
     def _execute(self, m: Module, issue: IssueStage, compute: ComputeUnits, control: ControlUnit) -> None:
         m.d.comb += [

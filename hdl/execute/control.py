@@ -1,7 +1,7 @@
 """What is decided once for a warp: branches, SIMT control, CSRs, rounding modes, system instructions, their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
@@ -9,7 +9,7 @@ from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.control import activation_layout, resolution_layout
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
-from ..layouts.execute import fault_layout, operands_layout
+from ..layouts.execute import fault_layout, operands_layout, order_layout
 from ..lib.component import Component
 from ..lib.onehot import highest_one, select
 from .branch import BranchLanes
@@ -41,7 +41,11 @@ class ControlUnit(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
+        ordering: dict[str, wiring.Member] = {}
+        if config.ordered:
+            ordering = {"order": Out(order_layout())}  # in X: a list of accesses begins or ends
         super().__init__({
+            **ordering,
             "start": In(1),  # launch, one cycle
             "start_pc": In(32),  # with ``start``: the first pc of warp 0
             "argument": In(32),  # with ``start``: what mscratch holds
@@ -142,6 +146,8 @@ class ControlUnit(Component):
             csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
             self.rm.eq(Mux(x.entry.decoded.rm == _DYNAMIC, csr.frm, x.entry.decoded.rm)),
         ]
+        if self._config.ordered:
+            m.d.comb += self.order.eq(csr.order)
         return csr
 
     def _branch(self, m: Module, leader: Signal) -> None:

@@ -1,12 +1,14 @@
 """Control and status registers."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.csrs import PERFORMANCE_CSRS, ZERO_CSRS, Csr
 from ..isa.ops import CsrOp
 from ..layouts.counters import COUNTER_BITS, COUNTERS, counter_places
+from ..layouts.execute import order_layout
 from ..lib.component import Component
 
 __all__ = ["CsrUnit"]
@@ -25,13 +27,17 @@ class CsrUnit(Component):
     """All CSRs of isa.md.
 
     An access is made in stage X: what it reads is combinational, what it writes takes effect at the end of the cycle.
-    One access a cycle. An unknown one changes nothing. mcycle and minstret are cleared by a launch; fcsr, mregion and
-    mscratch are 0 after reset.
+    One access a cycle. An unknown one changes nothing. mcycle and minstret are cleared by a launch; fcsr, mregion,
+    morder and mscratch are 0 after reset.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
+        ordering: dict[str, wiring.Member] = {}
+        if config.ordered:
+            ordering = {"order": Out(order_layout())}  # in X: morder or mregion begins or ends a list of accesses
         super().__init__({
+            **ordering,
             "start": In(1),  # launch, one cycle
             "argument": In(32),  # with ``start``: what mscratch holds
             "valid": In(1),  # in X: there is an access; without it nothing is written
@@ -66,6 +72,7 @@ class CsrUnit(Component):
         known = Signal()
         m.d.comb += known.eq(1)
         cycle, retired = self._time(m)
+        self._list = Signal(32)
         with m.Switch(number):
             for numbers, value in self._readable(fcsr, scratch, cycle, retired):
                 with m.Case(*numbers):
@@ -93,6 +100,8 @@ class CsrUnit(Component):
                 m.d.sync += register[:5].eq(register[:5] | self.raised)
         with m.If(self.valid & ~self.unknown & writes):
             self._write(m, number, written, fcsr, scratch)
+            if self._config.ordered:
+                self._order(m, number, written)
         with m.If(self.start):
             m.d.sync += scratch.eq(self.argument)
         return m
@@ -136,12 +145,14 @@ class CsrUnit(Component):
             ([Csr.LOCAL_MEM_BASE], Const(config.memory_map.local, 32)),
             ([Csr.MREGION], self.region),
         ]
+        if config.ordered:
+            rows.append(([Csr.MORDER], self._list))
         lows = [low for counter in COUNTERS for low, _ in counter.numbers()]
         rows += [(lows, self.counter_value[:32]), ([low + _HIGH for low in lows], self.counter_value[32:])]
         listed = {number for numbers, _ in rows for number in numbers}
         zeros = sorted(
             {int(number) for number in ZERO_CSRS | PERFORMANCE_CSRS}
-            | {Csr.THREAD_ID, Csr.MVENDORID, Csr.MARCHID, Csr.MIMPID} - listed
+            | {Csr.THREAD_ID, Csr.MVENDORID, Csr.MARCHID, Csr.MIMPID, Csr.MORDER} - listed
         )
         rows.append(([number for number in zeros if number not in listed], Const(0, 32)))
         return rows
@@ -160,3 +171,13 @@ class CsrUnit(Component):
                 m.d.sync += scratch.eq(written)
             with m.Case(Csr.MREGION):
                 m.d.sync += self.region.eq(written[0])
+
+    def _order(self, m: Module, number: Value, written: Signal) -> None:
+        """A list begins with a write of its address, and ends with one of 0, or with the region."""
+        with m.If(number == Csr.MORDER):
+            m.d.sync += self._list.eq(written)
+            m.d.comb += [self.order.start.eq(written != 0), self.order.stop.eq(written == 0)]
+        with m.If((number == Csr.MREGION) & ~written[0]):
+            m.d.sync += self._list.eq(0)
+            m.d.comb += self.order.stop.eq(1)
+        m.d.comb += self.order.address.eq(written)

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ..config import Prediction
-from ..isa.csrs import FLOAT_CSRS
+from ..isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from ..isa.ops import OP_BITS, STORE_BIT, BranchOp, SystemOp, Unit
 from ..isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 from ..layouts.decoded import Decoded
@@ -22,7 +22,8 @@ class Decoder(Component):
       an error; the word does not matter) it is unit SYSTEM, op FETCH_FAULT. All other fields are then 0.
     - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
       and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
-    - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it.
+    - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it. If ``ordered``,
+      it and ``info.fence`` are both set for an access to mregion or morder, and for no other instruction.
     - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
       so its ``info.control`` is clear.
 
@@ -32,10 +33,13 @@ class Decoder(Component):
     ----------
     prediction : Prediction
         What ``predicted`` says.
+    ordered : bool
+        Whether an access to mregion or morder waits for the load/store unit.
     """
 
-    def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN):
+    def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN, ordered: bool = False):
         self._follows = prediction is Prediction.BTFN
+        self._ordered = ordered
         super().__init__({
             "instruction": In(32),  # the word
             "fetch_error": In(1),  # memory answered its fetch with an error: the word does not matter
@@ -54,6 +58,10 @@ class Decoder(Component):
             """1 iff the word is a row for which the condition holds."""
             return _any(match[row.mnemonic] for row in INSTRUCTIONS if condition(row))
 
+        def reads(numbers: Iterable[int]) -> Value:
+            """1 iff the word is an access to one of these CSRs."""
+            return where(lambda row: row.imm is ImmFormat.CSR) & _any(word[20:32] == each for each in sorted(numbers))
+
         known, jal, branch = Signal(), Signal(), Signal()
         out, info = self.decoded, self.decoded.info
         unit = _or_constants(where, len(info.unit.as_value()), lambda row: row.unit.value)
@@ -70,10 +78,9 @@ class Decoder(Component):
             branch.eq(where(lambda row: row.imm is ImmFormat.B)),
             out.predicted.eq((jal | (branch & word[31])) if self._follows else 0),
             info.control.eq(where(lambda row: row.control and not (self._follows and row.op is BranchOp.JAL))),
-            info.fence.eq(where(lambda row: row.fence)),
+            info.fence.eq(where(lambda row: row.fence) | (reads(ORDER_CSRS) if self._ordered else 0)),
             info.store.eq(where(lambda row: row.unit is Unit.LSU and row.op.value & STORE_BIT)),
-            info.drain.eq(where(lambda row: row.imm is ImmFormat.CSR)
-                          & _any(word[20:32] == number for number in sorted(FLOAT_CSRS))),
+            info.drain.eq(reads(FLOAT_CSRS | ORDER_CSRS if self._ordered else FLOAT_CSRS)),
         ]
         operands = {"rd": (info.writes_rd, 7), "rs1": (info.use_rs1, 15), "rs2": (info.use_rs2, 20),
                     "rs3": (info.use_rs3, 27)}

@@ -87,7 +87,9 @@ class FetchPipeline(Component):
         m = Module()
         m.submodules.store = store = (ICacheStore if self._config.icache_bytes else LineStore)(self._config)
         m.submodules.misses = misses = MissUnit(self._config)
-        m.submodules.decoder = decoder = Decoder(prediction=self._config.prediction)
+        m.submodules.decoder = decoder = Decoder(
+            prediction=self._config.prediction, ordered=self._config.ordered,
+        )
         squash = Signal(self._config.warps, name="any_squash")
         lookup, last, scattered = self._stages(m, store, squash)
         self._lookup(m, lookup, store, misses, squash)

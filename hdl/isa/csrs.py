@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["FLOAT_CSRS", "PERFORMANCE_CSRS", "ZERO_CSRS", "Csr"]
+__all__ = ["FLOAT_CSRS", "ORDER_CSRS", "PERFORMANCE_CSRS", "ZERO_CSRS", "Csr"]
 
 
 class Csr(enum.IntEnum):
@@ -50,10 +50,14 @@ class Csr(enum.IntEnum):
     LOCAL_MEM_BASE = 0xFC3
 
     MREGION = 0x7C0
+    MORDER = 0x7C1
 
 
 #: An access waits until the warp's older instructions have completed.
 FLOAT_CSRS: frozenset[int] = frozenset({Csr.FFLAGS, Csr.FRM, Csr.FCSR})
+
+#: With ordered channels: an access waits until nothing is in the load/store unit.
+ORDER_CSRS: frozenset[int] = frozenset({Csr.MREGION, Csr.MORDER})
 
 #: Writes are ignored, reads give 0.
 ZERO_CSRS: frozenset[int] = frozenset({

@@ -1,7 +1,7 @@
 """The issue side of the SM: readiness, operands, and the writeback port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
@@ -12,7 +12,7 @@ from ..layouts.execute import operands_layout, writeback_layout
 from ..lib.component import Component
 from .operands import OperandStage
 from .scoreboard import Scoreboard
-from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot, unit_latencies
+from .writeback import ISSUE_TO_EXECUTE, UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot, unit_latencies
 
 __all__ = ["IssueStage"]
 
@@ -28,7 +28,14 @@ class IssueStage(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
+        ordering: dict[str, wiring.Member] = {}
+        if config.ordered:
+            ordering = {
+                "lsu_room": In(config.warps),  # in t: the warps whose load or store the LSU can take, if it is ready
+                "lsu_idle": In(1),  # in t: nothing is in the LSU; an access to mregion or morder waits for it
+            }
         super().__init__({
+            **ordering,
             #: In t: every warp's next instruction, from the buffers.
             "heads": In(data.ArrayLayout(IssueInfo, config.warps)),
             "ready": Out(config.warps),  # in t: the warps whose head may be selected; combinational
@@ -68,6 +75,8 @@ class IssueStage(Component):
         issued = Signal()
         m.d.comb += issued.eq(self.select.any() & ~self.select_nop)
         self._claim(m, issued, scoreboard, schedule)
+        if self._config.ordered:
+            self._order(m, issued, scoreboard)
         self._read(m, issued, operands, schedule)
         self._write(m, scoreboard, schedule, writeback)
         self._tell(m, scoreboard, schedule, writeback)
@@ -97,6 +106,15 @@ class IssueStage(Component):
             schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
             schedule.reserve_unit.eq(info.unit),
             self.lsu_take.eq(issued & is_lsu),
+        ]
+
+    def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
+        """An access to mregion or morder tells the LSU in X, and until then holds back the next one itself."""
+        info, on_its_way = self.select_info, Signal(ISSUE_TO_EXECUTE)
+        m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
+        m.d.comb += [
+            scoreboard.room.eq(self.lsu_room),
+            scoreboard.memory_idle.eq(self.lsu_idle & ~on_its_way.any()),
         ]
 
     def _unit_free(self, m: Module, unit: Unit, selected: Value) -> Value:

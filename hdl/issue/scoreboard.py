@@ -1,7 +1,7 @@
 """Which registers wait for a result, and so which warps' heads are ready."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -26,7 +26,8 @@ class Scoreboard(Component):
     """One pending bit per warp and register, and the readiness of every warp's head.
 
     A head is ready if none of its sources and not its destination is pending, its unit is free, its writeback slot is
-    free where it needs one, and what a fence or an access to fcsr waits for is over. Of instructions that raise flags
+    free where it needs one, and what a fence or an access to fcsr waits for is over. With ordered channels the LSU also
+    needs room for it in its warp's channel, and an access to mregion or morder waits until the LSU is idle. Of instructions that raise flags
     and write no register any number may be under way; only an access to fcsr waits for them.
 
     ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be
@@ -36,7 +37,14 @@ class Scoreboard(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         units = len(Unit)
+        ordering: dict[str, wiring.Member] = {}
+        if config.ordered:
+            ordering = {
+                "room": In(config.warps),  # the warps whose load or store the LSU can take, if it is free
+                "memory_idle": In(1),  # nothing is in the LSU or on its way there
+            }
         super().__init__({
+            **ordering,
             #: Every warp's next instruction, as the buffers hold it in this cycle.
             "heads": In(data.ArrayLayout(IssueInfo, config.warps)),
             "unit_free": In(units),  # by Unit: it can take an instruction that is selected in this cycle
@@ -140,11 +148,15 @@ class Scoreboard(Component):
         unit_busy = Signal(name=f"unit_busy_{w}")
         no_slot = Signal(name=f"no_slot_{w}")
         drains = Signal(name=f"drains_{w}")
+        full, holds = Const(0, 1), Const(0, 1)
+        if self._config.ordered:
+            full = (head.unit == Unit.LSU) & ~self.room[w]
+            holds = head.drain & head.fence & ~self.memory_idle
         m.d.comb += [
             hazard.eq(waits.any()),
-            unit_busy.eq(~self.unit_free.bit_select(unit, 1)),
+            unit_busy.eq(~self.unit_free.bit_select(unit, 1) | full),
             no_slot.eq(takes_slot(head) & ~self.slot_free.bit_select(unit, 1)),
-            drains.eq((head.drain & self.pending_any[w]) | (head.fence & self.stores_pending[w])),
+            drains.eq((head.drain & self.pending_any[w]) | (head.fence & self.stores_pending[w]) | holds),
             self.ready[w].eq(~(hazard | unit_busy | no_slot | drains)),
         ]
         with m.If(hazard):

@@ -7,7 +7,7 @@ from amaranth.lib import data
 from ..config import SmConfig
 from .decoded import BufferEntry
 
-__all__ = ["fault_layout", "lsu_request_layout", "operands_layout", "writeback_layout"]
+__all__ = ["fault_layout", "lsu_request_layout", "operands_layout", "order_layout", "writeback_layout"]
 
 
 def fault_layout(config: SmConfig) -> data.StructLayout:
@@ -18,6 +18,11 @@ def fault_layout(config: SmConfig) -> data.StructLayout:
         "pc": 32,  # the address of its instruction
         "address": 32,  # of the access, fetch, jump or ebreak; an illegal instruction; the number of a CSR; else 0
     })
+
+
+def order_layout() -> data.StructLayout:
+    """The order of accesses, in one cycle: a list of them begins at ``address``, or ends."""
+    return data.StructLayout({"start": 1, "stop": 1, "address": 32})
 
 
 def lsu_request_layout(config: SmConfig) -> data.StructLayout:

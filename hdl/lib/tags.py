@@ -59,6 +59,8 @@ class CacheTags(Component):
             #: Combinational, one-hot: the least recently used way of ``fill_set``. One that holds nothing has not been
             #: used since it was emptied.
             "victim": Out(ways),
+            #: A register and ``fill_set``: that set was used in the cycle before, of which ``victim`` does not know.
+            "recent": Out(1),
             #: From the next cycle on nothing is held, not even what is filled in this one.
             "invalidate": In(1),
         })
@@ -142,7 +144,8 @@ class CacheTags(Component):
             order[of].eq(words["used", of] ^ words["filled", of]) for of in sets
         ]
         m.d.comb += [
-            both.eq(used.any() & self.fill & (used_set == self.fill_set)),
+            self.recent.eq(used.any() & (used_set == self.fill_set)),
+            both.eq(self.recent & self.fill),
             touched.eq(lru_touch(order["used"], used, ways)),
             writes["used"].addr.eq(used_set),
             writes["used"].data.eq(touched ^ words["filled", "used"]),

@@ -8,10 +8,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import Channels as ChannelKind
 from ..config import FaultCause, SmConfig
-from ..layouts.execute import fault_layout, writeback_layout
+from ..layouts.execute import fault_layout, order_layout, writeback_layout
 from ..layouts.memory import memory_port_signature
 from ..layouts.probe import lookup_layout, probe_layout
 from ..lib.component import Component
+from ..lib.onehot import one_hot
 from ..lib.stacks import to_program
 from .channels import Channels
 from .l1.l1 import L1
@@ -22,6 +23,8 @@ from .lanes.records import bank_bits, entry_layout
 from .lanes.response import ResponseStage
 from .lanes.scratchpad import Scratchpad
 from .lanes.stores import StoreTracker
+from .order.port import ListPort
+from .order.unit import OrderUnit
 from .seam import loads_under_way
 
 __all__ = ["HIT_LATENCY", "LOCAL_LATENCY", "MISS_OVERHEAD", "QUEUE_DEPTH", "Lsu"]
@@ -62,7 +65,18 @@ class Lsu(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        ordering: dict[str, wiring.Member] = {}
+        if config.ordered:
+            ordering = {
+                #: A list begins or ends: of :class:`OrderUnit`. Only while ``idle`` two cycles before. From stage X.
+                "order": In(order_layout()),
+                #: An instruction or NOP is selected in this cycle.
+                "selects": In(1),
+                #: The warps whose load or store may be selected, if there is a slot. Registered state only.
+                "room": Out(config.warps),
+            }
         super().__init__({
+            **ordering,
             **take_ports(config),
             #: Lines, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
@@ -99,7 +113,7 @@ class Lsu(Component):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.l1 = l1 = L1(config)
         m.submodules.responses = responses = ResponseStage(config)
-        stores_behind, busy_behind = self._seam(m, coalescer, l1)
+        stores_behind, busy_behind = self._seam(m, entrance, coalescer, l1)
         wiring.connect(m, l1.answers, responses.answers)
         for name, port in take_ports(config).items():
             inside, outside = getattr(entrance, name), getattr(self, name)
@@ -112,7 +126,8 @@ class Lsu(Component):
             self.idle.eq(~(entrance.busy | busy_behind | responses.busy | self.fault_valid | self._stored)),
         ]
         wiring.connect(m, wiring.flipped(self.wb), responses.wb)
-        wiring.connect(m, wiring.flipped(self.mem), l1.mem)
+        if not config.ordered:
+            wiring.connect(m, wiring.flipped(self.mem), l1.mem)
         self._count(m, coalescer, responses)
         self._local(m, entrance.head, coalescer, responses)
         self._faults(m, entrance.head, coalescer, l1, responses)
@@ -126,7 +141,7 @@ class Lsu(Component):
             ]
         return m
 
-    def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+    def _seam(self, m: Module, entrance: Entrance, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
         """Line accesses from the lanes to the L1: the one place for a unit that stands between them.
 
         Returns the warps with stores behind the coalescer, and whether anything is there: what the L1 has, and what
@@ -135,11 +150,32 @@ class Lsu(Component):
         if self.config.channels is ChannelKind.NONE:
             wiring.connect(m, coalescer.access, l1.access)
             return l1.stores_pending, l1.busy
+        if self.config.ordered:
+            return self._order(m, entrance, coalescer, l1)
         m.submodules.channels = channels = Channels(self.config)
         wiring.connect(m, coalescer.access, channels.taken)
         wiring.connect(m, channels.given, l1.access)
         m.d.comb += [l1.swap.eq(channels.swap), channels.done.eq(l1.done), self.disorder.eq(channels.wrong)]
         return l1.stores_pending | channels.stores, l1.busy | channels.busy
+
+    def _order(self, m: Module, entrance: Entrance, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+        """The reordering unit between the coalescer and the L1, and its reads beside the L1's lines."""
+        warps = self.config.warps
+        m.submodules.order = self._order_unit = order = OrderUnit(self.config)
+        m.submodules.list_port = port = ListPort(self.config)
+        wiring.connect(m, coalescer.access, order.taken)
+        wiring.connect(m, order.given, l1.access)
+        wiring.connect(m, l1.mem, port.l1)
+        wiring.connect(m, order.mem, port.reader)
+        wiring.connect(m, wiring.flipped(self.mem), port.mem)
+        m.d.comb += [
+            order.start.eq(self.order.start), order.stop.eq(self.order.stop), order.address.eq(self.order.address),
+            order.selects.eq(self.selects), self.room.eq(order.room), self.disorder.eq(order.wrong),
+            order.take.eq(Mux(self.take, one_hot(self.take_warp, warps), 0)),
+            order.leave.eq(Mux(coalescer.pop, one_hot(entrance.head.warp, warps), 0)),
+            order.cancel.eq(Mux(self.cancel, one_hot(entrance.cancelled_warp, warps), 0)),
+        ]
+        return l1.stores_pending | order.stores, l1.busy | order.busy
 
     def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
         """Parts are counted where they are made and where they are written back."""
@@ -189,11 +225,17 @@ class Lsu(Component):
         self, m: Module, head: data.View, coalescer: Coalescer, l1: L1, responses: ResponseStage
     ) -> None:
         """The fault register. Of those in one cycle a load's access fault goes first, a misaligned address last."""
-        m.d.comb += [
-            l1.fault_ready.eq(~responses.fault_valid),
-            coalescer.fault_ready.eq(~responses.fault_valid & ~l1.fault_valid),
-        ]
-        m.d.sync += self.fault_valid.eq(responses.fault_valid | l1.fault_valid | coalescer.misaligned)
+        told = responses.fault_valid | l1.fault_valid
+        m.d.comb += l1.fault_ready.eq(~responses.fault_valid)
+        if self.config.ordered:
+            m.d.comb += self._order_unit.fault_ready.eq(~told)
+            told |= self._order_unit.fault_valid
+        m.d.comb += coalescer.fault_ready.eq(~told)
+        m.d.sync += self.fault_valid.eq(told | coalescer.misaligned)
+        if self.config.ordered:
+            # The others' faults go first: this is written over.
+            with m.If(self._order_unit.fault_valid):
+                m.d.sync += self.fault.eq(self._order_unit.fault)
         with m.If(responses.fault_valid):
             m.d.sync += self.fault.eq(responses.fault)
         with m.Elif(l1.fault_valid):

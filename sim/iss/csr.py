@@ -15,7 +15,7 @@ from .view import DISCARD, View
 __all__ = ["access", "is_volatile", "unknown"]
 
 FFLAGS, FRM, FCSR = 0x001, 0x002, 0x003
-MSCRATCH, MREGION = 0x340, 0x7C0
+MSCRATCH, MREGION, MORDER = 0x340, 0x7C0, 0x7C1
 MCYCLE, MINSTRET = 0xB00, 0xB02
 HIGH = 0x80
 #: MXL = 1 (32 bits); extensions F, I, M, X (non-standard).
@@ -50,6 +50,7 @@ _READERS: dict[int, Reader] = {
     0x301: lambda state, view: MISA,
     MSCRATCH: lambda state, view: state.mscratch,
     MREGION: lambda state, view: state.mregion,
+    MORDER: lambda state, view: state.morder,
     MCYCLE: lambda state, view: _low(state.mcycle),
     MCYCLE + HIGH: lambda state, view: _low(state.mcycle >> 32),
     MINSTRET: lambda state, view: _low(state.minstret),
@@ -87,11 +88,19 @@ def _write_mscratch(state: State, warp: int, value: int) -> None:
 
 def _write_mregion(state: State, warp: int, value: int) -> None:
     state.mregion = value & 1
+    if not state.mregion:
+        state.morder = 0
+
+
+def _write_morder(state: State, warp: int, value: int) -> None:
+    if state.config.ordered:
+        state.morder = value
 
 
 #: Writes that have an effect; all others are ignored.
 _WRITERS: dict[int, Callable[[State, int, int], None]] = {
     FFLAGS: _write_fflags, FRM: _write_frm, FCSR: _write_fcsr, MSCRATCH: _write_mscratch, MREGION: _write_mregion,
+    MORDER: _write_morder,
 }  # fmt: skip
 
 
@@ -131,6 +140,8 @@ def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, 
             writer(state, view.warps[0], after)
             if state.recorder is not None and number == MREGION:
                 state.recorder.arguments(view.warps[0], state.mregion, 1)
+            elif state.recorder is not None and number == MORDER:
+                state.recorder.arguments(view.warps[0], state.morder, 2)
         if rd != DISCARD:
             view.put(rd, old)
 

@@ -10,7 +10,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig
-from metronome.hdl.isa.csrs import FLOAT_CSRS
+from metronome.hdl.isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from metronome.hdl.isa.ops import FLOAT_UNITS, STORE_BIT, BranchOp, SystemOp, Unit
 from metronome.hdl.isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 
@@ -62,6 +62,7 @@ class CodeTable:
     def __init__(self, config: SmConfig) -> None:
         self._follows = config.prediction is Prediction.BTFN
         self._stacks = config.interleaved_stacks
+        self._ordered = config.ordered
         self._words: dict[int, tuple[int, ...]] = {}
         self._lines: dict[tuple[bytes, int] | None, int] = {}
         self.table = np.zeros(64 * LINE_WORDS, CODE)
@@ -112,11 +113,12 @@ class CodeTable:
         jal = row.op is BranchOp.JAL
         followed = self._follows and (jal or (row.imm is ImmFormat.B and bool(word >> 31)))
         csr = word >> 20 if row.imm is ImmFormat.CSR else None
+        waits = self._ordered and csr in ORDER_CSRS
         return {
             "unit": row.unit.value, "op": row.op.value, "uses": uses, "register": registers["rd"],
             # A jal that the front end follows at decode has nothing left to resolve.
             "control": int(row.control and not (jal and self._follows)),
-            "fence": int(row.fence), "drain": int(csr in FLOAT_CSRS),
+            "fence": int(row.fence or waits), "drain": int(csr in FLOAT_CSRS or waits),
             "store": int(row.unit is Unit.LSU and bool(row.op.value & STORE_BIT)),
             "takes_slot": int(row.unit in FLOAT_UNITS or (row.unit is not Unit.LSU and registers["rd"] != NONE)),
             "predicted": int(followed), "offset": _jump_offset(word, row),

@@ -37,6 +37,7 @@ def select(m, cycle):
     observer, lsu, issue = m.observer[0], m.lsu[0], m.issue[0]
     icache.look_up(m)
     missing = front.warp1 if front.missed else NONE
+    memory_idle = not config.ordered or scoreboard.memory_idle(m)
     eligible = 0
     for w in range(config.warps):
         reason = 0
@@ -50,7 +51,7 @@ def select(m, cycle):
             else:
                 code = _head(m, w)
                 if code != NONE:
-                    reason = scoreboard.reason(config, issue, lsu, m.code[code], w, cycle)
+                    reason = scoreboard.reason(config, issue, lsu, m.code[code], w, cycle, memory_idle)
             if reason == 0:
                 eligible |= 1 << w
         observer.reason[w] = reason

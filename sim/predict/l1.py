@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from .compiled import inlined
 from .records import NONE
-from .search import places_of
+from .search import least_recently_used, places_of
 
 __all__ = [
-    "chosen_entry", "entries_of", "hit_place", "installs", "joined_entry", "requested_set", "set_of", "youngest_entry",
+    "chosen_entry", "entries_of", "hit_place", "installs", "joined_entry", "place",
+    "requested_set", "set_of", "youngest_entry",
 ]
 
 
@@ -35,6 +36,26 @@ def hit_place(m, line):
         if m.dcache_line[place] == line:
             return place
     return NONE
+
+
+@inlined
+def place(m, there, uncached):
+    """With ordered channels: where the line in the lookup is, or is to be, and whether it could get a place.
+
+    That is the least recently used one of its set. The use of the cycle before is not known yet, and a place that
+    waits for its line is not given away.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    lsu.placed, lsu.victim, lsu.may_place = there, NONE, 1
+    if there != NONE or uncached or not config.dcache:
+        return
+    if lsu.used_place != NONE and lsu.used_place // config.dcache_ways == lsu.held_set:
+        lsu.may_place = 0
+        return
+    lsu.victim = least_recently_used(m.dcache_line, m.dcache_used, lsu.held_set * config.dcache_ways, config.dcache_ways)
+    for number in range(config.line_requests):
+        if lsu.miss_line[number] != NONE and lsu.miss_place[number] == lsu.victim:
+            lsu.may_place = 0
 
 
 @inlined

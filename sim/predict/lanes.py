@@ -183,6 +183,7 @@ def tick_queue(m, line_taken, served, dropped):
     if pops:
         if m.code[lsu.waiting_code[lsu.first]].store:
             lsu.waiting_stores[lsu.waiting_warp[lsu.first]] -= 1
+        lsu.claimed[lsu.waiting_warp[lsu.first]] -= m.config[0].threads
         lsu.first = (lsu.first + 1) % QUEUE
         lsu.count -= 1
         lsu.used -= 1

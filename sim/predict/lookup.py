@@ -22,10 +22,13 @@ def find(m, install, sent):
     if not lsu.held:
         return NONE, 0, 0, chosen
     uncached = lsu.held_line < config.user_line
-    return (
-        l1.hit_place(m, lsu.held_line), l1.entries_of(config, lsu, lsu.held_line, uncached),
-        l1.requested_set(config, lsu, lsu.held_line, uncached), chosen,
-    )
+    hit = l1.hit_place(m, lsu.held_line)
+    requested = l1.requested_set(config, lsu, lsu.held_line, uncached)
+    if config.ordered:
+        l1.place(m, hit, uncached)
+        if requested and not (lsu.filled_valid and lowest(requested) == lsu.filled_miss):
+            hit = NONE
+    return hit, l1.entries_of(config, lsu, lsu.held_line, uncached), requested, chosen
 
 
 @inlined
@@ -47,7 +50,7 @@ def adds_part(m, found, install):
     if requested and config.dcache and not uncached:
         return True, lowest(requested)
     free = first_of(lsu.miss_line, config.line_requests, NONE)
-    if free == NONE or (uncached and requested):
+    if free == NONE or (uncached and requested) or (config.ordered and not lsu.may_place):
         return False, NONE
     return True, free
 
@@ -74,7 +77,7 @@ def look_up(m, found, install, accepts, hit_free):
         elif install != NONE or (accepts and requested):
             lsu.wait = Wait.FILL
     else:
-        if not lsu.hit and not uncached and same:
+        if not lsu.hit and not uncached and same and not config.ordered:
             youngest = l1.youngest_entry(config, lsu, same)
             lsu.forward = lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
         lsu.wait = _load_waits(m, found, install, hit_free, uncached)
@@ -100,5 +103,8 @@ def _load_waits(m, found, install, hit_free, uncached):
         return Wait.ORDER
     if first_of(lsu.part_miss, config.load_parts, NONE) == NONE:
         return Wait.PARTS
-    joins = requested and config.dcache
-    return Wait.MSHR if first_of(lsu.miss_line, config.line_requests, NONE) == NONE and not joins else 0
+    if requested and config.dcache:
+        return 0
+    if config.ordered and not lsu.may_place:
+        return Wait.MSHR
+    return Wait.MSHR if first_of(lsu.miss_line, config.line_requests, NONE) == NONE else 0

@@ -5,7 +5,7 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
-from . import channels, l1
+from . import channels, l1, order
 from .compiled import inlined
 from .lanes import (
     FILL,
@@ -50,6 +50,8 @@ def idle(lsu):
     """Whether nothing is in the unit."""
     if lsu.used or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
+    if order.busy(lsu):
+        return False
     if lsu.slot[0] or lsu.slot[1] or lsu.slot[2]:
         return False
     return lsu.misses == 0 and lsu.entries == 0
@@ -64,17 +66,19 @@ def offers_store(lsu):
 
 
 @inlined
-def take(lsu, w, store):
+def take(config, lsu, w, store):
     """A load or store is selected: a place of the queue is its own from the next cycle on."""
     lsu.used += 1
     lsu.waiting_stores[w] += store
+    lsu.claimed[w] += config.threads
 
 
 @inlined
-def cancel(lsu, w, store):
+def cancel(config, lsu, w, store):
     """What was taken two cycles ago does not come: the machine has stopped."""
     lsu.used -= 1
     lsu.waiting_stores[w] -= store
+    lsu.claimed[w] -= config.threads
 
 
 @inlined
@@ -125,14 +129,18 @@ def _faults(m, load_fault, completed, answer, error):
     """The pulse that tells of a fault: a load's line goes first, a misaligned address last."""
     lsu = m.lsu[0]
     misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
-    lsu.dropped = misaligned and not load_fault and not lsu.store_fault
-    lsu.fault = load_fault or lsu.store_fault or lsu.dropped
+    lsu.told = load_fault or lsu.store_fault
+    lsu.dropped = misaligned and not load_fault and not lsu.store_fault and not lsu.order_fault
+    lsu.fault = load_fault or lsu.store_fault or lsu.order_fault or lsu.dropped
     if load_fault:
         lsu.fault_cause, lsu.fault_warp = LOAD_ACCESS, lsu.slot_warp[FILL]
         lsu.fault_pc, lsu.fault_address = lsu.slot_pc[FILL], lsu.slot_address[FILL]
     elif lsu.store_fault:
         lsu.fault_cause, lsu.fault_warp = STORE_ACCESS, lsu.store_fault_warp
         lsu.fault_pc, lsu.fault_address = lsu.store_fault_pc, lsu.store_fault_address
+    elif lsu.order_fault:
+        lsu.fault_cause, lsu.fault_warp = lsu.order_cause, lsu.order_warp
+        lsu.fault_pc, lsu.fault_address = lsu.order_pc, lsu.order_address
     elif lsu.dropped:
         lsu.fault_cause, lsu.fault_warp = lsu.waiting_misaligned[lsu.first], lsu.waiting_warp[lsu.first]
         lsu.fault_pc, lsu.fault_address = lsu.waiting_pc[lsu.first], lsu.waiting_address[lsu.first]
@@ -169,7 +177,10 @@ def _move(m, found, install, adds, joined, release, accepts, completed, answer, 
     if adds:
         lsu.part_miss[free], lsu.part_warp[free], lsu.part_register[free] = joined, lsu.held_warp, lsu.held_register
         lsu.part_load[free], lsu.part_pc[free], lsu.part_address[free] = lsu.held_load, lsu.held_pc, lsu.held_address
-    _cache(m, found[0] if lsu.goes else NONE, install)
+    if config.ordered:
+        _place(m, adds, joined)
+    else:
+        _cache(m, found[0] if lsu.goes else NONE, install)
     _misses(m, adds, joined, load_sent, filled, accepts, answer, error)
 
 
@@ -256,13 +267,33 @@ def _cache(m, used, install):
 
 
 @inlined
+def _place(m, adds, joined):
+    """With ordered channels: a line that is requested takes its place at once, and every access of a line uses it."""
+    config, lsu = m.config[0], m.lsu[0]
+    if not config.dcache:
+        return
+    if lsu.used_place != NONE:
+        lsu.stamp += 1
+        m.dcache_used[lsu.used_place] = lsu.stamp
+    lsu.used_place = lsu.placed if lsu.goes else NONE
+    if adds and lsu.miss_line[joined] == NONE:
+        # Also of an uncached one, which has none.
+        lsu.miss_place[joined] = lsu.victim
+        if lsu.victim != NONE:
+            lsu.stamp += 1
+            m.dcache_line[lsu.victim], m.dcache_used[lsu.victim] = lsu.held_line, lsu.stamp
+
+
+@inlined
 def _advance(m, served, warp_x, code_x, step_x):
     """The lookup takes the next line of the head, the banks its lanes; the request in stage X joins the queue."""
     lsu = m.lsu[0]
     there, head = lsu.count > 0, lsu.first
     counts = there and writes(m, head)
     taken, entered, limited, senior = False, NONE, lsu.passes == channels.PASSES, lsu.senior
-    if m.config[0].channels:
+    if m.config[0].ordered:
+        taken, entered = order.give(m, there and lsu.line_next < lsu.lines)
+    elif m.config[0].channels:
         entered = channels.enter(m, there and lsu.line_next < lsu.lines)
         taken = entered != NONE
     elif not lsu.held or lsu.goes:

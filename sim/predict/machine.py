@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import control, frontend, icache, lsu, observer, port, races, scoreboard
+from . import control, frontend, icache, lsu, observer, order, port, races, scoreboard
 from .compiled import inlined, outer
 from .records import NONE, RING, SLOTS
 
@@ -92,7 +92,7 @@ def _cycle(m, cycle, start_pc):
         return RACE
     store = lsu.offers_store(unit)
     offered = icache.offer(m)
-    fetched, sent = port.accept(m, cycle, offered, unit.unsent_count > 0 or unit.request != NONE, store)
+    fetched, sent, listed = port.accept(m, cycle, offered, unit.unsent_count > 0 or unit.request != NONE, store)
     busy = _busy(m)
     if (cycle > 0 and not busy) or sums.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= config.max_cycles:
         sums.finished, sums.ended = 1, cycle > 0 and not busy
@@ -108,21 +108,21 @@ def _cycle(m, cycle, start_pc):
     w_x, code_x, step_x = issue.warp_x, issue.code_x, NONE
     if w_x != NONE and m.code[code_x].unit == LSU:
         if flow.halted:
-            lsu.cancel(unit, w_x, m.code[code_x].store)
+            lsu.cancel(config, unit, w_x, m.code[code_x].store)
         else:
             step_x = control.place(m, w_x, issue.step_x)
     slot = NONE
     if issues:
         slot = scoreboard.claim(m, cycle)
         if m.code[front.selected_code].unit == LSU:
-            lsu.take(unit, chosen, m.code[front.selected_code].store)
+            lsu.take(config, unit, chosen, m.code[front.selected_code].store)
     frontend.tick(m, cycle, offered, fetched)
     observer.count(m, cycle, busy)
     observer.watch(m, cycle, written)
     observer.follow(m)
     control.tick(m)
     scoreboard.tick(m, cycle, slot)
-    _answer(m, wb_ready, sent, w_x, code_x, step_x)
+    _answer(m, wb_ready, sent, listed, w_x, code_x, step_x)
     if region:
         observer.watch_lookup(unit, sums)
     observer.follow_port(m, cycle)
@@ -150,13 +150,16 @@ def _sees_the_same(m, w):
 
 
 @inlined
-def _answer(m, wb_ready, sent, w_x, code_x, step_x):
-    """Memory's answer goes to whose it is; the LSU's cycle."""
+def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
+    """Memory's answer goes to whose it is; the LSU's cycle. ``listed``: memory takes the request of a line of a list."""
     config, front, box = m.config[0], m.front[0], m.port[0]
-    front.answered, answer, of_store = NONE, NONE, False
+    front.answered, answer, of_store, of_list = NONE, NONE, False, NONE
     box.answer_taken = 0
     if box.response_valid:
-        if box.response_tag & config.source_bit:
+        if box.response_tag & config.source_bit and box.response_tag & config.list_bit:
+            of_list = box.response_tag & config.kind_bit - 1
+            box.answer_taken = 1
+        elif box.response_tag & config.source_bit:
             answer = box.response_tag & (config.kind_bit - 1)
             of_store = box.response_tag & config.kind_bit != 0
         else:
@@ -165,6 +168,8 @@ def _answer(m, wb_ready, sent, w_x, code_x, step_x):
             box.answer_taken = 1
     if lsu.tick(m, wb_ready, sent, answer, of_store, box.response_error, w_x, code_x, step_x):
         box.answer_taken = 1
+    if config.ordered:
+        order.tick(m, front.selected != NONE, listed, of_list, box.response_error)
 
 
 @inlined

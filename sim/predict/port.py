@@ -6,6 +6,7 @@ rings for the model, which is plain Python and is looked at only when it has to 
 
 from __future__ import annotations
 
+from . import order
 from .compiled import inlined
 from .records import NONE, RING
 
@@ -31,26 +32,32 @@ def present(port, cycle):
 
 @inlined
 def accept(m, cycle, fetch, lsu_asks, store):
-    """Which side's request memory takes in this cycle: (the I-cache's, the LSU's).
+    """Which side's request memory takes in this cycle: (the I-cache's, the L1's, that for a list of accesses).
 
-    ``fetch``: the MSHR that the I-cache offers, or NONE; ``lsu_asks``: the LSU offers something, ``store``: of stores.
+    ``fetch``: the MSHR that the I-cache offers, or NONE; ``lsu_asks``: the L1 offers something, ``store``: of stores.
+    The list is read when the L1 asks for nothing.
     """
     config, port, front, lsu = m.config[0], m.port[0], m.front[0], m.lsu[0]
     accepts = ready(port, cycle)
     use_lsu = port.held or fetch == NONE
+    use_list = (lsu.list_held or not lsu_asks) and order.asks(lsu)
+    lsu.list_held = use_list and not (use_lsu and accepts)
+    lsu_asks = lsu_asks or use_list
     port.held = use_lsu and lsu_asks and not accepts
     port.accepted = NONE
     if not accepts or (use_lsu and not lsu_asks):
-        return False, False
+        return False, False, False
     if not use_lsu:
         _request(port, cycle, fetch, front.mshr_line[fetch], 0, 0)
+    elif use_list:
+        _request(port, cycle, config.source_bit | config.list_bit | lsu.list_tail, lsu.list_line, 0, 0)
     elif store:
         tag = config.source_bit | config.kind_bit | lsu.request
         _request(port, cycle, tag, lsu.entry_line[lsu.request], 1, lsu.entry_bytes[lsu.request])
     else:
         number = lsu.unsent[lsu.unsent_first]
         _request(port, cycle, config.source_bit | number, lsu.miss_line[number], 0, 0)
-    return not use_lsu, use_lsu
+    return not use_lsu, use_lsu and not use_list, use_lsu and use_list
 
 
 @inlined

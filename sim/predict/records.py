@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES",
-    "LINE_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS",
+    "AHEAD", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES",
+    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS",
     "STEP", "STORES", "WARPS", "Machine", "Reason", "Wait",
 ]
 
@@ -30,9 +30,11 @@ SLOTS = 64
 #: Requests and answers between the machine and a memory model: above the number of tags.
 RING = 512
 #: Accesses that a warp's channel holds.
-CHANNEL = 16
+CHANNEL = 32
 #: Loads that may be under way at once: above load_parts + 6 + WARPS * CHANNEL.
-LOADS = 1280
+LOADS = 2176
+#: Lines of a list of accesses that are read ahead, and entries of a line.
+AHEAD, LIST_WORDS = 4, 8
 #: Slots of variable_rate.
 FRAME = 256
 NONE = -1
@@ -79,11 +81,11 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
 #: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
 #: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
-#: variable_rate; ``owner``: whose each is. ``channels``: their depth, 0 without them.
+#: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: of ordered ones, 0 without them. ``list_bit``: in the tags of a list.
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
-    " channels"
+    " channels ordered list_bit"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame",
     latency=16, owner=FRAME,
 )
@@ -97,7 +99,8 @@ CODE = _fields(
 #: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
 #: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
-#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1). ``shared``: it touches what another warp
+#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1), or the new morder (``b`` is 2), whose list
+#: begins in ``row``. ``shared``: it touches what another warp
 #: writes, or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races). ``code``:
 #: its CODE where it is supplied.
 STEP = np.dtype([
@@ -148,6 +151,13 @@ LSU = _fields(
     # The access in the lookup.
     " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
     " held_lanes"
+    # A list of accesses: whether there is one, or one that ends; what begins or ends in the next cycle; the next entry,
+    # how many accesses of it were given, and its line; lines that are read ahead; what is missing, and for how long.
+    " ordering closing broken switch switch_row switch_line list_row list_lines list_index list_given list_next"
+    " list_current list_active list_line list_asked list_come list_bad list_tail list_head list_held gave absent quiet"
+    " told order_new order_fault order_cause order_warp order_pc order_address"
+    # Where the line in the lookup is in the cache, or will be, and whether it can get a place.
+    " placed may_place victim"
     # The channels: who was looked up last, who may not be passed for ever and how often it was, accesses in all.
     " turn senior passes channelled"
     # Lines that loads have requested, the order in which they are offered, and the line that has come.
@@ -165,6 +175,7 @@ LSU = _fields(
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
     waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
     line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
+    claimed=WARPS, miss_place=MSHRS,
     channel_first=WARPS, channel_count=WARPS, channel_stores=WARPS,
     channel_register=(WARPS, CHANNEL), channel_store=(WARPS, CHANNEL), channel_begins=(WARPS, CHANNEL),
     channel_line=(WARPS, CHANNEL), channel_bytes=(WARPS, CHANNEL), channel_load=(WARPS, CHANNEL),
@@ -238,6 +249,8 @@ class Machine(NamedTuple):
     #: The data cache likewise.
     dcache_line: np.ndarray
     dcache_used: np.ndarray
+    #: Lists of accesses, each to its end: pc, whether it is a store, warp, lines.
+    lists: np.ndarray
     #: ISSUED and EVENT, as far as they were asked for.
     issued: np.ndarray
     events: np.ndarray

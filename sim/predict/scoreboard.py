@@ -6,10 +6,12 @@ the slot that it has reserved in t. What depends on it can be selected in W.
 
 from __future__ import annotations
 
+from . import lsu as unit
+from . import order
 from .compiled import inlined
 from .records import NONE, QUEUE, SLOTS, Reason
 
-__all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "reason", "reset", "tick", "write"]
+__all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 
 ISSUE_TO_EXECUTE = 2
 #: hdl.isa.ops.Unit.
@@ -26,21 +28,24 @@ def reset(m):
 
 
 @inlined
-def reason(config, issue, lsu, code, w, cycle):
+def reason(config, issue, lsu, code, w, cycle, memory_idle):
     """Why the head of a warp is not ready: a Reason, or 0.
 
     None of its sources and not its destination may be pending; what a fence or an access to fcsr waits for must be
-    over; its unit and, where it writes in a fixed cycle, its writeback slot must be free.
+    over; its unit and, where it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: nothing is
+    in the LSU, and no access to mregion or morder on its way to stage X.
     """
     hazards = issue.pending[w] & code.uses
     if hazards:
         return Reason.LOAD if hazards & issue.by_load[w] else Reason.DATA
     if code.drain and issue.under_way[w]:
         return Reason.DRAIN
+    if code.drain and code.fence and not memory_idle:
+        return Reason.DRAIN
     if code.fence and stores_pending(config, lsu, w):
         return Reason.DRAIN
     if code.unit == LSU:
-        return Reason.UNIT if lsu.used >= QUEUE else 0
+        return Reason.UNIT if lsu.used >= QUEUE or (config.ordered and not order.room(config, lsu, w)) else 0
     if (code.unit == DIV and issue.div_left) or (code.unit == FDIV and issue.fdiv_left):
         return Reason.UNIT
     if code.takes_slot:
@@ -48,6 +53,16 @@ def reason(config, issue, lsu, code, w, cycle):
         if issue.slot_warp[slot] != NONE:
             return Reason.WRITEBACK
     return 0
+
+
+@inlined
+def memory_idle(m):
+    """Whether nothing is in the LSU, and no access to mregion or morder in the stages before X."""
+    issue = m.issue[0]
+    for w, code in ((issue.warp_r, issue.code_r), (issue.warp_x, issue.code_x)):
+        if w != NONE and m.code[code].drain and m.code[code].fence:
+            return False
+    return unit.idle(m.lsu[0])
 
 
 @inlined

@@ -63,7 +63,8 @@ class Running:
             dcache=int(settings["dcache_sets"][0]) * config.dcache_ways,
             code=streams.code if streams and supplied else self.codes.table, steps=told.steps, first=told.first,
             known=told.known, addresses=told.addresses,
-            shared=streams.shared if streams else np.zeros(1, np.int64), events=_EVENTS if watcher else 0,
+            shared=streams.shared if streams else np.zeros(1, np.int64),
+            lists=streams.lists if streams else told.lists.table, events=_EVENTS if watcher else 0,
         )
         settings["events"] = watcher is not None
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
@@ -121,6 +122,8 @@ class Running:
         if reason == machine.STEP:
             code = self.machine.code[self.front["selected_code"]]
             stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
+            if len(stepper.lists.rows) != len(self.machine.lists):
+                self.machine = self.machine._replace(lists=stepper.lists.table)
             return True
         if reason == machine.VOLATILE:
             self._poke(stepper)

@@ -62,9 +62,11 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "user_line": places.user // LINE_BYTES, "local": places.local, "local_bytes": config.local_bytes,
         "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
         "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
-        "kind_bit": 1 << config.lsu_tag_bits - 1, "ring": ring,
+        "kind_bit": 1 << config.l1_tag_bits - 1, "ring": ring,
         "supplied": supplied, "group_warps": config.two_level_group,
-        "channels": 0 if config.channels is Channels.NONE else config.channel_depth,
+        "channels": config.channel_depth if config.channels is Channels.FREE else 0,
+        "ordered": config.channel_depth if config.ordered else 0,
+        "list_bit": 1 << config.lsu_tag_bits - 1 if config.ordered else 0,
         **data_cache(config),
     }
     record = np.zeros(1, CONFIG)
@@ -81,7 +83,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
 
 def new_machine(
     config: np.ndarray, *, icache: int, dcache: int, code: np.ndarray, steps: np.ndarray, first: np.ndarray,
-    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray, events: int = 0,
+    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray, lists: np.ndarray | None = None, events: int = 0,
 ) -> Machine:
     """A machine before its first cycle, with caches of so many lines, and room for so many ``events``."""
 
@@ -93,6 +95,7 @@ def new_machine(
         lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
         first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
-        dcache_line=places(dcache), dcache_used=places(dcache), issued=np.zeros(LOG, ISSUED),
+        dcache_line=places(dcache), dcache_used=places(dcache),
+        lists=np.zeros((1, 4), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),
         events=np.zeros(events, EVENT),
     )

@@ -14,11 +14,13 @@ from metronome.sim.iss import Iss
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict.records import LANES, NONE, STEP, WARPS
 
+from .lists import Lists
+
 __all__ = ["Stepper"]
 
 #: Places for a warp's instructions, and for rows of addresses without channels: above what can be under way.
 PLACES, ROWS = 16, 64
-MREGION = 0x7C0
+MREGION, MORDER = 0x7C0, 0x7C1
 _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
 
 
@@ -37,6 +39,7 @@ class Stepper:
         #: What each row of addresses stores: (addresses, data, bytes of each).
         self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * rows
         self._rows = 0
+        self.lists = Lists(memory)
         # An instruction that faults in stage X stops the machine before anything younger happens.
         self._over = False
 
@@ -86,6 +89,8 @@ class Stepper:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
         elif unit is Unit.CSR and word >> 20 == MREGION and (op == CsrOp.RW.value or word >> 15 & 31):
             values |= {"a": iss.mregion, "b": 1}
+        elif unit is Unit.CSR and word >> 20 == MORDER and (op == CsrOp.RW.value or word >> 15 & 31):
+            values |= {"a": iss.morder, "b": 2, "address": self.lists.at(iss.morder) if iss.morder else 0}
         return values | {"taken": int(taken)}
 
     def _row(self, base: np.ndarray, word: int, code: np.void) -> int:

@@ -19,10 +19,12 @@ from metronome.sim.predict import races
 from metronome.sim.predict.code import CodeTable
 from metronome.sim.predict.records import CODE, NONE, STEP, WARPS
 
+from .lists import Lists
+
 __all__ = ["Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
-_MREGION = 0x7C0
+_MREGION, _MORDER = 0x7C0, 0x7C1
 #: Instructions that the golden model executes before it is asked whether anything can change any more.
 _SLICE = 1 << 16
 
@@ -34,7 +36,8 @@ class Streams:
     ``code``: CODE of each different one, by its number in ``steps``.
 
     ``shared``, ``writers``: see :mod:`sim.predict.races`. ``stored``: the lines that stores go to. ``unsure``: words, a
-    bit each by line, that are written, so that it matters when a fetch on a wrong path finds them.
+    bit each by line, that are written, so that it matters when a fetch on a wrong path finds them. ``lists``: of
+    accesses (:class:`sim.prediction.lists.Lists`).
     """
 
     steps: np.ndarray
@@ -47,6 +50,7 @@ class Streams:
     stored: frozenset[int]
     unsure: dict[int, int]
     memory: SparseMemory
+    lists: np.ndarray
 
 
 class _Recorder:
@@ -128,14 +132,15 @@ def record(config: SmConfig, memory: SparseMemory, start_pc: int, argument: int,
         return "the program writes what it executes"
     if (streams.code["offset"] == 4).any():
         return "a branch goes to the next instruction either way"
-    return streams.build(memory)
+    built = streams.build(memory)
+    return "the program writes its list of accesses" if streams.lists.lines & built.stored else built
 
 
 class _Streams:
     """Sorts a recording by warp."""
 
     def __init__(self, config: SmConfig, recorder: _Recorder, memory: SparseMemory) -> None:
-        self.config, self.recorder = config, recorder
+        self.config, self.recorder, self.lists = config, recorder, Lists(memory)
         self.pcs = np.array(recorder.pcs, np.int64)
         self.warps = np.array(recorder.warps, np.uint64)
         self._decode(memory)
@@ -198,11 +203,13 @@ class _Streams:
         always = (code["unit"] == _BRANCH) & np.isin(code["op"], (BranchOp.JAL.value, BranchOp.JALR.value))
         mine["taken"] = always | (elsewhere & (mine["after"] > 0) & (simt | (code["unit"] == _BRANCH)))
         speaks = simt & np.isin(code["op"], (SimtOp.BAR.value, SimtOp.WSPAWN.value))
-        speaks |= (code["unit"] == _CSR) & (code["word"] >> 20 == _MREGION) & (
+        speaks |= (code["unit"] == _CSR) & np.isin(code["word"] >> 20, (_MREGION, _MORDER)) & (
             (code["op"] == 1) | (code["word"] >> 15 & 31 != 0)
         )
         said = np.array(self.recorder.said[w], np.uint32).reshape(-1, 2)
         mine["a"][speaks], mine["b"][speaks] = said[:, 0], said[:, 1]
+        for at in np.flatnonzero((mine["b"] == 2) & (mine["a"] != 0) & (code["unit"] == _CSR)):
+            mine["address"][at] = self.lists.at(int(mine["a"][at]))
 
     def _finish(self, memory: SparseMemory, steps: np.ndarray, first: np.ndarray, known: np.ndarray,
                 is_access: np.ndarray, rows: int) -> Streams:
@@ -232,7 +239,7 @@ class _Streams:
         steps["shared"][order], steps["sees"][order] = marks, sees
         return Streams(
             steps, first, known, addresses, self.code, shared, writers, frozenset((stored >> 4).tolist()),
-            self._unsure(stored), memory,
+            self._unsure(stored), memory, self.lists.table,
         )
 
     def _unsure(self, stored: np.ndarray) -> dict[int, int]:

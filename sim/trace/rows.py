@@ -95,7 +95,7 @@ def states_of(events: np.ndarray, warps: int) -> np.ndarray:
 
 def sources_of(config: SmConfig, tags: np.ndarray) -> np.ndarray:
     """Who has sent the requests of these tags, as places in :data:`SOURCES`."""
-    code, read = 1 << config.mem_tag_bits - 1, 1 << config.lsu_tag_bits - 1
+    code, read = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
     return np.where(tags & code == 0, 0, np.where(tags & read == 0, 1, 2))
 
 
@@ -112,7 +112,7 @@ class Rows:
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        self._source, self._kind = 1 << config.mem_tag_bits - 1, 1 << config.lsu_tag_bits - 1
+        self._source, self._kind = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
 
     def of(self, cycles: Cycles) -> np.ndarray:
         """ROW, sorted, of these cycles."""

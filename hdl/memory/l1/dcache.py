@@ -6,7 +6,7 @@ from functools import reduce
 from operator import xor
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
@@ -29,15 +29,33 @@ def set_of(line: Value, set_bits: int) -> Value:
 class DataCache(Component):
     """A set-associative, LRU store of lines: one lookup, and one write or fill, in every cycle.
 
-    Reset: empty. May never happen: ``write``, or ``read`` in the same set, with ``fill``, or a fill of a line that is
-    here.
+    With ordered channels a line gets its place in the lookup that misses (``allocate``), and its bytes later: so which
+    line goes does not depend on when memory answers. Else it gets both with ``fill``.
+
+    Reset: empty. May never happen: ``write``, or ``read`` in the same set, with ``fill``, or a fill or allocation of a
+    line that is here.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._ways = config.dcache_ways
         self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
         self._line_bytes = config.line_bytes
+        self._ordered = config.ordered
+        places: dict[str, wiring.Member] = {}
+        if self._ordered:
+            bits = (self._sets * self._ways - 1).bit_length()
+            places = {
+                #: ``line``, which is not here, takes the place of the least recently used one of its set.
+                "allocate": In(1),
+                #: That place. Combinational.
+                "victim": Out(bits),
+                #: A register and ``line``: the set was used in the cycle before, of which ``victim`` does not know.
+                "recent": Out(1),
+                #: With ``fill``: the place that was allocated to the line.
+                "fill_place": In(bits),
+            }
         super().__init__({
+            **places,
             #: The line that is looked up, from the lookup stage.
             "line": In(LINE_NUMBER_BITS),
             #: Combinational: ``line`` is here.
@@ -75,10 +93,17 @@ class DataCache(Component):
             *(port.eq(looked_up) for port in tags.set),
             tags.tag.eq(self.line[bits:]),
             tags.use.eq(self.use),
-            tags.fill.eq(self.fill),
-            tags.fill_set.eq(set_of(self.fill_line, bits)),
-            tags.fill_tag.eq(self.fill_line[bits:]),
             self.hit.eq(tags.hit),
+        ]
+        if self._ordered:
+            comes, taken = self.allocate, self.line
+            filled: Value = self.fill_place
+            m.d.comb += [self.victim.eq(Cat(looked_up, encode(tags.victim))), self.recent.eq(tags.recent)]
+        else:
+            comes, taken = self.fill, self.fill_line
+            filled = Cat(tags.fill_set, encode(tags.victim))
+        m.d.comb += [
+            tags.fill.eq(comes), tags.fill_set.eq(set_of(taken, bits)), tags.fill_tag.eq(taken[bits:]),
         ]
         m.submodules.lines = lines = block_memory(
             shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways
@@ -89,7 +114,7 @@ class DataCache(Component):
         m.d.comb += [
             self.data.eq(registered_read(m, lines, address=place, enable=self.read, clear=self.clear,
                                          name="line_read")),
-            writer.addr.eq(Mux(self.fill, Cat(tags.fill_set, encode(tags.victim)), place)),
+            writer.addr.eq(Mux(self.fill, filled, place)),
             writer.en.eq(Mux(self.fill, whole, Mux(self.write, self.byte_mask, 0))),
             writer.data.as_value().eq(Mux(self.fill, self.fill_data, self.write_data)),
         ]

@@ -30,7 +30,7 @@ class FillStage(Component):
         line, bits = 8 * config.line_bytes, mshr_bits(config)
         super().__init__({
             #: From memory, with the LSU's tags (:class:`LineRequests`).
-            "response": In(stream.Signature(memory_response_layout(config, tag_bits=config.lsu_tag_bits))),
+            "response": In(stream.Signature(memory_response_layout(config, tag_bits=config.l1_tag_bits))),
             #: A line of a load is accepted in this cycle.
             "accepts": Out(1),
             #: The MSHR of the line that memory offers.
@@ -63,6 +63,8 @@ class FillStage(Component):
             "peek_data": In(line),
             #: The line goes into the cache in this cycle.
             "install": Out(1),
+            #: A register: a line is there, until its MSHR is done.
+            "here": Out(1),
             #: The number of the line in the register.
             "line": Out(LINE_NUMBER_BITS),
             #: With ``install``: the line with the write buffer's bytes laid over it.
@@ -96,6 +98,7 @@ class FillStage(Component):
             self.completed.eq(response.valid & completion & self.fault_free),
             self.completed_number.eq(answer.tag),
             self.completed_error.eq(self.completed & answer.error),
+            self.here.eq(valid),
             self.install.eq(fresh & ~self.error & (self.line >= user)),
             self.install_data.eq(self.data),
         ]

@@ -17,6 +17,7 @@ from .fill import FillStage
 from .lookup import LookupStage
 from .mshrs import Mshrs
 from .parts import PartTable
+from .places import PendingPlaces
 from .requests import LineRequests
 from .write_buffer import WriteBuffer
 
@@ -43,7 +44,7 @@ class L1(Component):
             #: What the loads' parts get, to the response stage.
             "answers": Out(answers_signature(config)),
             #: Lines, with the LSU's tags.
-            "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
+            "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
             #: Memory has refused a line of stores: from the cycle after its answer until ``fault_ready``.
             "fault_valid": Out(1),
             #: With ``fault_valid``: the fault, laid to the first store of the line.
@@ -83,10 +84,14 @@ class L1(Component):
         ]
         if config.dcache_bytes:
             cache = self._cache(m, lookup, fill)
+            if config.ordered:
+                self._places(m, cache, lookup, mshrs, fill)
             # Only one of them has something at a time, the other is 0.
             m.d.comb += hits.data.eq(cache.data | buffer.forward_data)
         else:
             m.d.comb += hits.data.eq(buffer.forward_data)
+            if config.ordered:
+                m.d.comb += lookup.may_place.eq(1)
         self._loads(m, lookup, mshrs, parts, fill)
         self._stores(m, lookup, mshrs, buffer, fill)
         self._fault(m, buffer, fill)
@@ -105,11 +110,29 @@ class L1(Component):
             cache.fill.eq(fill.install),
             cache.fill_line.eq(fill.line),
             cache.fill_data.eq(fill.install_data),
-            lookup.hit.eq(cache.hit),
             lookup.install.eq(fill.install),
             lookup.install_line.eq(fill.line),
         ]
+        if not self.config.ordered:
+            m.d.comb += lookup.hit.eq(cache.hit)
         return cache
+
+    def _places(self, m: Module, cache: DataCache, lookup: LookupStage, mshrs: Mshrs, fill: FillStage) -> None:
+        """Lines that have a place in the cache before their bytes."""
+        m.submodules.places = places = PendingPlaces(self.config)
+        on_its_way = mshrs.same.any() & ~(fill.here & (mshrs.same_number == fill.filled))
+        m.d.comb += [
+            cache.allocate.eq(lookup.allocate & ~lookup.uncached),
+            cache.fill_place.eq(places.fill_place),
+            places.place.eq(cache.victim),
+            places.allocate.eq(cache.allocate),
+            places.number.eq(mshrs.number),
+            places.release.eq(fill.release),
+            places.filled.eq(fill.filled),
+            lookup.placed.eq(cache.hit),
+            lookup.hit.eq(cache.hit & ~on_its_way),
+            lookup.may_place.eq(~cache.recent & ~places.taken),
+        ]
 
     def _loads(
         self, m: Module, lookup: LookupStage, mshrs: Mshrs, parts: PartTable, fill: FillStage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, Channels, SmConfig
@@ -29,15 +29,27 @@ class LookupStage(Component):
       over that line or finds it.
     - Anything waits in the cycle in which a line of its set goes into the cache: its own, or one that takes the place
       of its own, which cannot be read in that cycle.
+    - With ordered channels which lines the cache has after a lookup depends on the lookups before it and on nothing
+      else. So a line gets its place in the lookup that requests it, which waits while that place waits for memory. And
+      the write buffer answers no load.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        placing: dict[str, wiring.Member] = {}
+        if config.ordered:
+            placing = {
+                #: The line of the access has a place in the cache: it is there (``hit``), or on its way.
+                "placed": In(1),
+                #: The line of the access can be given one.
+                "may_place": In(1),
+            }
         super().__init__({
+            **placing,
             #: Line accesses, in order.
             "access": In(stream.Signature(access_layout(config))),
             #: The access that is held makes room for the next one, if it waits for longer than a line that comes into
-            #: the cache (``fill``) or a hit before it (``writeback``): it will come again. Without channels never.
+            #: the cache (``fill``) or a hit before it (``writeback``): it will come again. Only with free channels.
             "swap": In(1),
             #: The access that is held is done in this cycle.
             "done": Out(1),
@@ -47,7 +59,7 @@ class LookupStage(Component):
             "held": Out(access_layout(config)),
             #: It lies below ``memory_map.user``.
             "uncached": Out(1),
-            #: Its line is in the cache.
+            #: The cache has the bytes of its line.
             "hit": In(1),
             #: The write buffer holds its line.
             "holds": In(1),
@@ -96,7 +108,7 @@ class LookupStage(Component):
         user = self.config.memory_map.user // self.config.line_bytes
         blocked = Signal()
         goes_on = goes
-        if self.config.channels is not Channels.NONE:
+        if self.config.channels is Channels.FREE:
             soon = blocked | Mux(held.write, self.room, self.hit)
             goes_on = goes | (self.swap & ~soon)
         m.d.comb += [self.access.ready.eq(~self.held_valid | goes_on), self.done.eq(goes)]
@@ -106,6 +118,11 @@ class LookupStage(Component):
             m.d.sync += held.eq(self.access.payload)
 
         may_join = ~self.uncached & (self.config.dcache_bytes > 0)
+        answered = load & self.hit & can_answer
+        used: Value = answered | (self.write & self.hit)
+        no_place: Value = Const(0, 1)
+        if self.config.ordered:
+            used, no_place = (answered | self.add | self.write) & self.placed, ~self.uncached & ~self.may_place
         m.d.comb += [
             self.uncached.eq(held.part.line < user),
             blocked.eq(self.install & self._same_set(held.part.line, self.install_line)),
@@ -113,18 +130,20 @@ class LookupStage(Component):
             store.eq(self.held_valid & held.write & ~blocked),
             can_answer.eq(self.slot_free | ~held.part.writes_rd),
             shares.eq(may_join & self.requested),
-            covered.eq(load & ~self.hit & ~self.uncached & self.holds & self.covers & can_answer),
+            covered.eq(
+                0 if self.config.ordered else load & ~self.hit & ~self.uncached & self.holds & self.covers & can_answer
+            ),
             self.forward.eq(covered & held.part.writes_rd),
-            self.use.eq((load & self.hit & can_answer) | (self.write & self.hit)),
+            self.use.eq(used),
             self.read.eq(load & self.hit & self.slot_free & held.part.writes_rd),
             self.answers.eq(self.read | self.forward),
             self.add.eq(
                 load & ~self.hit & ~self.holds & ~self.parts_full
-                & (shares | (~self.mshrs_full & ~(self.uncached & self.requested)))
+                & (shares | (~self.mshrs_full & ~(self.uncached & self.requested) & ~no_place))
             ),
             self.allocate.eq(self.add & ~shares),
             self.write.eq(store & self.room & ~self.install & ~(self.accepts & self.requested)),
-            goes.eq((load & self.hit & can_answer) | covered | self.add | self.write),
+            goes.eq(answered | covered | self.add | self.write),
         ]
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
         return m

@@ -29,14 +29,14 @@ class LineRequests(Component):
             #: The lines with stores, from the write buffer.
             "store": In(stream.Signature(store_request_layout(config))),
             #: To memory. A tag is the number of the MSHR or of the entry, below a bit: 0 a load's, 1 a store's.
-            "request": Out(stream.Signature(memory_request_layout(config, tag_bits=config.lsu_tag_bits))),
+            "request": Out(stream.Signature(memory_request_layout(config, tag_bits=config.l1_tag_bits))),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         load, store, request = self.load, self.store, self.request
         use_store, stored, held = Signal(), Signal(), Signal()
-        number = Signal(self.config.lsu_tag_bits - 1)
+        number = Signal(self.config.l1_tag_bits - 1)
         m.d.comb += [
             # Until memory takes what is offered, ``stored`` says what that is; after that, whose turn it was.
             use_store.eq(Mux(held, stored, store.valid & ~(load.valid & stored))),

@@ -222,7 +222,7 @@ class LsuBench:
         """Everything happens in the cycle in which the model says so."""
         dut, event = self.dut, ctx.get(self.dut.lookup_event)
         request, wb = ctx.get(dut.mem.request.payload), ctx.get(dut.wb.payload)
-        number = request.tag & ((1 << self.config.lsu_tag_bits - 1) - 1)
+        number = request.tag & ((1 << self.config.l1_tag_bits - 1) - 1)
         got = {
             "ready": bool(ctx.get(dut.ready)), "idle": bool(ctx.get(dut.idle)), "fault": bool(ctx.get(dut.fault_valid)),
             "stores pending": ctx.get(dut.stores_pending),

@@ -36,4 +36,4 @@ class Outstanding:
 
     def seen_by_the_unit(self, config: SmConfig, bad: Callable[[int], bool]) -> tuple[int, bool, bool]:
         """(number of the MSHR or of the write buffer's entry, answers a write, error)."""
-        return self.tag & ((1 << config.lsu_tag_bits - 1) - 1), self.write, bad(self.line)
+        return self.tag & ((1 << config.l1_tag_bits - 1) - 1), self.write, bad(self.line)

@@ -1,0 +1,65 @@
+"""The places in the data cache that wait for their lines."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...lib.component import Component
+from ...lib.onehot import one_hot
+from .records import mshr_bits
+
+__all__ = ["PendingPlaces"]
+
+
+class PendingPlaces(Component):
+    """The place of each MSHR's line, where the lookup has given it one (ordered channels).
+
+    One comes and one leaves in every cycle. Reset: none.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._count = config.line_requests
+        bits = mshr_bits(config)
+        self._place_bits = (config.dcache_bytes // config.line_bytes - 1).bit_length()
+        super().__init__({
+            #: The place that the line in the lookup would take. From the cache.
+            "place": In(self._place_bits),
+            #: Combinational: it waits for a line already.
+            "taken": Out(1),
+            #: The line takes it. From the lookup stage.
+            "allocate": In(1),
+            #: With ``allocate``: the MSHR of the line.
+            "number": In(bits),
+            #: An MSHR is done. From the fill stage.
+            "release": In(1),
+            #: Combinational, and with ``release``: an MSHR. From the fill stage.
+            "filled": In(bits),
+            #: The place of ``filled``. Combinational.
+            "fill_place": Out(self._place_bits),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count = self._count
+        waits, begun, over = Signal(count), Signal(count), Signal(count)
+        places = [Signal(self._place_bits, name=f"place{number}") for number in range(count)]
+        m.d.comb += [
+            begun.eq(Mux(self.allocate, one_hot(self.number, count), 0)),
+            over.eq(Mux(self.release, one_hot(self.filled, count), 0)),
+            self.taken.eq((Cat(place == self.place for place in places) & waits).any()),
+        ]
+        m.d.sync += waits.eq((waits & ~over) | begun)
+        for number, place in enumerate(places):
+            with m.If(begun[number]):
+                m.d.sync += place.eq(self.place)
+        # Once more, for the line that has come: a memory is less than a multiplexer of the registers.
+        m.submodules.filled_place = memory = Memory(shape=self._place_bits, depth=count, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(self.number), write.data.eq(self.place), write.en.eq(self.allocate),
+            read.addr.eq(self.filled), self.fill_place.eq(read.data),
+        ]
+        return m

@@ -1,0 +1,124 @@
+"""Reads the list of accesses from memory, ahead of its use."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ...layouts.memory import memory_port_signature
+from ...lib.component import Component
+
+__all__ = ["AHEAD", "ENTRY_BYTES", "ListReader", "entry_layout"]
+
+#: Lines that are read ahead. A power of two.
+AHEAD = 4
+#: Bytes of an entry.
+ENTRY_BYTES = 8
+_WARP_BITS, _COUNT_BITS = 6, 6
+
+
+def entry_layout() -> data.StructLayout:
+    """One load or store of the list (memory.md, "The list"): ``lines`` accesses at ``pc`` of ``warp``; 0: the end."""
+    return data.StructLayout({
+        "store": 1, "pc": data.StructLayout({"ignored": 1, "word": 30}), "warp": _WARP_BITS, "lines": _COUNT_BITS,
+    })
+
+
+class ListReader(Component):
+    """Hands out the entries of a list in order, and reads up to :data:`AHEAD` lines of it ahead.
+
+    The first line is requested in the cycle after ``start``, one a cycle, until an entry is the end. An entry of a line
+    that was answered in cycle c is there from c+1 on. The lines behind the end that have been requested by then are
+    not used. Reset: no list.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config = config
+        slot = (AHEAD - 1).bit_length()
+        super().__init__({
+            #: A list begins, at ``address``; only while not ``busy``.
+            "start": In(1),
+            #: With ``start``: where, a multiple of the line size; lower bits are ignored.
+            "address": In(32),
+            #: Forget the list; only while not ``busy``.
+            "stop": In(1),
+            #: From the next cycle on nothing more is requested.
+            "quit": In(1),
+            #: There is an entry. Registered state only.
+            "valid": Out(1),
+            #: The next entry.
+            "entry": Out(entry_layout()),
+            #: With ``valid``: it is the end.
+            "end": Out(1),
+            #: With ``valid``: memory has refused its line.
+            "error": Out(1),
+            #: The address of the entry.
+            "place": Out(32),
+            #: The entry is done; only while ``valid`` and not ``end``.
+            "next": In(1),
+            #: Lines of the list; reads only. A tag is one of :data:`AHEAD` slots.
+            "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
+            #: A request is offered or under way.
+            "busy": Out(1),
+        })
+        self._slot_bits = slot
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        request, response = self.mem.request, self.mem.response
+        words = self.config.line_bytes // ENTRY_BYTES
+        active = Signal()
+        line, current = Signal(LINE_NUMBER_BITS), Signal(LINE_NUMBER_BITS)
+        asked, come, bad = Signal(AHEAD), Signal(AHEAD), Signal(AHEAD)
+        tail, head, index = Signal(self._slot_bits), Signal(self._slot_bits), Signal(range(words))
+        stored = data.ArrayLayout(entry_layout(), words)
+        m.submodules.lines = lines = Memory(shape=stored, depth=AHEAD, init=[])
+        write, read = lines.write_port(), lines.read_port(domain="comb")
+        places = response.payload.data
+        m.d.comb += [
+            write.addr.eq(response.payload.tag), write.en.eq(response.valid),
+            *(write.data[word].eq(self._entry(places.word_select(word, 8 * ENTRY_BYTES))) for word in range(words)),
+            read.addr.eq(head), self.entry.eq(read.data[index]),
+            response.ready.eq(1),
+            self.valid.eq(come.bit_select(head, 1)),
+            self.error.eq(bad.bit_select(head, 1)),
+            self.end.eq(~self.entry.as_value().any()),
+            self.place.eq(Cat(index << (ENTRY_BYTES - 1).bit_length(), current)),
+            request.valid.eq(active & ~asked.bit_select(tail, 1)),
+            request.payload.line.eq(line), request.payload.tag.eq(tail),
+            self.busy.eq(request.valid | (asked & ~come).any()),
+        ]
+        done = self.next & (index == words - 1)
+        begun = Mux(request.valid & request.ready, 1 << tail, 0)
+        ended = Mux(done, 1 << head, 0)
+        arrived = Mux(response.valid, 1 << response.payload.tag[: self._slot_bits], 0)
+        m.d.sync += [
+            asked.eq((asked & ~ended) | begun),
+            come.eq((come & ~ended) | arrived),
+            bad.eq((bad & ~ended) | Mux(response.payload.error, arrived, 0)),
+        ]
+        with m.If(request.valid & request.ready):
+            m.d.sync += [line.eq(line + 1), tail.eq(tail + 1)]
+        with m.If(self.next):
+            m.d.sync += index.eq(index + 1)
+        with m.If(done):
+            m.d.sync += [head.eq(head + 1), current.eq(current + 1)]
+        # What is offered and not taken stays offered.
+        with m.If((self.quit | (self.valid & (self.end | self.error))) & ~(request.valid & ~request.ready)):
+            m.d.sync += active.eq(0)
+        with m.If(self.start | self.stop):
+            m.d.sync += [asked.eq(0), come.eq(0), bad.eq(0), tail.eq(0), head.eq(0), index.eq(0)]
+            m.d.sync += [active.eq(self.start), line.eq(self._line), current.eq(self._line)]
+        return m
+
+    @property
+    def _line(self) -> Value:
+        return self.address[LINE_OFFSET_BITS:]
+
+    @staticmethod
+    def _entry(words: Value) -> Value:
+        """The two words of an entry without the bits that mean nothing."""
+        return words[: 32 + _WARP_BITS + _COUNT_BITS]

@@ -1,0 +1,85 @@
+"""One warp's channel in the order unit: its places, and how many of them are spoken for."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from ...lib.component import Component
+
+__all__ = ["Ring"]
+
+
+class Ring(Component):
+    """Counts the accesses of a warp, which are kept elsewhere by ``head`` and ``tail``. One comes and one leaves a cycle.
+
+    A load or store claims places for as many accesses as it may have when it is selected, and gives the claim up when
+    the coalescer is done with it. So an access always finds a place. Reset: empty. May never happen: ``push`` into a
+    full ring, ``pop`` of an empty one.
+
+    Parameters
+    ----------
+    depth
+        Places.
+    most
+        Accesses of one load or store, at most; no more than ``depth``.
+    """
+
+    def __init__(self, *, depth: int, most: int) -> None:
+        self._depth, self._most = depth, most
+        bits = max(1, (depth - 1).bit_length())
+        super().__init__({
+            #: A load or store of the warp is selected; only with ``room``.
+            "take": In(1),
+            #: The coalescer is done with one.
+            "leave": In(1),
+            #: One that was selected does not come.
+            "cancel": In(1),
+            #: One may be selected. Registered state only.
+            "room": Out(1),
+            #: An access comes, to ``tail``.
+            "push": In(1),
+            #: With ``push``: it is a store.
+            "push_store": In(1),
+            #: The oldest one leaves.
+            "pop": In(1),
+            #: With ``pop``: it is a store.
+            "pop_store": In(1),
+            #: The place of the oldest access. Registered.
+            "head": Out(bits),
+            #: The place of the next one to come. Registered.
+            "tail": Out(bits),
+            #: There is an access. Registered state only.
+            "there": Out(1),
+            #: There is a store. Registered state only.
+            "stores": Out(1),
+            #: What may never happen happens.
+            "wrong": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        most, depth = self._most, self._depth
+        count, stores = Signal(range(depth + 1)), Signal(range(depth + 1))
+        claimed = Signal(range(depth + 1))
+        m.d.comb += [
+            self.room.eq(count + claimed + most <= depth),
+            self.there.eq(count != 0),
+            self.stores.eq(stores != 0),
+            self.wrong.eq((self.push & ~self.pop & (count == depth)) | (self.pop & (count == 0))),
+        ]
+        m.d.sync += [
+            count.eq(count + self.push - self.pop),
+            stores.eq(stores + (self.push & self.push_store) - (self.pop & self.pop_store)),
+            claimed.eq(
+                claimed + Mux(self.take, most, 0) - Mux(self.leave, most, 0) - Mux(self.cancel, most, 0)
+            ),
+        ]
+        with m.If(self.push):
+            m.d.sync += self.tail.eq(self._after(self.tail))
+        with m.If(self.pop):
+            m.d.sync += self.head.eq(self._after(self.head))
+        return m
+
+    def _after(self, place: Signal) -> Value:
+        return Mux(place == self._depth - 1, 0, place + 1)

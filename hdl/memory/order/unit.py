@@ -1,0 +1,215 @@
+"""The reordering unit: line accesses are looked up in the order that a list in memory gives."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...config import FaultCause, SmConfig
+from ...layouts.execute import fault_layout
+from ...layouts.memory import memory_port_signature
+from ...lib.component import Component
+from ...lib.lane_vectors import pick
+from ...lib.onehot import encode, lowest_one, one_hot, select
+from ..seam import access_layout
+from .reader import ListReader
+from .ring import Ring
+
+__all__ = ["PATIENCE", "OrderUnit"]
+
+#: Cycles without any selection after which an access that does not come is a fault.
+PATIENCE = (1 << 16) - 1
+
+
+class OrderUnit(Component):
+    """Line accesses go into their warps' channels (:class:`Ring`), and from there to the lookup, in the list's order.
+
+    While there is no list accesses pass straight through, in order of issue. ``start`` begins a list. From then on an
+    access waits in its warp's channel until its entry is the next of the list. One that comes while its entry is, and
+    its channel is empty, goes on in the same cycle. All accesses of an entry go one after the other. ``stop`` ends it.
+
+    The unit compares each access with its entry. If it has another pc or kind, or its load or store another number of
+    lines, or if there is no entry left for it, that is the fault UNEXPECTED_ACCESS. The fault MISSING_ACCESS is: an
+    entry is left at ``stop``, or nothing has been selected for :data:`PATIENCE` cycles and the access of the next entry
+    has not come. After a fault everything goes through, the lowest warp first: the SM has stopped.
+
+    Reset: no list. May never happen: ``wrong``.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config = config
+        warps = config.warps
+        super().__init__({
+            #: A list begins, at ``address``; from the next cycle on. Only while nothing is in the load/store unit.
+            "start": In(1),
+            #: With ``start``.
+            "address": In(32),
+            #: The list ends. Only while nothing is in the load/store unit.
+            "stop": In(1),
+            #: A warp's instruction or NOP is selected in this cycle.
+            "selects": In(1),
+            #: One-hot or 0: the warp of which a load or store is selected; only with its ``room``.
+            "take": In(warps),
+            #: One-hot or 0: the warp whose load or store the coalescer is done with.
+            "leave": In(warps),
+            #: One-hot or 0: the warp whose load or store does not come.
+            "cancel": In(warps),
+            #: The warps of which a load or store may be selected. Registered state only.
+            "room": Out(warps),
+            #: Line accesses in order of issue. From the coalescer.
+            "taken": In(stream.Signature(access_layout(config))),
+            #: Line accesses in order of the list. To the lookup.
+            "given": Out(stream.Signature(access_layout(config))),
+            #: One bit a warp: it has stores in here. Registered state only.
+            "stores": Out(warps),
+            #: An access is in here, or a line of the list is requested. Registered state only.
+            "busy": Out(1),
+            #: Lines of the list.
+            "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
+            #: There is a fault, until ``fault_ready``.
+            "fault_valid": Out(1),
+            #: With ``fault_valid``: of an access that came, its warp and pc, and the pc of the entry (0: the end); of
+            #: one that did not, the warp and pc of the entry, and where the entry lies.
+            "fault": Out(fault_layout(config)),
+            #: The fault is taken.
+            "fault_ready": In(1),
+            #: May never happen: an access finds no place, or what was given while there was a list was not an access of
+            #: its entry. 0 without ``config.assertions``.
+            "wrong": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        warps = config.warps
+        m.submodules.reader = reader = ListReader(config)
+        wiring.connect(m, reader.mem, wiring.flipped(self.mem))
+        self._on, self._closing, self._broken = Signal(), Signal(), Signal()
+        rings = [Ring(depth=config.channel_depth, most=config.threads) for _ in range(warps)]
+        for number, ring in enumerate(rings):
+            m.submodules[f"ring{number}"] = ring
+            m.d.comb += [
+                ring.take.eq(self.take[number]), ring.leave.eq(self.leave[number]),
+                ring.cancel.eq(self.cancel[number]),
+            ]
+        there = Cat(ring.there for ring in rings)
+        comes, arrives = self.taken.payload, Signal(warps)
+        m.d.comb += [
+            arrives.eq(Mux(self.taken.valid, one_hot(comes.part.warp, warps), 0)),
+            self.room.eq(Cat(ring.room for ring in rings)),
+            self.stores.eq(Cat(ring.stores for ring in rings)),
+            self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid),
+        ]
+        entry = reader.entry
+        # Whose oldest access is looked at: the entry's; behind the end, or after a fault, any.
+        any_warp = Signal(warps)
+        whose, direct, present, line = Signal(warps), Signal(), Signal(), Signal(6)
+        m.d.comb += [
+            any_warp.eq(Mux(there.any(), lowest_one(there), arrives)),
+            whose.eq(Mux(self._broken | reader.end, any_warp, one_hot(entry.warp, warps))),
+            direct.eq(~self._on | ~(whose & there).any()),
+            present.eq(Mux(self._on, (whose & (there | arrives)).any(), self.taken.valid)),
+        ]
+        access = self._access(m, rings, whose=whose, direct=direct)
+        known, fits = self._on & ~self._broken & reader.valid, Signal()
+        m.d.comb += [
+            fits.eq(
+                (access.part.pc[2:] == entry.pc.word) & (access.write == entry.store) & (access.first == (line == 0))
+                & ~reader.end
+            ),
+            self.given.valid.eq(
+                ~self._closing & present & (~self._on | self._broken | (known & fits & ~reader.error))
+            ),
+            self.given.payload.eq(access),
+        ]
+        goes = Signal()
+        m.d.comb += [
+            goes.eq(self.given.valid & self.given.ready),
+            self.taken.ready.eq(~self._closing & (self._on | self.given.ready)),
+            reader.start.eq(self.start), reader.address.eq(self.address),
+            reader.quit.eq(self._broken),
+            reader.next.eq(known & goes & (line + 1 == entry.lines)),
+        ]
+        with m.If(known & goes):
+            m.d.sync += line.eq(Mux(reader.next, 0, line + 1))
+        for number, ring in enumerate(rings):
+            m.d.comb += [
+                ring.push.eq(self._on & arrives[number] & self.taken.ready & ~(goes & direct & whose[number])),
+                ring.push_store.eq(comes.write),
+                ring.pop.eq(self._on & goes & ~direct & whose[number]),
+                ring.pop_store.eq(access.write),
+            ]
+        self._switch(m, reader)
+        if config.assertions:
+            self._watch(m, rings, entry, given=known & goes)
+        self._judge(m, reader, access, present=present, known=known, fits=fits, goes=goes)
+        return m
+
+    def _access(self, m: Module, rings: list[Ring], *, whose: Signal, direct: Signal) -> data.View:
+        """The access that is looked at: the one that comes, or the oldest in the channel of ``whose``."""
+        config = self.config
+        layout = access_layout(config)
+        bits = len(rings[0].head)
+        m.submodules.accesses = accesses = Memory(shape=layout, depth=config.warps << bits, init=[])
+        write, read = accesses.write_port(), accesses.read_port(domain="comb")
+        access = Signal(layout)
+        warp = self.taken.payload.part.warp
+        m.d.comb += [
+            write.addr.eq(Cat(pick([ring.tail for ring in rings], warp), warp)),
+            write.en.eq(self.taken.valid),
+            write.data.eq(self.taken.payload),
+            read.addr.eq(Cat(select(whose, [ring.head for ring in rings]), encode(whose)[: config.warp_bits])),
+            access.eq(Mux(direct, self.taken.payload.as_value(), read.data.as_value())),
+        ]
+        return access
+
+    def _watch(self, m: Module, rings: list[Ring], entry: data.View, *, given: Value) -> None:
+        """What has left is compared with its entry once more, from registers of its own."""
+        was_given, was, due = Signal(), Signal(access_layout(self.config)), Signal.like(entry)
+        m.d.sync += [was_given.eq(given), was.eq(self.given.payload), due.eq(entry)]
+        same = (was.part.pc == Cat(0, 0, due.pc.word)) & (was.part.warp == due.warp) & (was.write == due.store)
+        m.d.comb += self.wrong.eq(Cat(ring.wrong for ring in rings).any() | (was_given & ~same))
+
+    def _switch(self, m: Module, reader: ListReader) -> None:
+        """Whether there is a list. At its end the next entry must be the end: until that is known nothing passes."""
+        with m.If(self.start):
+            m.d.sync += [self._on.eq(1), self._closing.eq(0)]
+        with m.Elif(self.stop & self._on & ~self._broken):
+            m.d.sync += self._closing.eq(1)
+        with m.Elif(reader.stop):
+            m.d.sync += [self._closing.eq(0), self._on.eq(0)]
+        m.d.comb += reader.stop.eq(self._closing & reader.valid & ~reader.busy)
+
+    def _judge(
+        self, m: Module, reader: ListReader, access: data.View, *, present: Signal, known: Value, fits: Signal,
+        goes: Signal,
+    ) -> None:
+        """What is wrong: once, for after that the SM has stopped."""
+        entry = reader.entry
+        quiet = Signal(range(PATIENCE + 1))
+        absent = known & ~reader.end & ~present
+        unexpected, missing = Signal(), Signal()
+        m.d.comb += [
+            unexpected.eq(known & present & ~fits & ~reader.error & ~self._closing),
+            missing.eq((reader.stop & ~reader.end) | (absent & (quiet == PATIENCE))),
+        ]
+        with m.If(self.selects | goes | ~absent):
+            m.d.sync += quiet.eq(0)
+        with m.Elif(quiet != PATIENCE):
+            m.d.sync += quiet.eq(quiet + 1)
+        refused = known & reader.error & (present | self._closing)
+        with m.If((unexpected | missing | refused) & ~self._broken):
+            m.d.sync += [self._broken.eq(1), self.fault_valid.eq(1)]
+            m.d.sync += [
+                self.fault.cause.eq(Mux(
+                    refused, FaultCause.LOAD_ACCESS,
+                    Mux(unexpected, FaultCause.UNEXPECTED_ACCESS, FaultCause.MISSING_ACCESS),
+                )),
+                self.fault.warp.eq(Mux(unexpected, access.part.warp, entry.warp)),
+                self.fault.pc.eq(Mux(unexpected, access.part.pc, entry.pc.word << 2)),
+                self.fault.address.eq(Mux(unexpected, entry.pc.word << 2, reader.place)),
+            ]
+        with m.Elif(self.fault_ready):
+            m.d.sync += self.fault_valid.eq(0)

@@ -1,0 +1,257 @@
+"""The reordering unit: channels that are looked up in the order of a list (docs/memory.md, "Order from a list")."""
+
+from __future__ import annotations
+
+from . import l1
+from .compiled import inlined
+from .policies import lowest
+from .records import AHEAD, LIST_WORDS, NONE
+
+__all__ = ["asks", "busy", "give", "list_end", "room", "start", "tick"]
+
+#: FaultCause.
+LOAD_ACCESS, UNEXPECTED, MISSING = 5, 28, 29
+PATIENCE = (1 << 16) - 1
+#: Columns of a list: pc, whether it stores, warp, lines; and what begins or ends one.
+PC, STORE, WARP, LINES = range(4)
+BEGINS, ENDS = 1, 2
+
+
+@inlined
+def room(config, lsu, w):
+    """Whether a load or store of a warp may be selected: its channel has a place for each of its lines."""
+    return lsu.channel_count[w] + lsu.claimed[w] + config.threads <= config.ordered
+
+
+@inlined
+def asks(lsu):
+    """Whether a line of the list is offered to memory, if the L1 asks for nothing."""
+    return bool(lsu.list_active) and not lsu.list_asked >> lsu.list_tail & 1
+
+
+@inlined
+def busy(lsu):
+    """Whether the unit has something."""
+    return asks(lsu) or lsu.list_asked & ~lsu.list_come or lsu.closing or lsu.order_fault
+
+
+@inlined
+def _entry(m):
+    """The row of the next entry."""
+    lsu = m.lsu[0]
+    at = lsu.list_row + LIST_WORDS * lsu.list_lines + lsu.list_index
+    return min(at, len(m.lists) - 1)
+
+
+@inlined
+def list_end(m):
+    """Whether the next entry is the list's end."""
+    at = _entry(m)
+    return m.lists[at, PC] == 0 and m.lists[at, LINES] == 0
+
+
+@inlined
+def start(m, first, address):
+    """What the instruction in stage X says counts from the next cycle on; ``first``: the list's row, NONE: it ends."""
+    lsu = m.lsu[0]
+    if first == NONE:
+        lsu.switch = ENDS
+    else:
+        lsu.switch, lsu.switch_row, lsu.switch_line = BEGINS, first, address >> 6
+
+
+@inlined
+def give(m, offered):
+    """The access that goes to the lookup; ``offered``: the head's next line comes.
+
+    Returns whether that is taken, and its place in its warp's channel: NONE if it goes on to the lookup at once.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    ready = not lsu.held or lsu.goes
+    head, line = lsu.first, lsu.line_next
+    lsu.gave = 0
+    if ready:
+        lsu.held = 0
+    if not lsu.ordering:
+        if not (offered and ready):
+            return False, NONE
+        lsu.held = 1
+        _take_head(m, head, line)
+        return True, NONE
+    if lsu.closing:
+        return False, NONE
+    at, end = _entry(m), list_end(m)
+    known = lsu.list_come >> lsu.list_head & 1 and not lsu.broken
+    comes = lsu.waiting_warp[head] if offered else NONE
+    whose = m.lists[at, WARP]
+    if lsu.broken or end:
+        there = 0
+        for w in range(config.warps):
+            there |= (lsu.channel_count[w] > 0) << w
+        whose = lowest(there) if there else comes
+    inside = whose != NONE and whose < config.warps and lsu.channel_count[whose] > 0
+    present = inside or (offered and whose == comes)
+    if known and not present and not end:
+        lsu.absent = 1
+    if present:
+        first = lsu.channel_first[whose]
+        if inside:
+            pc, store = lsu.channel_pc[whose, first], lsu.channel_store[whose, first]
+            begins = lsu.channel_begins[whose, first]
+        else:
+            pc, store, begins = lsu.waiting_pc[head], m.code[lsu.waiting_code[head]].store, line == 0
+        fits = (
+            not end and pc == m.lists[at, PC] and store == m.lists[at, STORE] and begins == (lsu.list_given == 0)
+        )
+        bad = lsu.list_bad >> lsu.list_head & 1
+        if known and not fits and not bad:
+            _fault(lsu, UNEXPECTED, whose, pc, m.lists[at, PC])
+        elif known and bad:
+            _fault(lsu, LOAD_ACCESS, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
+        if ready and (lsu.broken or (known and fits and not bad)):
+            lsu.held = lsu.gave = 1
+            if inside:
+                _take_channel(m, whose, first)
+            else:
+                _take_head(m, head, line)
+            if known:
+                lsu.list_given += 1
+                if lsu.list_given == m.lists[at, LINES]:
+                    lsu.list_given = 0
+                    lsu.list_next = 1
+    if not offered:
+        return False, NONE
+    if present and not inside and lsu.gave:
+        return True, NONE
+    return True, _push(m, comes, head, line)
+
+
+@inlined
+def _address(lsu):
+    """Where the next entry lies."""
+    return (lsu.list_current << 6) + 8 * lsu.list_index
+
+
+@inlined
+def _fault(lsu, cause, w, pc, address):
+    """What is wrong counts from the next cycle on."""
+    lsu.order_cause, lsu.order_warp, lsu.order_pc, lsu.order_address = cause, w, pc, address
+    lsu.order_new = 1
+
+
+@inlined
+def _take_head(m, head, line):
+    """The next line of the queue's head goes to the lookup."""
+    config, lsu = m.config[0], m.lsu[0]
+    code = m.code[lsu.waiting_code[head]]
+    lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
+    lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
+    lsu.held_set = l1.set_of(config, lsu.held_line)
+    lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
+    lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
+
+
+@inlined
+def _take_channel(m, w, at):
+    """The oldest access of a channel goes to the lookup."""
+    config, lsu = m.config[0], m.lsu[0]
+    lsu.held_warp, lsu.held_register, lsu.held_store = w, lsu.channel_register[w, at], lsu.channel_store[w, at]
+    lsu.held_first, lsu.held_line = lsu.channel_begins[w, at], lsu.channel_line[w, at]
+    lsu.held_bytes, lsu.held_set = lsu.channel_bytes[w, at], l1.set_of(config, lsu.channel_line[w, at])
+    lsu.held_load, lsu.held_pc = lsu.channel_load[w, at], lsu.channel_pc[w, at]
+    lsu.held_address, lsu.held_row = lsu.channel_address[w, at], lsu.channel_row[w, at]
+    lsu.held_lanes = lsu.channel_lanes[w, at]
+    lsu.channel_first[w] = (at + 1) % config.ordered
+    lsu.channel_count[w] -= 1
+    lsu.channelled -= 1
+    lsu.channel_stores[w] -= lsu.channel_store[w, at]
+
+
+@inlined
+def _push(m, w, head, line):
+    """The next line of the queue's head goes into its warp's channel; its place there."""
+    config, lsu = m.config[0], m.lsu[0]
+    code = m.code[lsu.waiting_code[head]]
+    at = (lsu.channel_first[w] + lsu.channel_count[w]) % config.ordered
+    lsu.channel_count[w] += 1
+    lsu.channelled += 1
+    lsu.channel_stores[w] += code.store
+    lsu.channel_register[w, at], lsu.channel_store[w, at] = code.register, code.store
+    lsu.channel_begins[w, at], lsu.channel_line[w, at] = line == 0, lsu.line[line]
+    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.line_bytes[line], lsu.waiting_pc[head]
+    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.line_address[line], lsu.waiting_row[head]
+    lsu.channel_lanes[w, at] = lsu.line_lanes[line]
+    return at
+
+
+@inlined
+def tick(m, selects, requested, answer, error):
+    """The end of the cycle.
+
+    ``selects``: somebody is selected; ``requested``: memory takes the list's request; ``answer``: the slot of the
+    list's line that memory delivers, or NONE.
+    """
+    lsu = m.lsu[0]
+    known = lsu.list_come >> lsu.list_head & 1
+    stops = lsu.closing and known and not (asks(lsu) or lsu.list_asked & ~lsu.list_come)
+    at = _entry(m)
+    end = list_end(m)
+    bad = lsu.list_bad >> lsu.list_head & 1
+    if not lsu.order_new and not lsu.broken:
+        if lsu.closing and known and bad:
+            _fault(lsu, LOAD_ACCESS, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
+        elif (stops and not end) or (lsu.absent and lsu.quiet == PATIENCE):
+            _fault(lsu, MISSING, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
+    if selects or lsu.gave or not lsu.absent:
+        lsu.quiet = 0
+    elif lsu.quiet != PATIENCE:
+        lsu.quiet += 1
+    lsu.absent = 0
+    # What is offered and not taken stays offered.
+    offered = asks(lsu)
+    if (lsu.broken or (known and (end or bad))) and (requested or not offered):
+        lsu.list_active = 0
+    if requested:
+        lsu.list_asked |= 1 << lsu.list_tail
+        lsu.list_tail = (lsu.list_tail + 1) % AHEAD
+        lsu.list_line += 1
+    if lsu.list_next:
+        lsu.list_next = 0
+        lsu.list_index += 1
+        if lsu.list_index == LIST_WORDS:
+            lsu.list_index = 0
+            bit = 1 << lsu.list_head
+            lsu.list_asked, lsu.list_come, lsu.list_bad = (
+                lsu.list_asked & ~bit, lsu.list_come & ~bit, lsu.list_bad & ~bit
+            )
+            lsu.list_head = (lsu.list_head + 1) % AHEAD
+            lsu.list_lines += 1
+            lsu.list_current += 1
+    if answer != NONE:
+        lsu.list_come |= 1 << answer
+        if error:
+            lsu.list_bad |= 1 << answer
+    _switch(lsu, stops)
+    if lsu.order_new:
+        lsu.broken = lsu.order_fault = 1
+        lsu.order_new = 0
+    elif not lsu.told:
+        lsu.order_fault = 0
+
+
+@inlined
+def _switch(lsu, stops):
+    """A list begins or ends."""
+    switch, lsu.switch = lsu.switch, 0
+    if switch == BEGINS or stops:
+        lsu.list_asked = lsu.list_come = lsu.list_bad = lsu.list_tail = lsu.list_head = lsu.list_index = 0
+        lsu.list_lines = 0
+        lsu.list_active = switch == BEGINS
+    if switch == BEGINS:
+        lsu.ordering, lsu.closing = 1, 0
+        lsu.list_row, lsu.list_line = lsu.switch_row, lsu.switch_line
+        lsu.list_current = lsu.switch_line
+    elif switch == ENDS and lsu.ordering and not lsu.broken:
+        lsu.closing = 1
+    elif stops:
+        lsu.closing = lsu.ordering = 0
