@@ -148,7 +148,7 @@ class _Recorder:
         elif code.csr == Csr.ACTIVE_WARPS and code.writes is not None:
             raise RefusedError("it reads which warps are active, which the schedule decides", pc)
         elif code.csr == Csr.MSCRATCH and code.writes_csr and self._iss.active_mask.bit_count() > 1:
-            raise RefusedError("it writes mscratch, which other warps may read: the schedule decides what they find", pc)
+            raise RefusedError("it writes mscratch, while others are active: the schedule decides what they read", pc)
 
     def listing(self) -> Listing:
         """What was seen, in order."""

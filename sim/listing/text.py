@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from metronome.hdl.config import LINE_BYTES
+from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from .records import NO_BLOCK, Access, Grid, Listing
 
@@ -35,12 +35,12 @@ def _warp(name: str, accesses: Sequence[Access], pcs: Sequence[int]) -> Iterator
     yield f"{name} {_list(map(_instances, by_pc.values()))}"
 
 
-def text_of(listing: Listing, threads: int) -> Iterator[str]:
-    """The lines of the listing; ``threads``: of the machine, which is the block where there are no work-groups."""
+def text_of(listing: Listing, config: SmConfig) -> Iterator[str]:
+    """The lines of the listing; without work-groups the machine ``config`` is the block."""
     pcs = list(listing.pcs)
     yield f"-num_pcs {len(pcs)}"
     yield f"-pc_addrs {_list(pcs)}"
-    for grid in listing.grids or [Grid(_ONE, (threads, 1, 1))]:
+    for grid in listing.grids or [Grid(_ONE, (config.warps * config.threads, 1, 1))]:
         yield f"-grid {_list(grid.grid)}"
         yield f"-block {_list(grid.block)}"
     in_groups = any(each.place.block for each in listing.accesses)

@@ -27,8 +27,7 @@ class Looked(NamedTuple):
 
 
 class Lookups:
-    """A watcher (:class:`sim.runner_types.Watcher`): by warp, what it executes of loads and stores, and what is looked up.
-    """
+    """A watcher (:class:`sim.runner_types.Watcher`): by warp, which loads and stores it executes and looks up."""
 
     def __init__(self, warps: int) -> None:
         self._warps = warps
