@@ -94,8 +94,8 @@ def print_analysis(asked: AskedRun, listing: Listing, estimates: Sequence[Estima
     times, lines = _instances(listing)
     table = new_table(
         "pc", "", "source line", ">times", ">lines",
-        *(heading for each in estimates for heading in (f">{each.size} hits", ">misses")),
-        title=escape(f"{asked.launch.name} on {asked.machine.title}: estimated hits and misses of loads"),
+        *([">hits", ">misses"] if len(estimates) == 1 else [f">{each.size}" for each in estimates]),
+        title=escape(f"{asked.launch.name} on {asked.machine.title}: {_title(estimates)}"),
     )
     for column in table.columns:
         # On a narrow terminal the source line gives way.
@@ -104,11 +104,13 @@ def print_analysis(asked: AskedRun, listing: Listing, estimates: Sequence[Estima
         name = "/".join((image.source_line(pc) or "").split("/")[-2:])
         table.add_row(
             f"{pc:#010x}", "S" if store else "L", escape(name), str(times[pc]), str(lines[pc]),
-            *(cell for each in estimates for cell in _cells(each.by_pc[pc], store)),
+            *_cells([each.by_pc[pc] for each in estimates], store=store),
         )
     table.add_section()
-    totals = [cell for each in estimates for cell in _cells(each.total, store=False)]
-    table.add_row("all", "", "", str(times.total()), str(lines.total()), *totals)
+    table.add_row(
+        "all", "", "", str(times.total()), str(lines.total()),
+        *_cells([each.total for each in estimates], store=False),
+    )
     Console().print(table)
     if not listing.before_ordered:
         Console().print(
@@ -117,8 +119,17 @@ def print_analysis(asked: AskedRun, listing: Listing, estimates: Sequence[Estima
         )
 
 
-def _cells(counts: Counts, store: bool) -> tuple[str, str]:
-    return ("", "") if store else (str(counts.hits), str(counts.misses))
+def _title(estimates: Sequence[Estimate]) -> str:
+    if len(estimates) == 1:
+        return f"hits and misses of loads, data cache {estimates[0].size}"
+    return "misses of loads, by data cache"
+
+
+def _cells(counts: Sequence[Counts], *, store: bool) -> list[str]:
+    """Of one cache hits and misses, of several the misses of each; nothing for a store."""
+    if len(counts) == 1:
+        return ["", ""] if store else [str(counts[0].hits), str(counts[0].misses)]
+    return ["" if store else str(each.misses) for each in counts]
 
 
 def _print_listing(asked: AskedRun, listing: Listing) -> None:

@@ -59,7 +59,7 @@ def decode(data: bytes) -> list[Entry]:
     ValueError
         If it has no end, or an entry that none can be.
     """
-    entries = []
+    entries: list[Entry] = []
     for start in range(0, len(data) - ENTRY_BYTES + 1, ENTRY_BYTES):
         packed = data[start : start + ENTRY_BYTES]
         if packed == _END:
