@@ -31,7 +31,7 @@ static void work(const void *unused)
     volatile uint32_t own[4];
     uint32_t *const mine = local_memory(256);
     for (uint32_t turn = 0; turn < 2 + (blockIdx.x & 1); turn++) {
-        own[turn & 3] = words[me * 16 + turn];
+        own[turn & 3] = words[me * 13 + turn];
         if (threadIdx.x & 1) {
             words[1024 + 128 * turn + me] = own[turn & 3];
             bytes[me] = (uint8_t)turn;
