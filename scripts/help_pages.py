@@ -39,7 +39,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "analyze": (
         ("metronome analyze sgemm", "accesses, hits and misses by pc"),
-        ("metronome analyze sgemm --cache 16K/4 --cache 64K/8", "other caches"),
+        ("metronome analyze sgemm --cache 64K/8", "another data cache"),
         ("metronome analyze sgemm --order sgemm.order", "for the hardware"),
     ),
     "characterize": (
