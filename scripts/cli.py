@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from .analyze import analyze
 from .backend import Backend, SimBackend, cache_problem
 from .bench import bench
 from .board import board
@@ -50,9 +51,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "characterize": characterize,
-    "trace": trace, "build": build, "sweep": sweep, "report": report, "config": config, "verilog": verilog,
-    "synth": synth, "board": board, "prove": prove, "bench": bench, "cache": cache,
+    "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "analyze": analyze,
+    "characterize": characterize, "trace": trace, "build": build, "sweep": sweep, "report": report, "config": config,
+    "verilog": verilog, "synth": synth, "board": board, "prove": prove, "bench": bench, "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name, epilog=epilog(_name))(_function)

@@ -37,6 +37,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome wcet my.c --flow-facts my.ffx", "and of loops"),
         ("metronome wcet psort --memory tdm --json -", "memory of bounded latency"),
     ),
+    "analyze": (
+        ("metronome analyze sgemm", "accesses, hits and misses by pc"),
+        ("metronome analyze sgemm --cache 64K/8", "another data cache"),
+        ("metronome analyze sgemm --order sgemm.order", "for the hardware"),
+    ),
     "characterize": (
         ("metronome characterize", "what BASE takes"),
         ("metronome characterize --set latency_mul=6", "6 is what it finds"),

@@ -24,14 +24,13 @@ from .ranges import ranges_of
 from .run import run
 from .tables import new_table
 from .tracing import TraceFile, about, trace_files, traced
-from .wcet_lines import described_lines, place_in, print_lines
+from .wcet_lines import described_lines, place_in, print_lines, refusal
 
 if TYPE_CHECKING:
     from metronome.sim.analysis.bound import Bound
     from metronome.sim.analysis.facts import Facts
     from metronome.sim.analysis.inputs import Range
     from metronome.sim.analysis.search import Observed
-    from metronome.sim.elf import ElfImage
 
 __all__ = ["wcet"]
 
@@ -95,7 +94,7 @@ def wcet(
                 memory_latency=memory_bound, compose=compose, progress=progress,
             )
         except RefusedError as error:
-            raise UsageError(f"{asked.launch.name}: {_placed(asked.launch.image, error)}") from None
+            raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
         except CannotPredictError as error:
             raise UsageError(f"only what can be predicted has a bound: {error}") from None
         observed = _observe(ctx, asked, (known, facts), observe, rtl, progress) if observe else None
@@ -135,13 +134,6 @@ def _verdict(
         return Exit.PASSED
     print(f"metronome: {complaint}", file=sys.stderr)
     return Exit.CHECK_FAILED
-
-
-def _placed(image: ElfImage, error: Any) -> str:
-    """What was refused, with function, source line and pc."""
-    if error.pc is None:
-        return str(error)
-    return f"{error} (at {place_in(image, error.pc)})"
 
 
 def _observe(

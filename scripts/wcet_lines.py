@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from metronome.sim.analysis.bound import Bound
+    from metronome.sim.analysis.program import RefusedError
     from metronome.sim.elf import ElfImage
 
-__all__ = ["described_lines", "place_in", "print_lines"]
+__all__ = ["described_lines", "place_in", "print_lines", "refusal"]
 
 #: Lines of the table; the JSON has all.
 _MOST = 8
@@ -29,6 +30,13 @@ def place_in(image: ElfImage, pc: int) -> str:
         return f"{pc:#010x}"
     line = "" if frame.line is None else f", {frame.line}"
     return f"{pc:#010x} in {frame.function}{line}"
+
+
+def refusal(image: ElfImage, error: RefusedError) -> str:
+    """What was refused, with function, source line and pc."""
+    if error.pc is None:
+        return str(error)
+    return f"{error} (at {place_in(image, error.pc)})"
 
 
 def _lines(image: ElfImage, bound: Bound) -> dict[tuple[str, str], Counter[str]]:

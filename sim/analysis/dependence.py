@@ -24,7 +24,7 @@ from metronome.sim.memory.store import SparseMemory
 
 from .decoding import Decoded, decode
 
-__all__ = ["Dependence", "Kind", "dependences"]
+__all__ = ["Dependence", "Follower", "Kind", "dependences"]
 
 
 class Kind(enum.StrEnum):
@@ -46,8 +46,8 @@ class Dependence:
     kind: Kind
 
 
-class _Follower:
-    """Follows marks through a run (:class:`sim.iss.watch.Recorder`)."""
+class Follower:
+    """Follows marks through a run (:class:`sim.iss.watch.Recorder`); ``found`` is what depends on ``inputs``."""
 
     def __init__(self, iss: Iss, inputs: Iterable[tuple[int, int]]) -> None:
         config = iss.config
@@ -80,16 +80,21 @@ class _Follower:
 
     def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
         """See :class:`sim.iss.watch.Recorder`."""
-        try:
-            code = self._code[pc]
-        except KeyError:
-            code = self._code[pc] = decode(self._iss.memory.read_word(pc))
+        code = self.code(pc)
         if code is not None:
             self._follow(pc, code, self._lanes(warps))
         if epoch != self._epoch:
             self._epoch = epoch
             self._masks = self._iss.tmask.copy()
             self._groups.clear()
+
+    def code(self, pc: int) -> Decoded | None:
+        """The instruction at ``pc``, as it was when it was first executed."""
+        try:
+            return self._code[pc]
+        except KeyError:
+            code = self._code[pc] = decode(self._iss.memory.read_word(pc))
+            return code
 
     def _lanes(self, warps: int) -> np.ndarray:
         """The active lanes of ``warps`` when the instruction began, (warps, threads)."""
@@ -184,6 +189,6 @@ def dependences(
     """
     iss = Iss(config, memory)
     iss.launch(start_pc, argument)
-    follower = iss.recorder = _Follower(iss, inputs)
+    follower = iss.recorder = Follower(iss, inputs)
     end = iss.run(limit)
     return sorted(follower.found), end

@@ -14,7 +14,7 @@ from metronome.hdl.config import SmConfig
 
 from .store import PAGE_BYTES, SparseMemory
 
-__all__ = ["interleave", "restore", "to_bus", "to_program"]
+__all__ = ["interleave", "restore", "to_bus", "to_bus_all", "to_program"]
 
 
 def _exchanged(config: SmConfig, address: int, first: int, second: int) -> int:
@@ -32,6 +32,17 @@ def _exchanged(config: SmConfig, address: int, first: int, second: int) -> int:
 def to_bus(config: SmConfig, address: int) -> int:
     """The address in memory of the byte that a program has at ``address``."""
     return _exchanged(config, address, config.memory_map.stack_bytes_per_hart // 4, config.threads)
+
+
+def to_bus_all(config: SmConfig, addresses: np.ndarray) -> np.ndarray:
+    """:func:`to_bus` of each of ``addresses`` (int64)."""
+    places = addresses.astype(np.int64)
+    stacks = config.interleaved_stacks
+    words = config.memory_map.stack_bytes_per_hart // 4
+    offsets = (places - stacks.start) % (4 * words * config.threads)
+    rows, columns = np.divmod(offsets >> 2, words)
+    moved = places - offsets + 4 * (columns * config.threads + rows) + (offsets & 3)
+    return np.where((places >= stacks.start) & (places < stacks.stop), moved, places)
 
 
 def to_program(config: SmConfig, address: int) -> int:

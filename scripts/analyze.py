@@ -1,0 +1,101 @@
+"""``metronome analyze``: a program's accesses in order, and what they hit in data caches of any size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .analyze_output import described_analysis, print_analysis
+from .asking import AskedRun, asked_run, with_parameters_of
+from .errors import Exit, UsageError
+from .outputs import require_writable, write_file, write_json
+from .run import run
+from .wcet_lines import refusal
+
+if TYPE_CHECKING:
+    from metronome.sim.listing.estimate import CacheSize, Estimate
+    from metronome.sim.listing.records import Listing
+
+__all__ = ["analyze"]
+
+_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+_CACHE = re.compile(r"(\d{1,9})([KMkm]?)/(\d{1,4})")
+
+
+@with_parameters_of(
+    run, without=("check", "memcheck", "dump", "per_warp", "profile", "trace", "trace_format", "max_cycles")
+)
+def analyze(
+    ctx: typer.Context,
+    cache: Annotated[
+        list[str] | None, typer.Option(metavar="BYTES/WAYS", help="A data cache, as 16K/4, or none. Repeatable.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the order as the hardware reads it.")
+    ] = None,
+    listing_file: Annotated[
+        str | None, typer.Option("--listing", metavar="FILE", help="Write the whole listing, as text.")
+    ] = None,
+    **given: Any,
+) -> int:
+    """List the accesses to global memory, the same in every run, and estimate hits and misses in data caches."""
+    given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
+    files = [
+        (option, require_writable(name, option)) for option, name in (("--order", order), ("--listing", listing_file))
+        if name is not None
+    ]
+    sizes = None if cache is None else [_cache(text) for text in cache]
+    asked = asked_run(ctx, given, files)
+    from metronome.sim.analysis.program import RefusedError
+    from metronome.sim.listing.analyzer import analyze as analyzed
+    from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+
+    try:
+        listing = analyzed(asked.config, asked.request, asked.launch)
+    except RefusedError as error:
+        raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
+    if sizes is None:
+        config = asked.config
+        sizes = [CacheSize(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)]
+    estimates = [estimate(lookups(listing), size) for size in sizes]
+    for option, path in files:
+        write_file(path, _written(option, asked, listing))
+    _tell(asked, listing, estimates)
+    return Exit.PASSED
+
+
+def _cache(text: str) -> CacheSize:
+    from metronome.sim.listing.estimate import CacheSize
+
+    if text.lower() == "none":
+        return CacheSize(0)
+    match = _CACHE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--cache: {text!r} is no cache: write bytes and ways, e.g. 16K/4, or none")
+    try:
+        return CacheSize(int(match[1]) * _FACTORS[match[2].upper()], int(match[3]))
+    except ValueError as error:
+        raise UsageError(f"--cache {text}: {error}") from None
+
+
+def _written(option: str, asked: AskedRun, listing: Listing) -> bytes:
+    """What goes into the file of ``option``."""
+    if option == "--order":
+        from metronome.sim.listing.configuration import encode, entries_of
+
+        return encode(entries_of(listing.accesses))
+    from metronome.sim.listing.text import text_of
+
+    return "".join(f"{line}\n" for line in text_of(listing, asked.config)).encode()
+
+
+def _tell(asked: AskedRun, listing: Listing, estimates: Sequence[Estimate]) -> None:
+    target: Path | None = asked.target
+    if asked.as_json:
+        write_json(target, described_analysis(asked, listing, estimates))
+    if not asked.as_json or target is not None:
+        print_analysis(asked, listing, estimates)

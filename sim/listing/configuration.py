@@ -1,0 +1,71 @@
+"""The order as the reordering unit reads it from memory (docs/analyze.md, "The configuration")."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from metronome.hdl.config import LINE_BYTES
+
+from .records import Access
+
+__all__ = ["ENTRY_BYTES", "MOST_LINES", "MOST_WARPS", "Entry", "decode", "encode", "entries_of"]
+
+_ENTRY = struct.Struct("<II")
+ENTRY_BYTES = _ENTRY.size
+#: What an entry has bits for.
+_WARP_BITS, _LINE_BITS = 6, 6
+MOST_WARPS, MOST_LINES = 1 << _WARP_BITS, (1 << _LINE_BITS) - 1
+_END = bytes(ENTRY_BYTES)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A warp's load or store, which makes ``lines`` line accesses."""
+
+    pc: int
+    store: bool
+    warp: int
+    lines: int
+
+    def __post_init__(self) -> None:
+        if self.pc & 3 or not 0 <= self.pc < 1 << 32:
+            raise ValueError(f"pc must be a multiple of 4 of 32 bits, not {self.pc!r}")
+        if not 0 <= self.warp < MOST_WARPS:
+            raise ValueError(f"warp must be between 0 and {MOST_WARPS - 1}, not {self.warp!r}")
+        if not 1 <= self.lines <= MOST_LINES:
+            raise ValueError(f"lines must be between 1 and {MOST_LINES}, not {self.lines!r}")
+
+
+def entries_of(accesses: Iterable[Access]) -> list[Entry]:
+    """The entries of ``accesses``, which are in order."""
+    return [Entry(each.pc, each.store, each.warp, len(each.lines)) for each in accesses]
+
+
+def encode(entries: Iterable[Entry]) -> bytes:
+    """The configuration: the entries, one of zeros, and zeros to the end of the line."""
+    packed = b"".join(
+        _ENTRY.pack(each.pc | each.store, each.lines << _WARP_BITS | each.warp) for each in entries
+    ) + _END
+    return packed + bytes(-len(packed) % LINE_BYTES)
+
+
+def decode(data: bytes) -> list[Entry]:
+    """The entries of a configuration; what is behind its end does not matter.
+
+    Raises
+    ------
+    ValueError
+        If it has no end, or an entry that none can be.
+    """
+    entries: list[Entry] = []
+    for start in range(0, len(data) - ENTRY_BYTES + 1, ENTRY_BYTES):
+        packed = data[start : start + ENTRY_BYTES]
+        if packed == _END:
+            return entries
+        first, second = _ENTRY.unpack(packed)
+        if second >> _WARP_BITS + _LINE_BITS:
+            raise ValueError(f"bits above {_WARP_BITS + _LINE_BITS - 1} of word 1 must be 0, not {second:#x}")
+        entries.append(Entry(first & ~1, bool(first & 1), second & MOST_WARPS - 1, second >> _WARP_BITS))
+    raise ValueError("the configuration must end with an entry of zeros")

@@ -1,0 +1,111 @@
+"""``metronome analyze`` on the command line."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from metronome.hdl.presets import TINY
+from metronome.scripts.analyze_output import described_estimate
+from metronome.scripts.cli import main
+from metronome.sim import kernel
+from metronome.sim.listing.configuration import decode
+from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+from tests.sim.listing.programs import compiled, listing_of
+
+
+@pytest.fixture
+def metronome(capsys, tmp_path, monkeypatch):
+    """Call the command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments):
+        status = main(list(arguments))
+        captured = capsys.readouterr()
+        return SimpleNamespace(status=status, out=captured.out, err=captured.err)
+
+    return call
+
+
+def test_table_files_and_json(metronome, tmp_path):
+    run = metronome(
+        "analyze", "transpose", "--preset", "TINY", "--cache", "16K/4", "--cache", "128/1", "--cache", "NONE",
+        "--order", "a.order", "--listing", "a.txt", "--json", "a.json",
+    )
+    assert (run.status, run.err) == (0, "")
+    listing = listing_of(TINY, kernel.prepare("transpose", None, None, 1, TINY))
+    text = (tmp_path / "a.txt").read_text()
+    assert text.startswith(f"-num_pcs {len(listing.pcs)}\n-pc_addrs [ {next(iter(listing.pcs))} , ")
+    assert run.out.startswith(text.split("\n")[0] + "\n")
+    assert [(each.pc, each.warp) for each in decode((tmp_path / "a.order").read_bytes())] == [
+        (each.pc, each.warp) for each in listing.accesses
+    ]
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["num_pcs"] == len(document["pcs"]) == len(listing.pcs)
+    assert [(each["epoch"], each["pc"], each["group"], each["member"], each["warp"]) for each in document["accesses"]] == [
+        each.key for each in listing.accesses
+    ]
+    assert [tuple(each["addresses"]) for each in document["accesses"]] == [
+        tuple(64 * line for line in each.lines) for each in listing.accesses
+    ]
+    assert {each["place"].partition(", ")[2] for each in document["pcs"]} >= {"riscv_kernels/transpose/kernel.c:16"}
+    sums = [estimate(lookups(listing), size).total for size in (CacheSize(16384, 4), CacheSize(128, 1), CacheSize(0))]
+    assert [(each["misses"], each["hits"]) for each in document["caches"]] == [(each.misses, each.hits) for each in sums]
+    for each in document["caches"]:
+        assert sum(row["misses"] for row in each["pcs"]) == each["misses"] and "mismatches" not in each
+    last = run.out.strip().split("\n")[-1].split()
+    assert last == ["all", *(str(sum(each[key] for each in document["pcs"])) for key in ("instances", "lines")),
+                    *(str(each.misses) for each in sums)]
+    assert "transpose/kernel.c:16" in run.out and sums[0].misses < sums[1].misses < sums[2].misses
+
+
+def test_the_cache_of_the_machine_is_the_usual_one(metronome):
+    alone = json.loads(metronome("analyze", "vecadd", "--preset", "TINY", "--size", "8", "--json", "-").out)
+    (cache,) = alone["caches"]
+    assert (cache["bytes"], cache["ways"]) == (TINY.dcache_bytes, TINY.dcache_ways)
+    run = metronome("analyze", "vecadd", "--preset", "TINY", "--size", "8", "--set", "dcache_bytes=0")
+    assert "data cache none" in " ".join(run.out.split())
+    assert run.out.strip().split("\n")[-1].split()[-2:] == ["0", str(cache["hits"] + cache["misses"])]
+
+
+def test_a_region_of_an_elf(metronome, tmp_path):
+    compiled(tmp_path, "static volatile uint32_t words[4]; int main(void) { words[2] = words[1]; return 0; }", TINY)
+    run = metronome("build", "program.c", "-o", "program.elf")
+    assert run.status == 0
+    run = metronome("analyze", "--elf", "program.elf", "--preset", "TINY")
+    assert run.status == 2
+    assert run.err == "metronome: program.elf: the program opens no measured region: say --region whole, main or a function\n"
+    run = metronome("analyze", "--elf", "program.elf", "--preset", "TINY", "--region", "main", "--json", "-")
+    document = json.loads(run.out)
+    assert {each["kind"] for each in document["pcs"] if "in main" in each["place"]} == {"L", "S"}
+    assert document["grids"] == []
+    whole = json.loads(
+        metronome("analyze", "--elf", "program.elf", "--preset", "TINY", "--region", "whole", "--json", "-").out
+    )
+    assert len(whole["accesses"]) > len(document["accesses"])
+
+
+@pytest.mark.parametrize(("arguments", "line"), [
+    (("psort",), "psort: where it loads or stores depends on the inputs (at 0x"),
+    (("vecadd", "--cache", "16K"), "--cache: '16K' is no cache: write bytes and ways, e.g. 16K/4, or none"),
+    (("vecadd", "--cache", "3K/4"), "--cache 3K/4: bytes must be 64 * ways * a power of two, not 3072 with ways=4"),
+    (("vecadd", "--cache", "16K/0"), "--cache 16K/0: ways must be at least 1, not 0"),
+    (("vecadd", "--order", "."), "--order: cannot write '.': it is a folder"),
+    (("vecadd", "--order", "x", "--listing", "x"), "--listing: x is already the file of --order"),
+    (("vecadd", "--check",), "No such option: --check"),
+])
+def test_bad_use(metronome, arguments, line):
+    run = metronome("analyze", *arguments)
+    assert (run.status, run.out) == (2, "")
+    assert run.err.startswith(f"metronome: {line}") and run.err.count("\n") == 1
+
+
+def test_what_was_measured_is_compared():
+    listing = listing_of(TINY, kernel.prepare("vecadd", None, 8, 1, TINY))
+    found = estimate(lookups(listing), CacheSize(128, 1))
+    measured = {pc: counts.misses for pc, counts in found.by_pc.items() if counts.misses}
+    assert described_estimate(found, measured)["mismatches"] == 0
+    first = next(iter(measured))
+    assert described_estimate(found, measured | {first: measured[first] + 1})["mismatches"] == 1
+    assert described_estimate(found, {})["mismatches"] == len(measured)
