@@ -22,7 +22,7 @@ from .kernel import Launch
 from .names import readable
 from .settings import near
 
-__all__ = ["WHOLE", "with_region"]
+__all__ = ["WHOLE", "free_place", "with_region", "with_stub"]
 
 #: The region that is no function.
 WHOLE = "whole"
@@ -54,10 +54,10 @@ def with_region(launch: Launch, region: str, config: SmConfig) -> Launch:
 def _around_all(launch: Launch, config: SmConfig) -> ElfImage:
     """The image with a stub that opens the region at the start."""
     entry = launch.image.entry
-    place = _free_place(launch, config, entry)
+    place = free_place(launch, config, entry)
     program = Program(place)
     program.add(asm.csrrwi(_ZERO, _MREGION, 1), asm.jal(_ZERO, entry - place - 4))
-    return dataclasses.replace(_with_stub(launch.image, program, entry), entry=place)
+    return dataclasses.replace(with_stub(launch.image, program, entry), entry=place)
 
 
 def _around_function(launch: Launch, name: str, config: SmConfig) -> ElfImage:
@@ -69,13 +69,13 @@ def _around_function(launch: Launch, name: str, config: SmConfig) -> ElfImage:
     words = _words(image, first, end)
     if first % 4 or words.get(first, 0) & 3 != 3:
         raise ImageError(f"at {first:#010x} is no instruction of 32 bits: name another function")
-    place = _free_place(launch, config, first)
+    place = free_place(launch, config, first)
     program = _call(place)
     body = program.here
     try:
         _append_moved(program, words[first], first)
         patched = {first: asm.jal(_ZERO, place - first)} | _loops(words, first, body)
-        return _with_stub(_patched(image, patched), program, first)
+        return with_stub(_patched(image, patched), program, first)
     except ValueError:  # of asm
         raise ImageError(
             f"a jump at the function's start, or back to it, does not reach {place:#010x}, where the added"
@@ -191,7 +191,7 @@ def _words(image: ElfImage, first: int, end: int) -> _Words:
     return {}
 
 
-def _free_place(launch: Launch, config: SmConfig, target: int) -> int:
+def free_place(launch: Launch, config: SmConfig, target: int) -> int:
     """The highest free line below the segment with ``target``, from which a jal reaches it."""
     memory_map = launch.memory_map
     stacks = memory_map.stack_bytes_per_hart * config.harts * config.cores
@@ -227,10 +227,10 @@ def _patched(image: ElfImage, words: _Words) -> ElfImage:
     return dataclasses.replace(image, segments=tuple(segments))
 
 
-def _with_stub(image: ElfImage, program: Program, target: int) -> ElfImage:
+def with_stub(image: ElfImage, program: Program, target: int) -> ElfImage:
     """The image with a stub of one line; reports name ``target`` for it. ValueError: a jump is out of reach."""
     code = program.assemble()
-    assert len(code) <= LINE_BYTES, "_free_place has found one line"
+    assert len(code) <= LINE_BYTES, "free_place has found one line"
     stub = Segment(program.base, code, LINE_BYTES)
     return dataclasses.replace(
         image,

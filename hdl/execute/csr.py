@@ -35,7 +35,7 @@ class CsrUnit(Component):
         self._config = config
         ordering: dict[str, wiring.Member] = {}
         if config.ordered:
-            ordering = {"order": Out(order_layout())}  # in X: morder or mregion begins or ends a list of accesses
+            ordering = {"order": Out(order_layout())}  # in X: mregion begins or ends a list of accesses
         super().__init__({
             **ordering,
             "start": In(1),  # launch, one cycle
@@ -173,11 +173,12 @@ class CsrUnit(Component):
                 m.d.sync += self.region.eq(written[0])
 
     def _order(self, m: Module, number: Value, written: Signal) -> None:
-        """A list begins with a write of its address, and ends with one of 0, or with the region."""
+        """The list of morder counts in the measured region, and only there; its end clears morder."""
         with m.If(number == Csr.MORDER):
             m.d.sync += self._list.eq(written)
-            m.d.comb += [self.order.start.eq(written != 0), self.order.stop.eq(written == 0)]
+        with m.If((number == Csr.MREGION) & written[0] & ~self.region):
+            m.d.comb += self.order.start.eq(self._list.any())
         with m.If((number == Csr.MREGION) & ~written[0]):
             m.d.sync += self._list.eq(0)
             m.d.comb += self.order.stop.eq(1)
-        m.d.comb += self.order.address.eq(written)
+        m.d.comb += self.order.address.eq(self._list)

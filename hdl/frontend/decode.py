@@ -23,7 +23,7 @@ class Decoder(Component):
     - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
       and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
     - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it. If ``ordered``,
-      it and ``info.fence`` are both set for an access to mregion or morder, and for no other instruction.
+      it and ``info.fence`` are both set for an access to mregion, and for no other instruction.
     - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
       so its ``info.control`` is clear.
 
@@ -34,7 +34,7 @@ class Decoder(Component):
     prediction : Prediction
         What ``predicted`` says.
     ordered : bool
-        Whether an access to mregion or morder waits for the load/store unit.
+        Whether an access to mregion waits for the load/store unit.
     """
 
     def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN, ordered: bool = False):

@@ -57,7 +57,7 @@ class Csr(enum.IntEnum):
 FLOAT_CSRS: frozenset[int] = frozenset({Csr.FFLAGS, Csr.FRM, Csr.FCSR})
 
 #: With ordered channels: an access waits until nothing is in the load/store unit.
-ORDER_CSRS: frozenset[int] = frozenset({Csr.MREGION, Csr.MORDER})
+ORDER_CSRS: frozenset[int] = frozenset({Csr.MREGION})
 
 #: Writes are ignored, reads give 0.
 ZERO_CSRS: frozenset[int] = frozenset({

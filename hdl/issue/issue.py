@@ -32,7 +32,7 @@ class IssueStage(Component):
         if config.ordered:
             ordering = {
                 "lsu_room": In(config.warps),  # in t: the warps whose load or store the LSU can take, if it is ready
-                "lsu_idle": In(1),  # in t: nothing is in the LSU; an access to mregion or morder waits for it
+                "lsu_idle": In(1),  # in t: nothing is in the LSU; an access to mregion waits for it
             }
         super().__init__({
             **ordering,
@@ -109,7 +109,7 @@ class IssueStage(Component):
         ]
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
-        """An access to mregion or morder tells the LSU in X, and until then holds back the next one itself."""
+        """An access to mregion tells the LSU in X, and until then holds back the next one itself."""
         info, on_its_way = self.select_info, Signal(ISSUE_TO_EXECUTE)
         m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
         m.d.comb += [

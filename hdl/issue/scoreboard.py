@@ -27,7 +27,7 @@ class Scoreboard(Component):
 
     A head is ready if none of its sources and not its destination is pending, its unit is free, its writeback slot is
     free where it needs one, and what a fence or an access to fcsr waits for is over. With ordered channels the LSU also
-    needs room for it in its warp's channel, and an access to mregion or morder waits until the LSU is idle. Of instructions that raise flags
+    needs room for it in its warp's channel, and an access to mregion waits until the LSU is idle. Of instructions that raise flags
     and write no register any number may be under way; only an access to fcsr waits for them.
 
     ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be

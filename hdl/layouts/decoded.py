@@ -29,7 +29,7 @@ class IssueInfo(data.Struct):
     #: Waits until the warp's older instructions have completed (access to fflags, frm, fcsr).
     drain: 1
     #: Waits until the warp's stores have completed in memory (fence, fence.i). Together with ``drain``: until nothing is
-    #: in the load/store unit (access to mregion or morder, with ordered channels).
+    #: in the load/store unit (access to mregion, with ordered channels).
     fence: 1
     #: A store: the LSU counts it for the warp's fences from its selection on.
     store: 1

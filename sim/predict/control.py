@@ -122,12 +122,12 @@ def tick(m):
             if code.op == WSPAWN:
                 control.spawners |= 1 << w
                 control.spawn_targets, control.spawn_pc = _below(config, step.a) & ~(1 << w), step.b
-        elif code.unit == CSR and step.b == 1:
+        elif code.unit == CSR and step.b:
             control.region = step.a
-            if config.ordered and not step.a:
-                order.start(m, NONE, 0)
-        elif code.unit == CSR and step.b == 2 and config.ordered:
-            order.start(m, step.address if step.a else NONE, step.a)
+            if config.ordered and step.b > 1:
+                order.start(m, step.address)
+            elif config.ordered and not step.a:
+                order.stop(m)
     if control.activates:
         control.active |= control.activates
         for v in range(config.warps):

@@ -7,13 +7,14 @@ from .compiled import inlined
 from .policies import lowest
 from .records import AHEAD, LIST_WORDS, NONE
 
-__all__ = ["asks", "busy", "give", "list_end", "room", "start", "tick"]
+__all__ = ["asks", "busy", "give", "list_end", "room", "start", "stop", "tick"]
 
 #: FaultCause.
 LOAD_ACCESS, UNEXPECTED, MISSING = 5, 28, 29
 PATIENCE = (1 << 16) - 1
-#: Columns of a list: pc, whether it stores, warp, lines; and what begins or ends one.
-PC, STORE, WARP, LINES = range(4)
+#: Columns of a list: pc, whether it stores, warp, lines, the line of memory in which the entry is.
+PC, STORE, WARP, LINES, LINE = range(5)
+#: Of ``switch``.
 BEGINS, ENDS = 1, 2
 
 
@@ -51,13 +52,15 @@ def list_end(m):
 
 
 @inlined
-def start(m, first, address):
-    """What the instruction in stage X says counts from the next cycle on; ``first``: the list's row, NONE: it ends."""
-    lsu = m.lsu[0]
-    if first == NONE:
-        lsu.switch = ENDS
-    else:
-        lsu.switch, lsu.switch_row, lsu.switch_line = BEGINS, first, address >> 6
+def start(m, row):
+    """The region begins in stage X: a list begins with the next cycle, in this row."""
+    m.lsu[0].switch, m.lsu[0].switch_row = BEGINS, row
+
+
+@inlined
+def stop(m):
+    """The region ends in stage X, and with it the list."""
+    m.lsu[0].switch = ENDS
 
 
 @inlined
@@ -231,7 +234,7 @@ def tick(m, selects, requested, answer, error):
         lsu.list_come |= 1 << answer
         if error:
             lsu.list_bad |= 1 << answer
-    _switch(lsu, stops)
+    _switch(m, stops)
     if lsu.order_new:
         lsu.broken = lsu.order_fault = 1
         lsu.order_new = 0
@@ -240,8 +243,9 @@ def tick(m, selects, requested, answer, error):
 
 
 @inlined
-def _switch(lsu, stops):
+def _switch(m, stops):
     """A list begins or ends."""
+    lsu = m.lsu[0]
     switch, lsu.switch = lsu.switch, 0
     if switch == BEGINS or stops:
         lsu.list_asked = lsu.list_come = lsu.list_bad = lsu.list_tail = lsu.list_head = lsu.list_index = 0
@@ -249,8 +253,8 @@ def _switch(lsu, stops):
         lsu.list_active = switch == BEGINS
     if switch == BEGINS:
         lsu.ordering, lsu.closing = 1, 0
-        lsu.list_row, lsu.list_line = lsu.switch_row, lsu.switch_line
-        lsu.list_current = lsu.switch_line
+        lsu.list_row = lsu.switch_row
+        lsu.list_line = lsu.list_current = m.lists[lsu.switch_row, LINE]
     elif switch == ENDS and lsu.ordering and not lsu.broken:
         lsu.closing = 1
     elif stops:

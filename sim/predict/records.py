@@ -99,8 +99,8 @@ CODE = _fields(
 #: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
 #: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
-#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1), or the new morder (``b`` is 2), whose list
-#: begins in ``row``. ``shared``: it touches what another warp
+#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1, or where a list of accesses begins then, in row
+#: ``address``). ``shared``: it touches what another warp
 #: writes, or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races). ``code``:
 #: its CODE where it is supplied.
 STEP = np.dtype([
@@ -153,7 +153,7 @@ LSU = _fields(
     " held_lanes"
     # A list of accesses: whether there is one, or one that ends; what begins or ends in the next cycle; the next entry,
     # how many accesses of it were given, and its line; lines that are read ahead; what is missing, and for how long.
-    " ordering closing broken switch switch_row switch_line list_row list_lines list_index list_given list_next"
+    " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
     " list_current list_active list_line list_asked list_come list_bad list_tail list_head list_held gave absent quiet"
     " told order_new order_fault order_cause order_warp order_pc order_address"
     # Where the line in the lookup is in the cache, or will be, and whether it can get a place.
@@ -249,7 +249,7 @@ class Machine(NamedTuple):
     #: The data cache likewise.
     dcache_line: np.ndarray
     dcache_used: np.ndarray
-    #: Lists of accesses, each to its end: pc, whether it is a store, warp, lines.
+    #: Lists of accesses, each to its end: pc, whether it is a store, warp, lines, and the line in memory.
     lists: np.ndarray
     #: ISSUED and EVENT, as far as they were asked for.
     issued: np.ndarray

@@ -33,7 +33,7 @@ def reason(config, issue, lsu, code, w, cycle, memory_idle):
 
     None of its sources and not its destination may be pending; what a fence or an access to fcsr waits for must be
     over; its unit and, where it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: nothing is
-    in the LSU, and no access to mregion or morder on its way to stage X.
+    in the LSU, and no access to mregion on its way to stage X.
     """
     hazards = issue.pending[w] & code.uses
     if hazards:
@@ -57,7 +57,7 @@ def reason(config, issue, lsu, code, w, cycle, memory_idle):
 
 @inlined
 def memory_idle(m):
-    """Whether nothing is in the LSU, and no access to mregion or morder in the stages before X."""
+    """Whether nothing is in the LSU, and no access to mregion in the stages before X."""
     issue = m.issue[0]
     for w, code in ((issue.warp_r, issue.code_r), (issue.warp_x, issue.code_x)):
         if w != NONE and m.code[code].drain and m.code[code].fence:

@@ -96,6 +96,6 @@ def new_machine(
         first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
         dcache_line=places(dcache), dcache_used=places(dcache),
-        lists=np.zeros((1, 4), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),
+        lists=np.zeros((1, 5), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),
         events=np.zeros(events, EVENT),
     )

@@ -20,7 +20,7 @@ __all__ = ["Stepper"]
 
 #: Places for a warp's instructions, and for rows of addresses without channels: above what can be under way.
 PLACES, ROWS = 16, 64
-MREGION, MORDER = 0x7C0, 0x7C1
+MREGION = 0x7C0
 _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
 
 
@@ -71,6 +71,7 @@ class Stepper:
                 data = registers[(word >> 20 & 31) + 32 * (word & 4 != 0)]
                 self.stored[row] = (self.addresses[row], data.copy(), int(code["size"]))
         taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
+        region = iss.mregion
         commit = iss.step(warp)
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
@@ -89,8 +90,8 @@ class Stepper:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
         elif unit is Unit.CSR and word >> 20 == MREGION and (op == CsrOp.RW.value or word >> 15 & 31):
             values |= {"a": iss.mregion, "b": 1}
-        elif unit is Unit.CSR and word >> 20 == MORDER and (op == CsrOp.RW.value or word >> 15 & 31):
-            values |= {"a": iss.morder, "b": 2, "address": self.lists.at(iss.morder) if iss.morder else 0}
+            if iss.mregion and not region and iss.morder:
+                values |= {"b": iss.morder, "address": self.lists.at(iss.morder)}
         return values | {"taken": int(taken)}
 
     def _row(self, base: np.ndarray, word: int, code: np.void) -> int:

@@ -24,7 +24,7 @@ from .lists import Lists
 __all__ = ["Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
-_MREGION, _MORDER = 0x7C0, 0x7C1
+_MREGION = 0x7C0
 #: Instructions that the golden model executes before it is asked whether anything can change any more.
 _SLICE = 1 << 16
 
@@ -203,13 +203,13 @@ class _Streams:
         always = (code["unit"] == _BRANCH) & np.isin(code["op"], (BranchOp.JAL.value, BranchOp.JALR.value))
         mine["taken"] = always | (elsewhere & (mine["after"] > 0) & (simt | (code["unit"] == _BRANCH)))
         speaks = simt & np.isin(code["op"], (SimtOp.BAR.value, SimtOp.WSPAWN.value))
-        speaks |= (code["unit"] == _CSR) & np.isin(code["word"] >> 20, (_MREGION, _MORDER)) & (
+        speaks |= (code["unit"] == _CSR) & (code["word"] >> 20 == _MREGION) & (
             (code["op"] == 1) | (code["word"] >> 15 & 31 != 0)
         )
         said = np.array(self.recorder.said[w], np.uint32).reshape(-1, 2)
         mine["a"][speaks], mine["b"][speaks] = said[:, 0], said[:, 1]
-        for at in np.flatnonzero((mine["b"] == 2) & (mine["a"] != 0) & (code["unit"] == _CSR)):
-            mine["address"][at] = self.lists.at(int(mine["a"][at]))
+        for at in np.flatnonzero((mine["b"] > 1) & (code["unit"] == _CSR)):
+            mine["address"][at] = self.lists.at(int(mine["b"][at]))
 
     def _finish(self, memory: SparseMemory, steps: np.ndarray, first: np.ndarray, known: np.ndarray,
                 is_access: np.ndarray, rows: int) -> Streams:

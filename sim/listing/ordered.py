@@ -1,0 +1,52 @@
+"""A launch whose accesses go to the data cache in the order of a listing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import Csr
+from metronome.sim import asm
+from metronome.sim.asm import Program
+from metronome.sim.elf import ImageError
+from metronome.sim.kernel import Launch
+from metronome.sim.region_stub import free_place, with_stub
+
+from .configuration import encode, entries_of
+from .records import Listing
+
+__all__ = ["LIST_ADDRESS", "LIST_NAME", "with_order"]
+
+#: Where the list lies, and its name among what is loaded.
+LIST_ADDRESS = 0x4000_0000
+LIST_NAME = "order"
+_ZERO, _T0 = asm.REGISTERS["zero"], asm.REGISTERS["t0"]
+
+
+def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
+    """``launch`` with the list of the region's accesses loaded, and two instructions that write its address to morder.
+
+    They are executed before the program, whose own instructions stay as and where they are.
+
+    Raises
+    ------
+    ImageError
+        If something is loaded to the list's place, or the instructions have none.
+    """
+    data = encode(entries_of(listing.accesses))
+    end = LIST_ADDRESS + len(data)
+    places = [(segment.address, segment.end) for segment in launch.image.segments]
+    places += [(address, address + len(loaded)) for address, loaded in (launch.buffers | launch.loads).values()]
+    if any(low < end and LIST_ADDRESS < high for low, high in places):
+        raise ImageError(
+            f"channels=ordered: the list of accesses lies at {LIST_ADDRESS:#x} to {end - 1:#x}, where the program has"
+            " something loaded: move that"
+        )
+    entry = launch.image.entry
+    place = free_place(launch, config, entry)
+    program = Program(place)
+    program.add(
+        asm.lui(_T0, LIST_ADDRESS >> 12), asm.csrrw(_ZERO, Csr.MORDER, _T0), asm.jal(_ZERO, entry - place - 8),
+    )
+    image = dataclasses.replace(with_stub(launch.image, program, entry), entry=place)
+    return dataclasses.replace(launch, image=image, loads=launch.loads | {LIST_NAME: (LIST_ADDRESS, data)})
