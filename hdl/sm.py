@@ -119,6 +119,7 @@ class Sm(Component):
             m.d.comb += [
                 issue.lsu_room.eq(lsu.room),
                 issue.lsu_idle.eq(lsu.idle),
+                issue.region.eq(control.event.region),
                 lsu.selects.eq(frontend.select.any()),
                 lsu.order.eq(control.order),
             ]

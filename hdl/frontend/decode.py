@@ -23,7 +23,8 @@ class Decoder(Component):
     - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
       and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
     - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it. If ``ordered``,
-      it and ``info.fence`` are both set for an access to mregion, and for no other instruction.
+      it and ``info.fence`` are both set for an access to mregion, and for no other instruction; ``info.store`` too if
+      it is a csrrwi that begins the region.
     - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
       so its ``info.control`` is clear.
 
@@ -79,7 +80,10 @@ class Decoder(Component):
             out.predicted.eq((jal | (branch & word[31])) if self._follows else 0),
             info.control.eq(where(lambda row: row.control and not (self._follows and row.op is BranchOp.JAL))),
             info.fence.eq(where(lambda row: row.fence) | (reads(ORDER_CSRS) if self._ordered else 0)),
-            info.store.eq(where(lambda row: row.unit is Unit.LSU and row.op.value & STORE_BIT)),
+            info.store.eq(
+                where(lambda row: row.unit is Unit.LSU and row.op.value & STORE_BIT)
+                | (match["csrrwi"] & reads(ORDER_CSRS) & word[15] if self._ordered else 0)
+            ),
             info.drain.eq(reads(FLOAT_CSRS | ORDER_CSRS if self._ordered else FLOAT_CSRS)),
         ]
         operands = {"rd": (info.writes_rd, 7), "rs1": (info.use_rs1, 15), "rs2": (info.use_rs2, 20),

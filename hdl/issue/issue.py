@@ -31,6 +31,7 @@ class IssueStage(Component):
         ordering: dict[str, wiring.Member] = {}
         if config.ordered:
             ordering = {
+                "region": In(1),  # in t: the measured region is open
                 "lsu_room": In(config.warps),  # in t: the warps whose load or store the LSU can take, if it is ready
                 "lsu_idle": In(1),  # in t: nothing is in the LSU; an access to mregion waits for it
             }
@@ -114,6 +115,7 @@ class IssueStage(Component):
         m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
         m.d.comb += [
             scoreboard.room.eq(self.lsu_room),
+            scoreboard.region.eq(self.region),
             scoreboard.memory_idle.eq(self.lsu_idle & ~on_its_way.any()),
         ]
 

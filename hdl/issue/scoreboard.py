@@ -27,8 +27,9 @@ class Scoreboard(Component):
 
     A head is ready if none of its sources and not its destination is pending, its unit is free, its writeback slot is
     free where it needs one, and what a fence or an access to fcsr waits for is over. With ordered channels the LSU also
-    needs room for it in its warp's channel, and an access to mregion waits until the LSU is idle. Of instructions that raise flags
-    and write no register any number may be under way; only an access to fcsr waits for them.
+    needs room for it in its warp's channel, and an access to mregion waits until the LSU is idle, unless it begins a
+    region that is open. Of instructions that raise flags and write no register any number may be under way; only an
+    access to fcsr waits for them.
 
     ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be
     pending. Reset: nothing pending.
@@ -42,6 +43,7 @@ class Scoreboard(Component):
             ordering = {
                 "room": In(config.warps),  # the warps whose load or store the LSU can take, if it is free
                 "memory_idle": In(1),  # nothing is in the LSU or on its way there
+                "region": In(1),  # the measured region is open
             }
         super().__init__({
             **ordering,
@@ -151,7 +153,7 @@ class Scoreboard(Component):
         full, holds = Const(0, 1), Const(0, 1)
         if self._config.ordered:
             full = (head.unit == Unit.LSU) & ~self.room[w]
-            holds = head.drain & head.fence & ~self.memory_idle
+            holds = head.drain & head.fence & ~self.memory_idle & ~(head.store & self.region)
         m.d.comb += [
             hazard.eq(waits.any()),
             unit_busy.eq(~self.unit_free.bit_select(unit, 1) | full),

@@ -28,10 +28,11 @@ class IssueInfo(data.Struct):
     control: 1
     #: Waits until the warp's older instructions have completed (access to fflags, frm, fcsr).
     drain: 1
-    #: Waits until the warp's stores have completed in memory (fence, fence.i). Together with ``drain``: until nothing is
-    #: in the load/store unit (access to mregion, with ordered channels).
+    #: Waits until the warp's stores have completed in memory (fence, fence.i). Together with ``drain``, with ordered
+    #: channels: until nothing is in the load/store unit (access to mregion).
     fence: 1
-    #: A store: the LSU counts it for the warp's fences from its selection on.
+    #: A store: the LSU counts it for the warp's fences from its selection on. Of an access to mregion, with ordered
+    #: channels: it begins the region, and needs not wait if that is open.
     store: 1
 
 

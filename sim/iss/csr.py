@@ -137,10 +137,9 @@ def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, 
             source = zimm if rs1 is None else int(view.r[rs1][0, 0])
             before = int(np.broadcast_to(old, view.mask.shape)[0, 0])
             after = {"rw": source, "rs": before | source, "rc": before & ~source}[operation]
-            begins = number == MREGION and not state.mregion
             writer(state, view.warps[0], after)
             if state.recorder is not None and number == MREGION:
-                state.recorder.arguments(view.warps[0], state.mregion, (begins and state.morder) or 1)
+                state.recorder.arguments(view.warps[0], state.mregion, state.morder or 1)
         if rd != DISCARD:
             view.put(rd, old)
 

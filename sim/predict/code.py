@@ -119,7 +119,10 @@ class CodeTable:
             # A jal that the front end follows at decode has nothing left to resolve.
             "control": int(row.control and not (jal and self._follows)),
             "fence": int(row.fence or waits), "drain": int(csr in FLOAT_CSRS or waits),
-            "store": int(row.unit is Unit.LSU and bool(row.op.value & STORE_BIT)),
+            "store": int(
+                row.unit is Unit.LSU and bool(row.op.value & STORE_BIT)
+                or (waits and row.mnemonic == "csrrwi" and bool(word >> 15 & 1))
+            ),
             "takes_slot": int(row.unit in FLOAT_UNITS or (row.unit is not Unit.LSU and registers["rd"] != NONE)),
             "predicted": int(followed), "offset": _jump_offset(word, row),
             "size": 1 << (row.op.value & 3) if row.unit is Unit.LSU else 0,

@@ -123,11 +123,11 @@ def tick(m):
                 control.spawners |= 1 << w
                 control.spawn_targets, control.spawn_pc = _below(config, step.a) & ~(1 << w), step.b
         elif code.unit == CSR and step.b:
-            control.region = step.a
-            if config.ordered and step.b > 1:
+            if config.ordered and step.a and step.b > 1 and not control.region:
                 order.start(m, step.address)
             elif config.ordered and not step.a:
                 order.stop(m)
+            control.region = step.a
     if control.activates:
         control.active |= control.activates
         for v in range(config.warps):

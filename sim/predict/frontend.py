@@ -51,7 +51,7 @@ def select(m, cycle):
             else:
                 code = _head(m, w)
                 if code != NONE:
-                    reason = scoreboard.reason(config, issue, lsu, m.code[code], w, cycle, memory_idle)
+                    reason = scoreboard.reason(config, issue, lsu, m.code[code], w, cycle, memory_idle, control.region)
             if reason == 0:
                 eligible |= 1 << w
         observer.reason[w] = reason

@@ -28,19 +28,19 @@ def reset(m):
 
 
 @inlined
-def reason(config, issue, lsu, code, w, cycle, memory_idle):
+def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
     """Why the head of a warp is not ready: a Reason, or 0.
 
     None of its sources and not its destination may be pending; what a fence or an access to fcsr waits for must be
     over; its unit and, where it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: nothing is
-    in the LSU, and no access to mregion on its way to stage X.
+    in the LSU, and no access to mregion on its way to stage X; ``region``: it is open.
     """
     hazards = issue.pending[w] & code.uses
     if hazards:
         return Reason.LOAD if hazards & issue.by_load[w] else Reason.DATA
     if code.drain and issue.under_way[w]:
         return Reason.DRAIN
-    if code.drain and code.fence and not memory_idle:
+    if code.drain and code.fence and not (memory_idle or (code.store and region)):
         return Reason.DRAIN
     if code.fence and stores_pending(config, lsu, w):
         return Reason.DRAIN

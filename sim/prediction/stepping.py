@@ -71,7 +71,6 @@ class Stepper:
                 data = registers[(word >> 20 & 31) + 32 * (word & 4 != 0)]
                 self.stored[row] = (self.addresses[row], data.copy(), int(code["size"]))
         taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
-        region = iss.mregion
         commit = iss.step(warp)
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
@@ -90,7 +89,7 @@ class Stepper:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
         elif unit is Unit.CSR and word >> 20 == MREGION and (op == CsrOp.RW.value or word >> 15 & 31):
             values |= {"a": iss.mregion, "b": 1}
-            if iss.mregion and not region and iss.morder:
+            if iss.mregion and iss.morder:
                 values |= {"b": iss.morder, "address": self.lists.at(iss.morder)}
         return values | {"taken": int(taken)}
 
