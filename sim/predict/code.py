@@ -120,7 +120,7 @@ class CodeTable:
             "control": int(row.control and not (jal and self._follows)),
             "fence": int(row.fence or waits), "drain": int(csr in FLOAT_CSRS or waits),
             "store": int(
-                row.unit is Unit.LSU and bool(row.op.value & STORE_BIT)
+                (row.unit is Unit.LSU and bool(row.op.value & STORE_BIT))
                 or (waits and row.mnemonic == "csrrwi" and bool(word >> 15 & 1))
             ),
             "takes_slot": int(row.unit in FLOAT_UNITS or (row.unit is not Unit.LSU and registers["rd"] != NONE)),

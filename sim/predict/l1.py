@@ -52,7 +52,8 @@ def place(m, there, uncached):
     if lsu.used_place != NONE and lsu.used_place // config.dcache_ways == lsu.held_set:
         lsu.may_place = 0
         return
-    lsu.victim = least_recently_used(m.dcache_line, m.dcache_used, lsu.held_set * config.dcache_ways, config.dcache_ways)
+    first = lsu.held_set * config.dcache_ways
+    lsu.victim = least_recently_used(m.dcache_line, m.dcache_used, first, config.dcache_ways)
     for number in range(config.line_requests):
         if lsu.miss_line[number] != NONE and lsu.miss_place[number] == lsu.victim:
             lsu.may_place = 0

@@ -151,7 +151,7 @@ def _sees_the_same(m, w):
 
 @inlined
 def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
-    """Memory's answer goes to whose it is; the LSU's cycle. ``listed``: memory takes the request of a line of a list."""
+    """Memory's answer goes to whose it is; the LSU's cycle. ``listed``: memory takes a request for a line of a list."""
     config, front, box = m.config[0], m.front[0], m.port[0]
     front.answered, answer, of_store, of_list = NONE, NONE, False, NONE
     box.answer_taken = 0

@@ -12,8 +12,8 @@ import numpy as np
 
 __all__ = [
     "AHEAD", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES",
-    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS", "RING", "SLOTS",
-    "STEP", "STORES", "WARPS", "Machine", "Reason", "Wait",
+    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS",
+    "RING", "SLOTS", "STEP", "STORES", "WARPS", "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).
@@ -81,7 +81,8 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
 #: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
 #: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
-#: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: of ordered ones, 0 without them. ``list_bit``: in the tags of a list.
+#: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: that of ordered ones, 0
+#: without them. ``list_bit``: a bit in the tags of a list's lines.
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"

@@ -208,8 +208,8 @@ class _Streams:
         )
         said = np.array(self.recorder.said[w], np.uint32).reshape(-1, 2)
         mine["a"][speaks], mine["b"][speaks] = said[:, 0], said[:, 1]
-        for at in np.flatnonzero((mine["b"] > 1) & (code["unit"] == _CSR)):
-            mine["address"][at] = self.lists.at(int(mine["b"][at]))
+        for place in np.flatnonzero((mine["b"] > 1) & (code["unit"] == _CSR)):
+            mine["address"][place] = self.lists.at(int(mine["b"][place]))
 
     def _finish(self, memory: SparseMemory, steps: np.ndarray, first: np.ndarray, known: np.ndarray,
                 is_access: np.ndarray, rows: int) -> Streams:

@@ -11,7 +11,7 @@ __all__ = ["Ring"]
 
 
 class Ring(Component):
-    """Counts the accesses of a warp, which are kept elsewhere by ``head`` and ``tail``. One comes and one leaves a cycle.
+    """Counts a warp's accesses, which are kept elsewhere by ``head`` and ``tail``. One comes and one leaves a cycle.
 
     A load or store claims places for as many accesses as it may have when it is selected, and gives the claim up when
     the coalescer is done with it. So an access always finds a place. Reset: empty. May never happen: ``push`` into a
