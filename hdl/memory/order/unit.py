@@ -87,65 +87,60 @@ class OrderUnit(Component):
         m.submodules.reader = reader = ListReader(config)
         wiring.connect(m, reader.mem, wiring.flipped(self.mem))
         self._on, self._closing, self._broken = Signal(), Signal(), Signal()
-        rings = [Ring(depth=config.channel_depth, most=config.threads) for _ in range(warps)]
-        for number, ring in enumerate(rings):
-            m.submodules[f"ring{number}"] = ring
-            m.d.comb += [
-                ring.take.eq(self.take[number]), ring.leave.eq(self.leave[number]),
-                ring.cancel.eq(self.cancel[number]),
-            ]
+        arrives = Signal(warps)
+        m.d.comb += arrives.eq(Mux(self.taken.valid, one_hot(self.taken.payload.part.warp, warps), 0))
+        rings = self._rings(m)
         there = Cat(ring.there for ring in rings)
-        comes, arrives = self.taken.payload, Signal(warps)
-        m.d.comb += [
-            arrives.eq(Mux(self.taken.valid, one_hot(comes.part.warp, warps), 0)),
-            self.room.eq(Cat(ring.room for ring in rings)),
-            self.stores.eq(Cat(ring.stores for ring in rings)),
-            self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid),
-        ]
-        entry = reader.entry
+        m.d.comb += self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid)
         # Whose oldest access is looked at: the entry's; behind the end, or after a fault, any.
-        any_warp = Signal(warps)
         whose, direct, present, line = Signal(warps), Signal(), Signal(), Signal(6)
+        any_warp = Mux(there.any(), lowest_one(there), arrives)
         m.d.comb += [
-            any_warp.eq(Mux(there.any(), lowest_one(there), arrives)),
-            whose.eq(Mux(self._broken | reader.end, any_warp, one_hot(entry.warp, warps))),
+            whose.eq(Mux(self._broken | reader.end, any_warp, one_hot(reader.entry.warp, warps))),
             direct.eq(~self._on | ~(whose & there).any()),
             present.eq(Mux(self._on, (whose & (there | arrives)).any(), self.taken.valid)),
         ]
         access = self._access(m, rings, whose=whose, direct=direct)
-        known, fits = self._on & ~self._broken & reader.valid, Signal()
+        known, fits, goes = Signal(), Signal(), Signal()
         m.d.comb += [
+            known.eq(self._on & ~self._broken & reader.valid),
             fits.eq(
-                (access.part.pc[2:] == entry.pc.word) & (access.write == entry.store) & (access.first == (line == 0))
-                & ~reader.end
+                (access.part.pc[2:] == reader.entry.pc.word) & (access.write == reader.entry.store)
+                & (access.first == (line == 0)) & ~reader.end
             ),
             self.given.valid.eq(
                 ~self._closing & present & (~self._on | self._broken | (known & fits & ~reader.error))
             ),
             self.given.payload.eq(access),
-        ]
-        goes = Signal()
-        m.d.comb += [
-            goes.eq(self.given.valid & self.given.ready),
             self.taken.ready.eq(~self._closing & (self._on | self.given.ready)),
-            reader.start.eq(self.start), reader.address.eq(self.address),
-            reader.quit.eq(self._broken),
-            reader.next.eq(known & goes & (line + 1 == entry.lines)),
+            goes.eq(self.given.valid & self.given.ready),
+            reader.next.eq(known & goes & (line + 1 == reader.entry.lines)),
         ]
         with m.If(known & goes):
             m.d.sync += line.eq(Mux(reader.next, 0, line + 1))
         for number, ring in enumerate(rings):
+            mine = goes & whose[number]
             m.d.comb += [
-                ring.push.eq(self._on & arrives[number] & self.taken.ready & ~(goes & direct & whose[number])),
-                ring.push_store.eq(comes.write),
-                ring.pop.eq(self._on & goes & ~direct & whose[number]),
-                ring.pop_store.eq(access.write),
+                ring.push.eq(self._on & arrives[number] & self.taken.ready & ~(mine & direct)),
+                ring.pop.eq(self._on & mine & ~direct), ring.pop_store.eq(access.write),
             ]
         self._switch(m, reader)
         if config.assertions:
-            self._watch(m, rings, entry, given=known & goes)
+            self._watch(m, rings, reader.entry, given=known & goes)
         self._judge(m, reader, access, present=present, known=known, fits=fits, goes=goes)
         return m
+
+    def _rings(self, m: Module) -> list[Ring]:
+        """Every warp's channel, but for what comes and goes."""
+        rings = [Ring(depth=self.config.channel_depth, most=self.config.threads) for _ in range(self.config.warps)]
+        for number, ring in enumerate(rings):
+            m.submodules[f"ring{number}"] = ring
+            m.d.comb += [
+                ring.take.eq(self.take[number]), ring.leave.eq(self.leave[number]),
+                ring.cancel.eq(self.cancel[number]), ring.push_store.eq(self.taken.payload.write),
+                self.room[number].eq(ring.room), self.stores[number].eq(ring.stores),
+            ]
+        return rings
 
     def _access(self, m: Module, rings: list[Ring], *, whose: Signal, direct: Signal) -> data.View:
         """The access that is looked at: the one that comes, or the oldest in the channel of ``whose``."""
@@ -180,7 +175,10 @@ class OrderUnit(Component):
             m.d.sync += self._closing.eq(1)
         with m.Elif(reader.stop):
             m.d.sync += [self._closing.eq(0), self._on.eq(0)]
-        m.d.comb += reader.stop.eq(self._closing & reader.valid & ~reader.busy)
+        m.d.comb += [
+            reader.start.eq(self.start), reader.address.eq(self.address), reader.quit.eq(self._broken),
+            reader.stop.eq(self._closing & reader.valid & ~reader.busy),
+        ]
 
     def _judge(
         self, m: Module, reader: ListReader, access: data.View, *, present: Signal, known: Value, fits: Signal,
