@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .analyze_output import described_analysis, print_analysis
-from .asking import AskedRun, asked_run, with_parameters_of
+from .asking import AskedRun, asked_run, ordered, with_parameters_of
 from .errors import Exit, UsageError
 from .outputs import require_writable, write_file, write_json
 from .run import run
@@ -18,6 +19,7 @@ from .wcet_lines import refusal
 
 if TYPE_CHECKING:
     from metronome.sim.listing.estimate import CacheSize, Estimate
+    from metronome.sim.listing.measured import Verified
     from metronome.sim.listing.records import Listing
 
 __all__ = ["analyze"]
@@ -40,6 +42,9 @@ def analyze(
     listing_file: Annotated[
         str | None, typer.Option("--listing", metavar="FILE", help="Write the whole listing, as text.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run the hardware with ordered channels, and compare order and misses.")
+    ] = False,
     **given: Any,
 ) -> int:
     """List the accesses to global memory, the same in every run, and estimate hits and misses in data caches."""
@@ -64,8 +69,32 @@ def analyze(
     estimates = [estimate(lookups(listing), size) for size in sizes]
     for option, path in files:
         write_file(path, _written(option, asked, listing))
-    _tell(asked, listing, estimates)
-    return Exit.PASSED
+    verified = _verified(asked, listing) if verify else None
+    _tell(asked, listing, estimates, verified)
+    return Exit.PASSED if verified is None or not verified.mismatches else Exit.FAILED_HERE
+
+
+def _verified(asked: AskedRun, listing: Listing) -> Verified:
+    """What the hardware does, with channels in order, and with the machine's own data cache."""
+    from metronome.hdl.config import Channels
+    from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+    from metronome.sim.listing.measured import Lookups, Verified, measured
+    from metronome.sim.runner import run as simulate
+
+    config = asked.config
+    if not config.ordered:
+        depth = max(config.channel_depth, config.threads)
+        try:
+            config = dataclasses.replace(config, channels=Channels.ORDERED, channel_depth=depth)
+        except ValueError as error:
+            raise UsageError(f"--verify: {error}") from None
+    plain = asked.request
+    launch = asked.launch if asked.config.ordered else ordered(config, plain, asked.launch)
+    result = simulate(config, dataclasses.replace(plain, launch=launch, trace=True))
+    if result.status != "ended" or result.events is None:
+        raise UsageError(f"--verify: the run has not ended by itself: {result.status}")
+    size = CacheSize(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)
+    return Verified.of(estimate(lookups(listing), size), measured(listing, Lookups.of_hardware(result.events)))
 
 
 def _cache(text: str) -> CacheSize:
@@ -93,9 +122,11 @@ def _written(option: str, asked: AskedRun, listing: Listing) -> bytes:
     return "".join(f"{line}\n" for line in text_of(listing, asked.config)).encode()
 
 
-def _tell(asked: AskedRun, listing: Listing, estimates: Sequence[Estimate]) -> None:
+def _tell(
+    asked: AskedRun, listing: Listing, estimates: Sequence[Estimate], verified: Verified | None
+) -> None:
     target: Path | None = asked.target
     if asked.as_json:
-        write_json(target, described_analysis(asked, listing, estimates))
+        write_json(target, described_analysis(asked, listing, estimates, verified))
     if not asked.as_json or target is not None:
-        print_analysis(asked, listing, estimates)
+        print_analysis(asked, listing, estimates, verified)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -16,6 +16,7 @@ from .wcet_lines import place_in
 
 if TYPE_CHECKING:
     from metronome.sim.listing.estimate import Counts, Estimate
+    from metronome.sim.listing.measured import Verified
     from metronome.sim.listing.records import Listing
 
     from .asking import AskedRun
@@ -33,18 +34,20 @@ def _counts(counts: Counts) -> dict[str, Any]:
     }
 
 
-def described_estimate(estimate: Estimate, measured: Mapping[int, int] | None = None) -> dict[str, Any]:
-    """One of ``caches`` of the JSON; ``measured``: the misses by pc of a run, which are compared."""
-    from metronome.sim.listing.estimate import compare
-
+def described_estimate(estimate: Estimate) -> dict[str, Any]:
+    """One of ``caches`` of the JSON."""
     size = estimate.size
-    document = {
+    return {
         "bytes": size.bytes, "ways": size.ways, **_counts(estimate.total),
         "pcs": [{"pc": pc, **_counts(counts)} for pc, counts in estimate.by_pc.items()],
     }
-    if measured is not None:
-        document["mismatches"] = len(compare(estimate, measured))
-    return document
+
+
+def _verified(verified: Verified) -> dict[str, Any]:
+    return {
+        "mismatches": verified.mismatches, "misses": verified.misses, "strangers": verified.strangers,
+        "disorder": verified.disorder, "pcs": [each._asdict() for each in verified.pcs],
+    }
 
 
 def _instances(listing: Listing) -> tuple[Counter[int], Counter[int]]:
@@ -56,7 +59,9 @@ def _instances(listing: Listing) -> tuple[Counter[int], Counter[int]]:
     return times, lines
 
 
-def described_analysis(asked: AskedRun, listing: Listing, estimates: Iterable[Estimate]) -> dict[str, Any]:
+def described_analysis(
+    asked: AskedRun, listing: Listing, estimates: Iterable[Estimate], verified: Verified | None = None
+) -> dict[str, Any]:
     """The JSON (docs/analyze.md)."""
     from metronome.hdl.config import LINE_BYTES
     from metronome.sim.outcome import described
@@ -77,6 +82,7 @@ def described_analysis(asked: AskedRun, listing: Listing, estimates: Iterable[Es
         "grids": [{"grid": each.grid, "block": each.block} for each in listing.grids],
         "before_ordered": listing.before_ordered,
         "caches": [described_estimate(each) for each in estimates],
+        **({} if verified is None else {"verified": _verified(verified)}),
         "accesses": [
             {"epoch": each.epoch, "pc": each.pc, "group": each.place.group, "member": each.place.member,
              "block": each.place.block, "warp": each.warp, "kind": "S" if each.store else "L",
@@ -86,8 +92,10 @@ def described_analysis(asked: AskedRun, listing: Listing, estimates: Iterable[Es
     }
 
 
-def print_analysis(asked: AskedRun, listing: Listing, estimates: Sequence[Estimate]) -> None:
-    """The beginning of the listing, and the estimates by pc."""
+def print_analysis(
+    asked: AskedRun, listing: Listing, estimates: Sequence[Estimate], verified: Verified | None = None
+) -> None:
+    """The beginning of the listing, the estimates by pc, and what the hardware has ``verified``."""
     _print_listing(asked, listing)
     Console().print()
     image = asked.launch.image
@@ -116,6 +124,14 @@ def print_analysis(asked: AskedRun, listing: Listing, estimates: Sequence[Estima
         Console().print(
             "before the region several warps load at once: what the cache holds at its beginning is as if they came in"
             " the order of the listing", highlight=False,
+        )
+
+
+    if verified is not None:
+        Console().print(
+            f"{verified.mismatches} mismatches: the hardware had {verified.misses} misses of loads in the region;"
+            f" {len(verified.pcs)} pcs had others than estimated, {verified.disorder} accesses came in another order,"
+            f" {verified.strangers} were not in the listing", highlight=False, soft_wrap=True,
         )
 
 

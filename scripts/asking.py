@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +26,14 @@ from .program import find_program
 from .result import Outcome, print_outcome
 from .run_options import check_run_options, memory_latency, memory_options
 from .schemes import check_scheme, coordinate
+from .wcet_lines import refusal
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.kernel import Launch
     from metronome.sim.runner_types import RunRequest, RunResult
 
-__all__ = ["AskedRun", "asked_run", "with_parameters_of"]
+__all__ = ["AskedRun", "asked_run", "ordered", "with_parameters_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,10 +133,36 @@ def asked_run(
         seed=given["seed"], memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
         max_cycles=given["max_cycles"],
     )
+    if config.ordered:
+        launch = ordered(config, request, launch)
+        request = dataclasses.replace(request, launch=launch)
     return AskedRun(
         machine=asked, config=config, launch=launch, request=request, dumps=dumps,
         as_json=given["json_file"] is not None, target=target, per_warp=given["per_warp"],
     )
+
+
+def ordered(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
+    """``launch``, which is that of ``request``, with its list of accesses.
+
+    Raises
+    ------
+    UsageError
+        If it has none, or the list has no place.
+    """
+    from metronome.sim.analysis.program import RefusedError
+    from metronome.sim.elf import ImageError
+    from metronome.sim.listing.ordered import ordered_launch
+
+    try:
+        return ordered_launch(config, request, launch)
+    except RefusedError as error:
+        raise UsageError(
+            f"{launch.name}: channels=ordered needs a list of its accesses, and there is none:"
+            f" {refusal(launch.image, error)}"
+        ) from None
+    except ImageError as error:
+        raise UsageError(str(error)) from None
 
 
 def with_parameters_of(command: Callable[..., int], *, without: Sequence[str]) -> Callable[[Callable], Callable]:

@@ -11,10 +11,13 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 
+from ..analysis.program import RefusedError
 from ..compiling import AS_USUAL, Compiling
 from ..design import model_digest, sources_digest
+from ..elf import ImageError
 from ..engines import Engine
-from ..kernel import Launch, prepare
+from ..kernel import KernelError, Launch, prepare
+from ..listing.ordered import ordered_launch
 from ..memory.models import MemoryOptions
 from ..outcome import described
 from ..runner_types import RunRequest
@@ -63,12 +66,16 @@ class Run:
         Raises
         ------
         KernelError, ToolchainError
-            As :func:`sim.kernel.prepare`.
+            As :func:`sim.kernel.prepare`. With ordered channels also KernelError if there is no list of accesses.
         """
-        return prepare(
+        launch = prepare(
             self.place or self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling.function,
             flags=self.compiling.flags, simt=self.compiling.simt, warn=lambda text: None,
         )
+        try:
+            return ordered_launch(self.config, self.request(launch), launch)
+        except (RefusedError, ImageError) as error:
+            raise KernelError(f"{self.kernel}: channels=ordered needs a list of its accesses: {error}") from None
 
     def request(self, launch: Launch | None) -> RunRequest:
         """What the simulation is asked for; without a launch, to be described only."""

@@ -157,7 +157,7 @@ class _Recorder:
             raise RefusedError("it executes what it has stored: self-modifying code", min(written) << 2)
         return Listing(
             tuple(sorted(self.accesses, key=lambda each: each.key)), tuple(self.groups.grids),
-            self._config.memory_map.user // LINE_BYTES, self.order.before_ordered,
+            self._config.memory_map.user // LINE_BYTES, self.order.before_ordered, self.order.regions,
         )
 
 
@@ -187,6 +187,6 @@ def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
     iss.launch(job.start_pc, job.arg)
     recorder = iss.recorder = _Recorder(iss, launch.image, Inputs(launch).areas)
     _refuse_end(iss.run(_LIMIT))
-    if not recorder.order.opened:
+    if not recorder.order.regions:
         raise RefusedError("the program opens no measured region: say --region whole, main or a function")
     return recorder.listing()

@@ -41,9 +41,9 @@ class HappensBefore:
         return bool(self._turns & 1)
 
     @property
-    def opened(self) -> bool:
-        """It has been open."""
-        return self._turns > 0
+    def regions(self) -> int:
+        """How often it has begun."""
+        return (self._turns + 1) // 2
 
     def meet(self, warps: Sequence[int], others: Sequence[int] = ()) -> None:
         """``warps`` go on behind all that they, and ``others``, have done so far."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .estimate import Estimate, Mismatch, compare
 from .records import Access, Listing
 
-__all__ = ["Lookups", "Measured", "measured"]
+__all__ = ["Lookups", "Measured", "Verified", "measured"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +70,23 @@ def measured(listing: Listing, lookups: Lookups) -> Measured:
     found.disorder = sum(one is not other for one, other in zip(seen, listing.accesses, strict=False))
     found.disorder += abs(len(seen) - len(listing.accesses))
     return found
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A run beside its estimate: the ``pcs`` whose misses differ, and what is :class:`Measured` of the order."""
+
+    pcs: list[Mismatch]
+    strangers: int
+    disorder: int
+    misses: int
+
+    @classmethod
+    def of(cls, expected: Estimate, found: Measured) -> Verified:
+        """``found`` against what was ``expected``."""
+        return cls(compare(expected, found.misses), found.strangers, found.disorder, found.misses.total())
+
+    @property
+    def mismatches(self) -> int:
+        """How much differs."""
+        return len(self.pcs) + self.strangers + self.disorder

@@ -7,20 +7,38 @@ import dataclasses
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.sim import asm
+from metronome.sim.analysis.program import RefusedError
 from metronome.sim.asm import Program
 from metronome.sim.elf import ImageError
 from metronome.sim.kernel import Launch
 from metronome.sim.region_stub import free_place, with_stub
+from metronome.sim.runner_types import RunRequest
 
+from .analyzer import analyze
 from .configuration import encode, entries_of
 from .records import Listing
 
-__all__ = ["LIST_ADDRESS", "LIST_NAME", "with_order"]
+__all__ = ["LIST_ADDRESS", "LIST_NAME", "ordered_launch", "with_order"]
 
 #: Where the list lies, and its name among what is loaded.
 LIST_ADDRESS = 0x4000_0000
 LIST_NAME = "order"
 _ZERO, _T0 = asm.REGISTERS["zero"], asm.REGISTERS["t0"]
+
+
+def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
+    """``launch``, that of ``request``, as ``config`` runs it: with ordered channels it has its list of accesses.
+
+    Raises
+    ------
+    RefusedError
+        If the program has none that is the same in every run.
+    ImageError
+        If the list has no place.
+    """
+    if not config.ordered:
+        return launch
+    return with_order(launch, analyze(config, request, launch), config)
 
 
 def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
@@ -30,9 +48,13 @@ def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
 
     Raises
     ------
+    RefusedError
+        If the program has several measured regions.
     ImageError
         If something is loaded to the list's place, or the instructions have none.
     """
+    if listing.regions > 1:
+        raise RefusedError(f"it begins the measured region {listing.regions} times: a list ends with the first one")
     data = encode(entries_of(listing.accesses))
     end = LIST_ADDRESS + len(data)
     places = [(segment.address, segment.end) for segment in launch.image.segments]

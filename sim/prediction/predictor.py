@@ -147,6 +147,10 @@ def predict(
             run.run(tell)
             break
         except OrderMattersError:
+            if config.ordered:
+                raise CannotPredictError(
+                    "what a load finds depends on the order of issue, and a list of accesses changes that"
+                ) from None
             stepped = "what a load finds depends on the order of issue"
     console.flush()
     if streams is None:

@@ -88,10 +88,13 @@ class Stepper:
         if unit is Unit.SIMT:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
         elif unit is Unit.CSR and word >> 20 == MREGION and (op == CsrOp.RW.value or word >> 15 & 31):
-            values |= {"a": iss.mregion, "b": 1}
-            if iss.mregion and iss.morder:
-                values |= {"b": iss.morder, "address": self.lists.at(iss.morder)}
+            values |= {"a": iss.mregion} | self._list()
         return values | {"taken": int(taken)}
+
+    def _list(self) -> dict[str, int]:
+        """The list of accesses that begins with the region."""
+        morder = self.iss.morder if self.iss.mregion else 0
+        return {"b": morder, "address": self.lists.at(morder)} if morder else {"b": 1}
 
     def _row(self, base: np.ndarray, word: int, code: np.void) -> int:
         """The addresses of a load or store."""
