@@ -195,8 +195,8 @@ def test_who_waits_for_the_end_of_others_comes_behind_them(tmp_path):
 
 
 def test_a_warp_that_ends_in_its_block_leaves_it(tmp_path):
-    text = UNEQUAL % ("simt_warp_id() == 3", "&(uint32_t){2 * simt_num_threads()}")
-    text = text.replace("blocks =", "blocks = 2; // ").replace("me = blockIdx.x", "me = simt_hart_id()")
+    text = UNEQUAL % ("simt_warp_id() == 3", "&(uint32_t){simt_num_threads()}")
+    text = text.replace("blocks =", "blocks = 4; // ").replace("me = blockIdx.x", "me = simt_hart_id()")
     launch = compiled(tmp_path, text, BASE)
     places = [each.place for each in listing_of(BASE, launch).accesses if each.warp == 3]
     outside = [place.block is None for place in places]
