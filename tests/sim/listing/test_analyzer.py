@@ -209,6 +209,7 @@ def test_a_barrier_of_one_warp_is_none(tmp_path):
 static volatile uint32_t words[4];
 int main(void)
 {
+    words[0] = 1;
     region_begin();
     words[1] = 1;
     %s
@@ -222,6 +223,8 @@ int main(void)
         listing = listing_of(TINY, compiled(tmp_path, text % barrier, TINY))
         epochs.append([each.epoch for each in listing.accesses])
     assert epochs[0] == epochs[1] and len(set(epochs[0])) == 1
+    # In program order behind the store to words[0], and above it.
+    assert epochs[0][0] not in {each.epoch for each in listing.sequence if each.pc < min(listing.pcs)}
 
 
 def test_work_groups():
