@@ -33,9 +33,9 @@ def make(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
     matrix[np.arange(size), np.arange(size)] += np.float32(size)
     expected = reference(matrix)
     buffers = Buffers(config)
-    addresses = buffers.place("matrix", matrix), buffers.place_output("factors", size)
+    factors, place = buffers.place_output("factors", size), buffers.place("matrix", matrix)
     return Problem(
-        arguments=struct.pack("<3I", size, *addresses),
+        arguments=struct.pack("<3I", size, place, factors),
         buffers=buffers.placed,
-        check=lambda read: compare(read, "matrix", addresses[0], expected),
+        check=lambda read: compare(read, "matrix", place, expected),
     )

@@ -15,7 +15,7 @@ from tests.tiers import some_slow
 
 KERNELS = [
     "sgemm_group", "transpose", "psum", "hotspot", "vecadd", "saxpy", "sgemm", "conv3", "sfilter", "conv_columns",
-    "conv_rows", "hotspot3d",
+    "conv_rows", "hotspot3d", "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 ]
 #: Warps that meet at barriers of two groups, in loops of which each has its own number of turns; lanes that part; local
 #: memory in some lanes and global memory in the others; what is not cached; stacks; bytes.
