@@ -25,6 +25,7 @@ KERNELS = (
     "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
     "conv_rows", "conv_columns",
     "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
+    "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 )
 _SOURCE, _HOST = "kernel.c", "host.py"
 #: The machine's side: one of these.

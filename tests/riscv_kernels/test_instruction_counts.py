@@ -42,6 +42,12 @@ COUNTS = {
     ("psort_group", "float32", 64): (3515, 1807),
     ("sgemm_group", "int32", 32): (3831, 2091),
     ("sgemm_group", "float32", 32): (3639, 1931),
+    ("backprop", "float32", 1024): (74863, 72867),
+    ("gaussian", "float32", 32): (32355, 31801),
+    ("nn", "float32", 1024): (2254, 1710),
+    ("nw", "int32", 32): (51497, 49661),
+    ("pathfinder", "int32", 1024): (14487, 12747),
+    ("srad", "float32", 64): (17623, 15787),
 }
 #: The region of each kernel of table I of Crouzet 2024 at its PAPER_SIZE, and what the table has.
 TABLE_I = {

@@ -17,7 +17,7 @@ CASES = [(info.name, dtype) for info in kernels() for dtype in info.types]
 SIZES = (1, 3, 21, 31)
 #: The same for kernels whose work grows faster than the size, or is much for each element.
 SMALL_SIZES = {"hotspot3d": (1, 2, 3, 5)} | dict.fromkeys(
-    ("conv3", "sfilter", "hotspot", "kmeans", "conv_rows", "conv_columns"), (1, 3, 7, 9)
+    ("conv3", "sfilter", "hotspot", "kmeans", "conv_rows", "conv_columns", "gaussian", "nw", "srad"), (1, 3, 7, 9)
 )
 #: Machines whose sizes are no powers of two, or as small as they get.
 ODD = [replace(BASE, warps=warps, threads=threads) for warps, threads in ((1, 1), (1, 4), (3, 4), (5, 8), (7, 1))]

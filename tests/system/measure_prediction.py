@@ -36,7 +36,7 @@ SEED = 20_261_124
 #: Problem size, side of a matrix.
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9), "PAPER": (300, 12)}
 MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d",
-            "conv_rows", "conv_columns"}
+            "conv_rows", "conv_columns", "gaussian", "nw", "srad"}
 #: Model, latency, seed.
 MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [
     ("random", 60, seed) for seed in range(5)

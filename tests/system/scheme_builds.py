@@ -20,11 +20,11 @@ SCHEMES = {
 #: Preset, problem size, side of a matrix, random programs.
 SIZES = {"TINY": (TINY, 11, 3, 30), "BASE": (BASE, 37, 6, 30), "MID": (MID, 133, 9, 20)}
 MATRIX_KERNELS = ("sgemm", "transpose", "conv3", "sfilter", "hotspot", "hotspot3d", "sgemm_group",
-                  "conv_rows", "conv_columns")
+                  "conv_rows", "conv_columns", "gaussian", "nw", "srad")
 #: What these ask of the machine, the other kernels do too. So they have few runs: test_kernels_rtl, measure_cycles.
 MORE_KERNELS = (
     "conv3", "sfilter", "conv_rows", "conv_columns", "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group",
-    "sgemm_group",
+    "sgemm_group", "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 )
 TYPES = ("int32", "float32")
 #: Model, latency, seed: every memory model.

@@ -27,7 +27,7 @@ MEMORIES = [
 BUILDS = {"TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT, "MID": MID}
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
 MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d",
-            "conv_rows", "conv_columns"}
+            "conv_rows", "conv_columns", "gaussian", "nw", "srad"}
 
 
 def kernel_requests(config, preset, rng, each):

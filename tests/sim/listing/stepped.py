@@ -1,4 +1,4 @@
-"""The golden model, one warp at a time in a random order: what it accesses, and what is ordered whatever the schedule."""
+"""The golden model, one warp at a time in a random order: its accesses, and what orders them in every run."""
 
 from __future__ import annotations
 

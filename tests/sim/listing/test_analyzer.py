@@ -8,14 +8,14 @@ import pytest
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim import kernel
-from metronome.sim.listing.records import Grid, Place
+from metronome.sim.listing.records import Access, Grid, Place
 from tests.sim.listing.programs import by_warp, compiled, differences, listing_of, predicted
 from tests.sim.listing.stepped import Stepped
 from tests.tiers import some_slow
 
 KERNELS = [
     "sgemm_group", "transpose", "psum", "hotspot", "vecadd", "saxpy", "sgemm", "conv3", "sfilter", "conv_columns",
-    "conv_rows", "hotspot3d",
+    "conv_rows", "hotspot3d", "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 ]
 #: Warps that meet at barriers of two groups, in loops of which each has its own number of turns; lanes that part; local
 #: memory in some lanes and global memory in the others; what is not cached; stacks; bytes.
@@ -85,7 +85,7 @@ def test_stacks_divergence_local_memory_and_what_is_not_cached(tmp_path, machine
 
 
 @pytest.mark.parametrize(("machine", "seed"), [
-    pytest.param(machine, seed, marks=[pytest.mark.slow] * ((machine, seed) != ("TINY", 0)))
+    pytest.param(machine, seed, marks=[pytest.mark.slow] * (machine == "MID" or seed > 0))
     for machine in MACHINES for seed in range(3)
 ])
 def test_the_order_extends_every_schedule(tmp_path, machine, seed):
@@ -140,17 +140,96 @@ def test_a_loop_goes_turn_by_turn():
         assert warps == sorted(set(warps))
 
 
-def test_the_first_epoch_of_the_region_is_one():
-    """Above that of all that comes before; within it only main."""
+def test_the_region_begins_with_a_new_epoch():
     listing = listing_of(BASE, prepared("vecadd", BASE))
-    assert min(each.epoch for each in listing.accesses) > max(
-        each.epoch for each in listing.sequence if not each.listed and each.epoch < listing.accesses[0].epoch
-    )
-    assert {each.warp for each in listing.accesses if each.epoch == listing.accesses[0].epoch} == {0}
+    epochs = [each.epoch for each in listing.sequence]
+    first = [each.listed for each in listing.sequence].index(True)
+    assert max(epochs[:first]) == epochs[first] - 1
+    assert {each.warp for each in listing.accesses if each.epoch == epochs[first]} == {0}
+
+
+def test_the_key():
+    assert Access(9, 5, True, (1,), 3, Place(7, 8, (1, 2, 3)), True).key == (3, 5, 7, 8, 9)
+
+
+#: Warps that end long after the first one, each with loads in its loop; then what main does with all that they stored.
+UNEQUAL = """
+static volatile uint32_t words[256], sums[16];
+
+static void work(const void *unused)
+{
+    (void)unused;
+    const uint32_t me = blockIdx.x;
+    for (uint32_t turn = 0; turn < 1 + 9 * simt_warp_id(); turn++)
+        words[me] = words[me] + turn;
+    if (%s)
+        simt_tmc(0);
+}
+
+int main(void)
+{
+    const uint32_t blocks = simt_num_warps() * simt_num_threads();
+    region_begin();
+    for (uint32_t launch = 0; launch < 2; launch++) {
+        spawn_threads(1, &blocks, %s, work, 0);
+        for (uint32_t i = 0; i < blocks; i++)
+            sums[launch] += words[i];
+    }
+    region_end();
+    return 0;
+}
+"""
+
+
+def test_who_waits_for_the_end_of_others_comes_behind_them(tmp_path):
+    launch = compiled(tmp_path, UNEQUAL % ("0", "0"), BASE)
+    listing = listing_of(BASE, launch)
+    assert differences(BASE, listing, predicted(BASE, launch)) == []
+    own = [number for number, each in enumerate(listing.sequence) if launch.image.function_at(each.pc) == "work"]
+    summed = [
+        number for number, each in enumerate(listing.sequence)
+        if launch.image.function_at(each.pc) == "main" and not each.store and each.listed
+    ]
+    halves = len(own) // 2, len(summed) // 2
+    assert own[halves[0] - 1] < summed[0] < summed[halves[1] - 1] < own[halves[0]]
+
+
+def test_a_warp_that_ends_in_its_block_leaves_it(tmp_path):
+    text = UNEQUAL % ("simt_warp_id() == 3", "&(uint32_t){simt_num_threads()}")
+    text = text.replace("blocks =", "blocks = 4; // ").replace("me = blockIdx.x", "me = simt_hart_id()")
+    launch = compiled(tmp_path, text, BASE)
+    places = [each.place for each in listing_of(BASE, launch).accesses if each.warp == 3]
+    outside = [place.block is None for place in places]
+    # In each of the two launches first outside, then in the block.
+    assert [key for key, _ in itertools.groupby(outside)] == [True, False, True, False]
+
+
+def test_a_barrier_of_one_warp_is_none(tmp_path):
+    text = """
+static volatile uint32_t words[4];
+int main(void)
+{
+    words[0] = 1;
+    region_begin();
+    words[1] = 1;
+    %s
+    words[2] = 2;
+    region_end();
+    return 0;
+}
+"""
+    epochs = []
+    for barrier in ("", "simt_bar(0, 1);"):
+        listing = listing_of(TINY, compiled(tmp_path, text % barrier, TINY))
+        epochs.append([each.epoch for each in listing.accesses])
+    assert epochs[0] == epochs[1] and len(set(epochs[0])) == 1
+    # In program order behind the store to words[0], and above it.
+    assert epochs[0][0] not in {each.epoch for each in listing.sequence if each.pc < min(listing.pcs)}
 
 
 def test_work_groups():
-    listing = listing_of(BASE, prepared("psum", BASE))
+    launch, outside = prepared("psum", BASE), set()
+    listing = listing_of(BASE, launch)
     assert listing.grids[0] == Grid((8, 1, 1), (8, 1, 1))
     groups = {each.place.group: each.place for each in listing.accesses if each.place.block}
     assert sorted(groups) == list(range(8))
@@ -158,10 +237,13 @@ def test_work_groups():
         block = each.place.block
         if block is None:
             assert each.place == Place(0, each.warp, None)
+            outside.add(launch.image.function_at(each.pc))
         else:
             # Two groups of two warps are there at a time, so each runs every second block.
             assert block == (each.place.group, 0, 0)
             assert each.warp == each.place.group % 2 * 2 + each.place.member
+            assert launch.image.function_at(each.pc) not in ("main", "spawn_threads")
+    assert {"main", "spawn_threads"} <= outside
 
 
 def test_a_grid_of_three_dimensions(tmp_path):

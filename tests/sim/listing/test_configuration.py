@@ -14,7 +14,7 @@ def test_the_bytes():
     entries = [Entry(0x8000_0124, False, 3, 1), Entry(0x8000_0128, True, 63, 32)]
     data = encode(entries)
     assert len(data) == 64
-    assert data[:16].hex() == "24010080" "43000000" "29010080" "3f080000"
+    assert data[:16].hex() == "2401008043000000290100803f080000"
     assert data[16:] == bytes(48)
 
 

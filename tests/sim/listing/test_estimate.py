@@ -47,7 +47,8 @@ def remembered(sequence, size):
 def random_sequence(rng, length):
     """Lines that collide, neighbours, far ones; few pcs."""
     base = rng.randrange(1 << 26)
-    near = [base + rng.choice((0, 1, 2, 3, 64, 128, 4096, 4097)) * rng.randrange(4) for _ in range(rng.randrange(2, 24))]
+    steps = (0, 1, 2, 3, 64, 128, 4096, 4097)
+    near = [base + rng.choice(steps) * rng.randrange(4) for _ in range(rng.randrange(2, 24))]
     return [
         Lookup(
             4 * rng.randrange(6), rng.random() < 0.3, rng.choice(near), rng.random() < 0.05, rng.random() < 0.9
@@ -137,12 +138,12 @@ def test_what_is_not_counted_fills_the_cache():
 
 def test_lookups_of_a_listing():
     place = Place(0, 1, None)
-    before, load = Access(1, 0x10, False, (1,), 0, place, False), Access(1, 0x20, False, (5000, 3), 1, place, True)
-    store = Access(1, 0x24, True, (5000,), 1, place, True)
+    before, load = Access(1, 0x10, False, (1,), 0, place, False), Access(1, 0x20, False, (1024, 1023), 1, place, True)
+    store = Access(1, 0x24, True, (1024,), 1, place, True)
     listing = Listing((before, load, store), (), 1024, True)
     assert list(lookups(listing)) == [
-        (0x10, False, 1, True, False), (0x20, False, 5000, False, True), (0x20, False, 3, True, True),
-        (0x24, True, 5000, False, True),
+        (0x10, False, 1, True, False), (0x20, False, 1024, False, True), (0x20, False, 1023, True, True),
+        (0x24, True, 1024, False, True),
     ]
 
 
@@ -153,7 +154,8 @@ def test_a_larger_cache_of_one_set_never_misses_more():
 
 
 def test_compared_with_what_was_measured():
-    found = estimate([Lookup(8, False, 1), Lookup(8, False, 1), Lookup(4, False, 2), Lookup(12, True, 1)], CacheSize(64))
+    sequence = [Lookup(8, False, 1), Lookup(8, False, 1), Lookup(4, False, 2), Lookup(12, True, 1)]
+    found = estimate(sequence, CacheSize(64))
     assert compare(found, {4: 1, 8: 1}) == []
     assert compare(found, {8: 2, 16: 3}) == [(4, 1, 0), (8, 1, 2), (16, 0, 3)]
 
