@@ -71,7 +71,7 @@ def analyze(
         write_file(path, _written(option, asked, listing))
     verified = _verified(asked, listing) if verify else None
     _tell(asked, listing, estimates, verified)
-    return Exit.PASSED if verified is None or not verified.mismatches else Exit.FAILED_HERE
+    return Exit.PASSED if verified is None or not verified.mismatches else Exit.CHECK_FAILED
 
 
 def _verified(asked: AskedRun, listing: Listing) -> Verified:

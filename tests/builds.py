@@ -11,7 +11,7 @@ from metronome.hdl import presets
 from metronome.hdl.config import Channels, Prediction
 from metronome.hdl.policies import POLICIES
 
-__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "LEAST", "MID", "PAPER", "TINY", "UNCACHED", "named", "on"]
+__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "LEAST", "MID", "ORDERED", "PAPER", "TINY", "UNCACHED", "named", "on"]
 
 #: The one build of `make check`.
 TINY = presets.TINY
@@ -33,6 +33,8 @@ CHANNELS = replace(
     TINY, warps=4, dcache_bytes=1024, dcache_mshrs=2, load_parts=4, store_buffer=4, channels=Channels.FREE,
     channel_depth=3,
 )
+#: The same channels, looked up in the order of a list. A warp waits for other warps' turns in pure round robin.
+ORDERED = replace(CHANNELS, channels=Channels.ORDERED, policies=tuple(name for name in POLICIES if name != "prr"))
 #: So many warps that memory is busy, and that one among them is always eligible.
 CROWD = replace(BASE, warps=32)
 MID = presets.MID
@@ -40,7 +42,7 @@ PAPER = presets.PAPER
 
 _NAMED = {
     "TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "crowd": CROWD, "MID": MID,
-    "PAPER": PAPER, "channels": CHANNELS,
+    "PAPER": PAPER, "channels": CHANNELS, "ordered": ORDERED,
 }
 on = pytest.mark.build
 

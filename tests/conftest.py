@@ -15,8 +15,9 @@ import pytest
 QUICK_BUILD = "TINY"
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
 #: The SM on AXI (axi) is in `make test` with cocotb and Icarus: tests/tb/examples.
+#: Ordered channels (ordered) are proved, and predicted, in `make test`: tests/tb/formal, tests/sim/listing.
 #: Without an I-cache (uncached) `make test` has the front end alone: tests/hdl/frontend, and the proofs of P7.
-LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached", "axi")
+LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached", "axi", "ordered")
 
 
 def build_of(item):

@@ -21,7 +21,7 @@ from metronome.sim.runner import job_of
 from metronome.sim.runner_types import Job, RunRequest, RunResult, Watcher, unpack_memory
 
 from . import sums
-from .running import OrderMattersError, Running
+from .running import OrderMattersError, Running, StoppedError
 from .setup import new_machine
 from .streams import Streams, record
 
@@ -147,11 +147,13 @@ def predict(
             run.run(tell)
             break
         except OrderMattersError:
-            if config.ordered:
+            if streams is not None and streams.lists.any():
                 raise CannotPredictError(
                     "what a load finds depends on the order of issue, and a list of accesses changes that"
                 ) from None
             stepped = "what a load finds depends on the order of issue"
+        except StoppedError:
+            stepped = "the list of accesses is wrong"
     console.flush()
     if streams is None:
         restore(config, memory)

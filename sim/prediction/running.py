@@ -23,7 +23,7 @@ from .setup import LOG, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams
 
-__all__ = ["OrderMattersError", "Running"]
+__all__ = ["OrderMattersError", "Running", "StoppedError"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
@@ -34,6 +34,10 @@ _EVENTS = 1 << 12
 
 class OrderMattersError(Exception):
     """What the program does depends on the order of issue."""
+
+
+class StoppedError(Exception):
+    """The machine stops at a fault that the golden model does not know: a wrong list of accesses."""
 
 
 class Running:
@@ -87,6 +91,8 @@ class Running:
         ------
         OrderMattersError
             If the instructions that were known are not those of this schedule.
+        StoppedError
+            If they were known, and not all of them are executed.
         """
         self._attend(0)
         while True:
@@ -114,6 +120,8 @@ class Running:
                 break
         if self.supplied or self.streams is None:
             return
+        if self.control["halted"]:
+            raise StoppedError
         if not np.array_equal(self.machine.writers, self.streams.writers):
             raise OrderMattersError
 
