@@ -108,9 +108,9 @@ def give(m, offered):
         )
         bad = lsu.list_bad >> lsu.list_head & 1
         if known and not fits and not bad:
-            _fault(lsu, UNEXPECTED, whose, pc, m.lists[at, PC])
+            _fault(m, UNEXPECTED, whose, pc, m.lists[at, PC])
         elif known and bad:
-            _fault(lsu, LOAD_ACCESS, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
+            _fault(m, LOAD_ACCESS, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
         if ready and (lsu.broken or (known and fits and not bad)):
             lsu.held = lsu.gave = 1
             if inside:
@@ -136,8 +136,12 @@ def _address(lsu):
 
 
 @inlined
-def _fault(lsu, cause, w, pc, address):
-    """What is wrong counts from the next cycle on."""
+def _fault(m, cause, w, pc, address):
+    """What is wrong counts from the next cycle on. A warp that there is not is told with the bits of one."""
+    lsu, numbers = m.lsu[0], 2
+    while numbers < m.config[0].warps:
+        numbers *= 2
+    w &= numbers - 1
     lsu.order_cause, lsu.order_warp, lsu.order_pc, lsu.order_address = cause, w, pc, address
     lsu.order_new = 1
 
@@ -202,9 +206,9 @@ def tick(m, selects, requested, answer, error):
     bad = lsu.list_bad >> lsu.list_head & 1
     if not lsu.order_new and not lsu.broken:
         if lsu.closing and known and bad:
-            _fault(lsu, LOAD_ACCESS, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
+            _fault(m, LOAD_ACCESS, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
         elif (stops and not end) or (lsu.absent and lsu.quiet == PATIENCE):
-            _fault(lsu, MISSING, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
+            _fault(m, MISSING, m.lists[at, WARP], m.lists[at, PC], _address(lsu))
     if selects or lsu.gave or not lsu.absent:
         lsu.quiet = 0
     elif lsu.quiet != PATIENCE:

@@ -118,11 +118,14 @@ class Running:
                 tell(cycle)
             if finished:
                 break
-        if self.supplied or self.streams is None:
-            return
+        if self.streams is not None and not self.supplied:
+            self._require_all(self.streams)
+
+    def _require_all(self, streams: Streams) -> None:
+        """What was known has been executed, and has left what it was to leave."""
         if self.control["halted"]:
             raise StoppedError
-        if not np.array_equal(self.machine.writers, self.streams.writers):
+        if not np.array_equal(self.machine.writers, streams.writers):
             raise OrderMattersError
 
     def _step(self, stepper: Stepper, reason: int) -> bool:

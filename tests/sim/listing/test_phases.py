@@ -91,7 +91,7 @@ def test_the_region_ends_behind_all(order):
 
 def test_a_region_that_was_never_open_does_not_end(order):
     touch(order, 1)
-    assert not order.region(0, 0, 0x100) and not order.opened
+    assert not order.region(0, 0, 0x100) and not order.regions
 
 
 def test_what_is_below_user_memory_does_not_race(order):
