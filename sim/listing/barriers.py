@@ -20,8 +20,8 @@ class Barriers:
         self._order = order
         self._waiting: dict[int, list[int]] = {}
         self._counts: dict[int, int] = {}
-        #: By warp that has met, the access number of a mark behind the meeting.
-        self._met: dict[int, dict[int, int]] = {}
+        #: A mark of each of those who have met, behind the meeting.
+        self._met: dict[int, list[int]] = {}
 
     def arrive(self, warp: int, barrier: int, count: int, pc: int) -> list[int]:
         """``warp`` waits at ``barrier`` for ``count`` warps in all. Returns those that go on, none or all of them.
@@ -34,7 +34,7 @@ class Barriers:
         if count == 1:
             return []
         met = self._met.get(barrier)
-        if met is not None and warp not in met and not self._order.behind_one(warp, list(met.values())):
+        if met is not None and not self._order.behind_one(warp, met):
             raise RefusedError(f"the schedule decides with whom warp {warp} meets at its barrier", pc)
         waiting = self._waiting.setdefault(barrier, [])
         if waiting and self._counts[barrier] != count:
@@ -47,4 +47,4 @@ class Barriers:
 
     def met(self, barrier: int, warps: list[int]) -> None:
         """``warps`` have met."""
-        self._met[barrier] = {warp: self._order.mark(warp) for warp in warps}
+        self._met[barrier] = [self._order.mark(warp) for warp in warps]

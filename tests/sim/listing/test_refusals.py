@@ -111,6 +111,14 @@ def test_who_meets_whom(tmp_path):
     )
     ordered = "if (simt_warp_id() < 2) simt_bar(0, 2); simt_bar(1, 4); if (simt_warp_id() > 1) simt_bar(0, 2);"
     listed(tmp_path, ordered)
+    # Behind one of those who met is behind the meeting.
+    chain = """
+    const uint32_t me = simt_warp_id();
+    if (me < 2) simt_bar(1, 2);
+    if (me == 1 || me == 2) simt_bar(2, 2);
+    if (me == 0 || me == 2) simt_bar(1, 2);
+    """
+    listed(tmp_path, chain, ONE_GROUP, dataclasses.replace(BASE, warps=8))
     assert "with whom" in str(refused(tmp_path, ordered.replace("simt_bar(1, 4);", "")))
 
 
