@@ -21,6 +21,7 @@ from metronome.sim.memory.stacks import to_bus_all
 from metronome.sim.runner import job_of
 from metronome.sim.runner_types import RunRequest, unpack_memory
 
+from .barriers import Barriers
 from .groups import Groups
 from .happens_before import HappensBefore
 from .phases import Epochs
@@ -48,11 +49,11 @@ class _Recorder:
         self._follower = Follower(iss, inputs)
         self._epochs = Epochs(warps)
         self.order = HappensBefore(iss.config)
+        self._barriers = Barriers(self.order)
         self.groups = Groups(iss, image)
         self.accesses: list[Access] = []
         #: What bar, wspawn and writes of mregion have said since the last instruction: warp, and two numbers.
         self._said: list[tuple[int, int, int]] = []
-        self._arrived: dict[int, list[int]] = {}
         #: Warps whose wspawn waits for others to end, each with how many it starts.
         self._spawners: dict[int, int] = {}
         self._addresses = np.zeros(0, np.uint32)
@@ -85,7 +86,7 @@ class _Recorder:
         if code.unit is Unit.LSU:
             self._access(pc, code, warps_of(warps), masks)
         elif code.unit is Unit.SIMT:
-            self._simt(code)
+            self._simt(pc, code)
         elif code.unit is Unit.CSR:
             self._csr(pc, code)
         else:
@@ -111,11 +112,15 @@ class _Recorder:
                     self.order.in_region,
                 ))
 
-    def _simt(self, code: Decoded) -> None:
+    def _simt(self, pc: int, code: Decoded) -> None:
         """A barrier lets warps go on; a wspawn starts some, now or when others have ended."""
         if code.row.op is SimtOp.BAR:
             for warp, asked, count in self._said:
-                self._arrive(warp, asked % self._config.barriers, count)
+                barrier = asked % self._config.barriers
+                together = self._barriers.arrive(warp, barrier, count, pc)
+                if together:
+                    self._meet(together)
+                    self._barriers.met(barrier, together)
         elif code.row.op is SimtOp.WSPAWN:
             self._spawners |= {warp: count for warp, count, _ in self._said}
         for warp in list(self._spawners):
@@ -125,15 +130,6 @@ class _Recorder:
                 self._meet([warp, *started], self._everyone)
                 for other in started:
                     self.groups.start(other)
-
-    def _arrive(self, warp: int, barrier: int, count: int) -> None:
-        if count == 1:
-            return
-        arrived = self._arrived.setdefault(barrier, [])
-        arrived.append(warp)
-        if len(arrived) == count:
-            self._meet(arrived)
-            arrived.clear()
 
     def _meet(self, warps: list[int], others: Iterable[int] = ()) -> None:
         others = list(others)

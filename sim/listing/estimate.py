@@ -2,7 +2,8 @@
 
 The cache is that of docs/memory.md: write-through, allocation for loads only, the least recently used way is replaced,
 the set is the exclusive or of all groups of set bits of the line's number. A load that misses takes its way in its
-lookup: a later one of the line hits, whether memory has answered or not. Without waiting for memory there is no time.
+lookup: a later one of the line hits, whether memory has answered or not. Nothing here depends on time, so the write
+buffer answers no load.
 """
 
 from __future__ import annotations

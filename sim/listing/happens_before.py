@@ -50,6 +50,14 @@ class HappensBefore:
         self._order.meet(list(warps), list(others))
         self._known[list(warps)] = self._known[[*warps, *others]].max()
 
+    def mark(self, warp: int) -> int:
+        """A place in what ``warp`` does, for :meth:`behind_one`."""
+        return self._order.note(warp, 0, 0, leaves=False)
+
+    def behind_one(self, warp: int, marks: Sequence[int]) -> bool:
+        """``warp`` is behind one of the ``marks`` in every run."""
+        return not bool(self._order.unordered(warp, np.array(marks)).all())
+
     def region(self, warp: int, value: int, pc: int) -> bool:
         """``warp`` begins (1) or ends (0) the region. Returns whether it has been the first to.
 

@@ -57,7 +57,7 @@ def refused(folder, body, main=USUAL, config=BASE):
     ("words[blockIdx.x] = 1; sink = words[blockIdx.x ^ 4];", "warps race"),
     ("SIMT_CSR_WRITE(CSR_MSCRATCH, 3);", "it writes mscratch, while others are active"),
     ("*(volatile uint32_t *)3 = 1;", "every run faults: store misaligned of warp 0"),
-    ("simt_bar(1, 4); simt_bar(0, 3);", "no run ends by itself: deadlock"),
+    ("simt_bar(0, 5);", "no run ends by itself: deadlock"),
     ("region_begin(); words[blockIdx.x] = 1; region_end();", "the schedule decides what lies in it"),
     ("words[blockIdx.x] = 1; if (simt_warp_id() == 1) region_end();", "the schedule decides what lies in it"),
 ])
@@ -95,13 +95,31 @@ def test_a_barrier_orders(tmp_path, body):
     assert "warps race" in str(refused(tmp_path, body.replace("__syncthreads();", ""), ONE_GROUP))
 
 
-def test_a_barrier_of_others_does_not(tmp_path):
+def test_a_barrier_of_others_does_not_order(tmp_path):
     body = """
-    if (simt_warp_id() < 2) { words[threadIdx.x & 3] = 1; simt_bar(0, 2); } else { simt_bar(1, 2); }
-    if (simt_warp_id() == 0 || simt_warp_id() == 3) words[16 + threadIdx.x] = words[4 * (simt_warp_id() == 3)];
+    if (simt_warp_id() < 2) { words[threadIdx.x] = 1; simt_bar(1, 2); }
+    if (simt_warp_id() == %d) words[32 + threadIdx.x] = words[threadIdx.x & 3];
     """
-    listed(tmp_path, "words[threadIdx.x] = 1; simt_bar(simt_warp_id() >> 1, 2);", ONE_GROUP)
-    assert "warps race" in str(refused(tmp_path, body, ONE_GROUP))
+    listed(tmp_path, body % 1, ONE_GROUP)
+    assert "warps race" in str(refused(tmp_path, body % 3, ONE_GROUP))
+
+
+def test_who_meets_whom(tmp_path):
+    assert "the schedule decides with whom warp 2 meets" in str(refused(tmp_path, "simt_bar(0, 2);"))
+    assert "wait at one barrier for 2 and for 3 warps" in str(
+        refused(tmp_path, "simt_bar(0, simt_warp_id() ? 3 : 2);")
+    )
+    ordered = "if (simt_warp_id() < 2) simt_bar(0, 2); simt_bar(1, 4); if (simt_warp_id() > 1) simt_bar(0, 2);"
+    listed(tmp_path, ordered)
+    # Behind one of those who met is behind the meeting.
+    chain = """
+    const uint32_t me = simt_warp_id();
+    if (me < 2) simt_bar(1, 2);
+    if (me == 1 || me == 2) simt_bar(2, 2);
+    if (me == 0 || me == 2) simt_bar(1, 2);
+    """
+    listed(tmp_path, chain, ONE_GROUP, dataclasses.replace(BASE, warps=8))
+    assert "with whom" in str(refused(tmp_path, ordered.replace("simt_bar(1, 4);", "")))
 
 
 def test_bytes_of_one_word_do_not_race(tmp_path):

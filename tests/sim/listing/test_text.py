@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+from metronome.hdl.presets import PAPER as PAPER_SIZE
 from metronome.hdl.presets import TINY
 from metronome.sim.listing.records import Access, Grid, Listing, Place
 from metronome.sim.listing.text import text_of
+from tests.sim.listing.programs import compiled, listing_of
 
 #: As printed there.
 PAPER = """\
@@ -22,6 +24,31 @@ Warp0 [ 0 , 1 ]
 Warp0 [ None , [ [ 2048 , 2176 , 2304 , 2432 ] , S ] ]
 Warp1 [ 0 , 1 ]
 Warp1 [ None , [ [ 2048 , 2176 , 2304 , 2432 ] , S ] ]
+"""
+
+
+#: The kernel of that example.
+KERNEL = """
+volatile uint8_t memory[4096] __attribute__((aligned(4096)));
+
+static void example(const void *unused)
+{
+    (void)unused;
+    volatile float *const place = (volatile float *)(memory + 32 * threadIdx.x);
+    if (blockIdx.y == 0)
+        (void)place[1];
+    else
+        place[512 + threadIdx.y / 2 * 128] = 1.0f;
+}
+
+int main(void)
+{
+    const uint32_t grid[3] = {1, 2, 1}, block[3] = {16, 4, 1};
+    region_begin();
+    spawn_threads(3, grid, block, example, 0);
+    region_end();
+    return 0;
+}
 """
 
 
@@ -43,6 +70,37 @@ def written(listing):
 
 def test_the_example_of_the_paper():
     assert written(example()) == PAPER
+
+
+def test_the_kernel_of_that_example(tmp_path):
+    """Our lines have half the bytes, so there are twice as many.
+
+    There both warps store to the same places, which is a race: here the second one has its own.
+    """
+    launch = compiled(tmp_path, KERNEL, PAPER_SIZE)
+    listing = listing_of(PAPER_SIZE, launch)
+    start, _ = launch.image.symbols["memory"]
+    own = [
+        replace(each, lines=tuple(line - start // 64 for line in each.lines)) for each in listing.accesses
+        if each.lines[0] * 64 in range(start, start + 4096)
+    ]
+    assert len({each.pc for each in own}) == 2
+    text = written(replace(listing, sequence=own)).split("\n")
+    assert text[2:4] == ["-grid [ 1 , 2 , 1 ]", "-block [ 16 , 4 , 1 ]"]
+    load, *stores = (
+        " , ".join(str(64 * number + first) for number in range(8)) for first in (0, 2048, 2048 + 512)
+    )
+    loads_first = not own[0].store and own[0].pc < own[-1].pc
+    told = []
+    for block, name, lines in ((0, "L", (load, load)), (1, "S", stores)):
+        told.append(f"Block [ 0 , {block} , 0 ]")
+        for warp in (0, 1):
+            place = (name == "L") != loads_first
+            told += [
+                f"Warp{warp} [ {'0 , 1' if place else '1 , 0'} ]",
+                f"Warp{warp} [ {'None , ' * place}[ [ {lines[warp]} ] , {name} ]{' , None' * (not place)} ]",
+            ]
+    assert text[4:] == [*told, ""]
 
 
 def test_the_order_of_accesses_does_not_matter_but_within_a_warp():
