@@ -80,7 +80,6 @@ def described_analysis(
             for pc, store in listing.pcs.items()
         ],
         "grids": [{"grid": each.grid, "block": each.block} for each in listing.grids],
-        "before_ordered": listing.before_ordered,
         "caches": [described_estimate(each) for each in estimates],
         **({} if verified is None else {"verified": _verified(verified)}),
         "accesses": [
@@ -120,13 +119,6 @@ def print_analysis(
         *_cells([each.total for each in estimates], store=False),
     )
     Console().print(table)
-    if not listing.before_ordered:
-        Console().print(
-            "before the region several warps load at once: what the cache holds at its beginning is as if they came in"
-            " the order of the listing", highlight=False,
-        )
-
-
     if verified is not None:
         Console().print(
             f"{verified.mismatches} mismatches: the hardware had {verified.misses} misses of loads in the region;"

@@ -170,6 +170,7 @@ class Lsu(Component):
         wiring.connect(m, wiring.flipped(self.mem), port.mem)
         m.d.comb += [
             order.start.eq(self.order.start), order.stop.eq(self.order.stop), order.address.eq(self.order.address),
+            l1.invalidate.eq(self.order.start),
             order.selects.eq(self.selects), self.room.eq(order.room), self.disorder.eq(order.wrong),
             order.take.eq(Mux(self.take, one_hot(self.take_warp, warps), 0)),
             order.leave.eq(Mux(coalescer.pop, one_hot(entrance.head.warp, warps), 0)),

@@ -153,7 +153,7 @@ class _Recorder:
             raise RefusedError("it executes what it has stored: self-modifying code", min(written) << 2)
         return Listing(
             tuple(sorted(self.accesses, key=lambda each: each.key)), tuple(self.groups.grids),
-            self._config.memory_map.user // LINE_BYTES, self.order.before_ordered, self.order.regions,
+            self._config.memory_map.user // LINE_BYTES, self.order.regions,
         )
 
 

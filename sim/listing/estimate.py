@@ -51,13 +51,12 @@ class CacheSize:
 
 
 class Lookup(NamedTuple):
-    """One line access. ``counted``: it lies in the measured region; what comes before only fills the cache."""
+    """One line access."""
 
     pc: int
     store: bool
     line: int
     uncached: bool = False
-    counted: bool = True
 
 
 @dataclass
@@ -132,20 +131,19 @@ class Estimate:
 
 
 def lookups(listing: Listing) -> Iterator[Lookup]:
-    """The line accesses of the whole run, in order."""
-    for each in listing.sequence:
+    """The line accesses of the measured region, in order."""
+    for each in listing.accesses:
         for line in each.lines:
-            yield Lookup(each.pc, each.store, line, line < listing.user_line, each.listed)
+            yield Lookup(each.pc, each.store, line, line < listing.user_line)
 
 
 def estimate(sequence: Iterable[Lookup], size: CacheSize) -> Estimate:
     """Hits and misses of ``sequence`` in a cache that is empty at first."""
     cache, by_pc, total = LruCache(size), dict[int, Counts](), Counts()
-    for pc, store, line, uncached, counted in sequence:
+    for pc, store, line, uncached in sequence:
         hit = not uncached and cache.look_up(line, store)
-        if counted:
-            by_pc.setdefault(pc, Counts()).count(store, hit)
-            total.count(store, hit)
+        by_pc.setdefault(pc, Counts()).count(store, hit)
+        total.count(store, hit)
     return Estimate(size, dict(sorted(by_pc.items())), total)
 
 

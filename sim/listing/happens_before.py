@@ -31,9 +31,6 @@ class HappensBefore:
         #: The last access of each warp; the same when the region last began or ended.
         self._last = np.zeros(config.warps, np.int64)
         self._frozen = self._last.copy()
-        self._latest = 0
-        #: Of the accesses before the first region each is behind the one before it.
-        self.before_ordered = True
 
     @property
     def in_region(self) -> bool:
@@ -89,11 +86,9 @@ class HappensBefore:
         if self._known[warp] != self._turns:
             raise RefusedError("the schedule decides whether it lies in the measured region", pc)
         order = self._order
-        if not self._turns and order.unordered(warp, np.array([self._latest])).any():
-            self.before_ordered = False
         places = addresses[addresses >= self._io_end]
         if not len(places):
-            self._latest = self._last[warp] = order.note(warp, pc, 0, leaves=False)
+            self._last[warp] = order.note(warp, pc, 0, leaves=False)
             return
         known = self._cells
         cells, each = known.of(places, size)
@@ -102,7 +97,7 @@ class HappensBefore:
         if store:
             self._refuse(warp, pc, np.repeat(places, each), known.reads.take(cells, axis=0), store, "loads")
         number = order.note(warp, pc, 0, leaves=False)
-        self._latest = self._last[warp] = number
+        self._last[warp] = number
         if store:
             known.writes[cells] = number
         else:

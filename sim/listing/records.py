@@ -62,14 +62,12 @@ class Listing:
     """A program's accesses.
 
     ``sequence``: those of the whole run, in the total order. ``grids``: the different launches, in the order in which
-    they begin. ``user_line``: the first line that may be in the cache. ``before_ordered``: what comes before the
-    region does so in one order only, whatever the schedule. ``regions``: how often the region begins.
+    they begin. ``user_line``: the first line that may be in the cache. ``regions``: how often the region begins.
     """
 
     sequence: Sequence[Access]
     grids: Sequence[Grid]
     user_line: int
-    before_ordered: bool
     regions: int = 1
 
     @cached_property

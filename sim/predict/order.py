@@ -258,6 +258,9 @@ def _switch(m, stops):
     if switch == BEGINS:
         lsu.ordering, lsu.closing = 1, 0
         lsu.list_row = lsu.switch_row
+        lsu.used_place = NONE
+        for place in range(len(m.dcache_line)):
+            m.dcache_line[place] = NONE
         lsu.list_line = lsu.list_current = m.lists[lsu.switch_row, LINE]
     elif switch == ENDS and lsu.ordering and not lsu.broken:
         lsu.closing = 1

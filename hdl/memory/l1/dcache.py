@@ -45,6 +45,8 @@ class DataCache(Component):
         if self._ordered:
             bits = (self._sets * self._ways - 1).bit_length()
             places = {
+                #: The cache is empty from the next cycle on. Only while nothing comes.
+                "invalidate": In(1),
                 #: ``line``, which is not here, takes the place of the least recently used one of its set.
                 "allocate": In(1),
                 #: That place. Combinational.
@@ -98,7 +100,10 @@ class DataCache(Component):
         if self._ordered:
             comes, taken = self.allocate, self.line
             filled: Value = self.fill_place
-            m.d.comb += [self.victim.eq(Cat(looked_up, encode(tags.victim))), self.recent.eq(tags.recent)]
+            m.d.comb += [
+                tags.invalidate.eq(self.invalidate), self.recent.eq(tags.recent),
+                self.victim.eq(Cat(looked_up, encode(tags.victim))),
+            ]
         else:
             comes, taken = self.fill, self.fill_line
             filled = Cat(tags.fill_set, encode(tags.victim))

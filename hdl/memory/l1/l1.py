@@ -34,7 +34,12 @@ class L1(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        ordering: dict[str, wiring.Member] = {}
+        if config.ordered:
+            #: The cache is empty from the next cycle on. Only while nothing is in here.
+            ordering = {"invalidate": In(1)}
         super().__init__({
+            **ordering,
             #: Line accesses, from the lanes.
             "access": In(stream.Signature(access_layout(config))),
             #: The access in the lookup makes room for the next one (:class:`LookupStage`): it will come again.
@@ -122,6 +127,7 @@ class L1(Component):
         m.submodules.places = places = PendingPlaces(self.config)
         on_its_way = mshrs.same.any() & ~(fill.here & (mshrs.same_number == fill.filled))
         m.d.comb += [
+            cache.invalidate.eq(self.invalidate),
             cache.allocate.eq(lookup.allocate & ~lookup.uncached),
             cache.fill_place.eq(places.fill_place),
             places.place.eq(cache.victim),

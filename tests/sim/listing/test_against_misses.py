@@ -5,7 +5,7 @@ import pytest
 
 from metronome.hdl.presets import BASE
 from metronome.sim import kernel
-from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+from metronome.sim.listing.estimate import CacheSize, Lookup, estimate
 from metronome.sim.prediction.predictor import predict
 from tests.sim.listing.programs import listing_of, request_of
 from tests.sim.listing.test_analyzer import KERNELS
@@ -29,7 +29,10 @@ class Requests:
 def test_where_nothing_is_replaced(name):
     """In any order each line misses once. Today a load that the write buffer answers requests nothing."""
     launch = kernel.prepare(name, None, None, 1, BASE)
-    sequence = [each._replace(counted=True) for each in lookups(listing_of(BASE, launch))]
+    listing = listing_of(BASE, launch)
+    sequence = [
+        Lookup(each.pc, each.store, line, line < listing.user_line) for each in listing.sequence for line in each.lines
+    ]
     size = CacheSize(BASE.dcache_bytes, BASE.dcache_ways)
     assert estimate(sequence, size).total.misses == len({each.line for each in sequence if not each.store})
     requests = Requests()

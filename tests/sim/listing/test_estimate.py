@@ -50,9 +50,7 @@ def random_sequence(rng, length):
     steps = (0, 1, 2, 3, 64, 128, 4096, 4097)
     near = [base + rng.choice(steps) * rng.randrange(4) for _ in range(rng.randrange(2, 24))]
     return [
-        Lookup(
-            4 * rng.randrange(6), rng.random() < 0.3, rng.choice(near), rng.random() < 0.05, rng.random() < 0.9
-        )
+        Lookup(4 * rng.randrange(6), rng.random() < 0.3, rng.choice(near), rng.random() < 0.05)
         for _ in range(length)
     ]
 
@@ -66,8 +64,7 @@ def test_random_sequences(seed):
         size = CacheSize(rng.choice((0, 1, 1, 2, 4, 8)) * 64 * ways, ways)
         expected = {}
         for each, hit in zip(sequence, remembered(sequence, size), strict=True):
-            if each.counted:
-                expected.setdefault(each.pc, []).append((each.store, hit))
+            expected.setdefault(each.pc, []).append((each.store, hit))
         found = estimate(sequence, size)
         assert list(found.by_pc) == sorted(expected)
         total = Counts()
@@ -79,7 +76,7 @@ def test_random_sequences(seed):
             assert found.by_pc[pc] == counts, (seed, pc)
             total = Counts(*(getattr(total, name) + getattr(counts, name) for name in vars(counts)))
         assert found.total == total
-        assert found.total.loads == sum(not each.store for each in sequence if each.counted)
+        assert found.total.loads == sum(not each.store for each in sequence)
 
 
 @pytest.mark.parametrize("size", [CacheSize(64), CacheSize(512, 2), CacheSize(16384, 4), CacheSize(65536, 16)])
@@ -129,21 +126,18 @@ def test_without_a_cache_and_uncached():
     assert estimate([*sequence, bare[0]._replace(line=9), sequence[0]], CacheSize(64)).total == Counts(2, 2, 1, 1)
 
 
-def test_what_is_not_counted_fills_the_cache():
-    sequence = [Lookup(0, False, 7, counted=False), Lookup(4, False, 7)]
-    found = estimate(sequence, CacheSize(64))
-    assert found.by_pc == {4: Counts(hits=1)} and found.total.miss_rate == 0
-    assert estimate(sequence[:1], CacheSize(64)).total.miss_rate is None
+def test_no_load_has_no_rate():
+    assert estimate([Lookup(0, True, 7)], CacheSize(64)).total.miss_rate is None
+    assert estimate([Lookup(0, False, 7), Lookup(4, False, 7)], CacheSize(64)).total.miss_rate == 0.5
 
 
 def test_lookups_of_a_listing():
     place = Place(0, 1, None)
     before, load = Access(1, 0x10, False, (1,), 0, place, False), Access(1, 0x20, False, (1024, 1023), 1, place, True)
     store = Access(1, 0x24, True, (1024,), 1, place, True)
-    listing = Listing((before, load, store), (), 1024, True)
+    listing = Listing((before, load, store), (), 1024)
     assert list(lookups(listing)) == [
-        (0x10, False, 1, True, False), (0x20, False, 1024, False, True), (0x20, False, 1023, True, True),
-        (0x24, True, 1024, False, True),
+        (0x20, False, 1024, False), (0x20, False, 1023, True), (0x24, True, 1024, False),
     ]
 
 

@@ -24,7 +24,10 @@ def right(listing):
     """What a machine does that looks up in the order of the listing."""
     rows = [(each.warp, line, each.store) for each in listing.sequence for line in each.lines]
     cache = LruCache(SIZE)
-    hits = [not each.uncached and cache.look_up(each.line, each.store) for each in lookups(listing)]
+    hits = [
+        each.listed and line >= listing.user_line and cache.look_up(line, each.store)
+        for each in listing.sequence for line in each.lines
+    ]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     return Lookups(*columns, ~np.array(hits) & ~columns[2].astype(bool))
 

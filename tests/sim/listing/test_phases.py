@@ -106,12 +106,3 @@ def test_the_first_address_that_races_is_named(order):
     touch(order, 2, 0x10008)
     with pytest.raises(RefusedError, match="warp 1 stores 0x10008, warp 2 loads it at 0x00001008"):
         order.access(1, 0x1004, np.array([0x10000, 0x10004, 0x10008, 0x1000C], np.uint32), 4, store=True)
-
-
-def test_whether_what_comes_before_is_ordered(order):
-    touch(order, 0)
-    order.meet([0, 1])
-    touch(order, 1)
-    assert order.before_ordered
-    touch(order, 0, 0x40)
-    assert not order.before_ordered
