@@ -6,7 +6,8 @@ import enum
 from collections.abc import Sequence
 
 __all__ = [
-    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_policies", "warps_of_a_group",
+    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_locality", "require_policies",
+    "warps_of_a_group",
 ]
 
 #: The longest frame of variable_rate.
@@ -55,6 +56,13 @@ def _require_rates(warps: int, rates: Sequence[int], *, strict: bool) -> None:
     if strict:
         allowed = "above 0 for every warp with variable_rate_strict, which gives no slot away"
         require(all(every), "rates", allowed, rates)
+
+
+def require_locality(*, base: int, throttle: int, victim_tags: int) -> None:
+    """The parameters of ccws, also where it is not in the build."""
+    require(1 <= base <= 1000, "locality_base", "between 1 and 1000", base)
+    require(1 <= throttle <= 64, "locality_throttle", "between 1 and 64", throttle)
+    require(1 <= victim_tags <= 64, "victim_tags", "between 1 and 64", victim_tags)
 
 
 def require_policies(

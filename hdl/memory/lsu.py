@@ -62,8 +62,11 @@ class Lsu(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        lost = {"lost": Out(config.warps)} if config.watches_locality else {}
         super().__init__({
             **take_ports(config),
+            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered; only where a policy reads it.
+            **lost,
             #: Lines, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each
@@ -101,6 +104,8 @@ class Lsu(Component):
         m.submodules.responses = responses = ResponseStage(config)
         stores_behind, busy_behind = self._seam(m, coalescer, l1)
         wiring.connect(m, l1.answers, responses.answers)
+        if config.watches_locality:
+            m.d.comb += self.lost.eq(l1.lost)
         for name, port in take_ports(config).items():
             inside, outside = getattr(entrance, name), getattr(self, name)
             m.d.comb += inside.eq(outside) if port.flow is In else outside.eq(inside)

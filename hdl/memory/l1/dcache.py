@@ -37,7 +37,11 @@ class DataCache(Component):
         self._ways = config.dcache_ways
         self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
         self._line_bytes = config.line_bytes
+        self._tells_place = config.watches_locality
+        place = {"fill_place": Out(range(self._sets * self._ways))} if self._tells_place else {}
         super().__init__({
+            #: Where ``fill_line`` comes in; only where victim tags look at it.
+            **place,
             #: The line that is looked up, from the lookup stage.
             "line": In(LINE_NUMBER_BITS),
             #: Combinational: ``line`` is here.
@@ -85,6 +89,8 @@ class DataCache(Component):
         )
         writer = lines.write_port(granularity=1)
         place = Cat(looked_up, encode(tags.hit_ways))
+        if self._tells_place:
+            m.d.comb += self.fill_place.eq(Cat(tags.fill_set, encode(tags.victim)))
         whole = (1 << self._line_bytes) - 1
         m.d.comb += [
             self.data.eq(registered_read(m, lines, address=place, enable=self.read, clear=self.clear,

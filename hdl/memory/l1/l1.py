@@ -18,6 +18,7 @@ from .lookup import LookupStage
 from .mshrs import Mshrs
 from .parts import PartTable
 from .requests import LineRequests
+from .victim_tags import VictimTags
 from .write_buffer import WriteBuffer
 
 __all__ = ["L1"]
@@ -33,7 +34,10 @@ class L1(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        lost = {"lost": Out(config.warps)} if config.watches_locality else {}
         super().__init__({
+            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered; only where a policy reads it.
+            **lost,
             #: Line accesses, from the lanes.
             "access": In(stream.Signature(access_layout(config))),
             #: The access in the lookup makes room for the next one (:class:`LookupStage`): it will come again.
@@ -85,6 +89,8 @@ class L1(Component):
             cache = self._cache(m, lookup, fill)
             # Only one of them has something at a time, the other is 0.
             m.d.comb += hits.data.eq(cache.data | buffer.forward_data)
+            if config.watches_locality:
+                self._victims(m, lookup, mshrs, fill, cache)
         else:
             m.d.comb += hits.data.eq(buffer.forward_data)
         self._loads(m, lookup, mshrs, parts, fill)
@@ -110,6 +116,22 @@ class L1(Component):
             lookup.install_line.eq(fill.line),
         ]
         return cache
+
+    def _victims(self, m: Module, lookup: LookupStage, mshrs: Mshrs, fill: FillStage, cache: DataCache) -> None:
+        """Who loses lines that it comes back to."""
+        m.submodules.victims = victims = VictimTags(self.config)
+        m.d.comb += [
+            victims.misses.eq(lookup.add & ~lookup.uncached),
+            victims.line.eq(lookup.held.part.line),
+            victims.warp.eq(lookup.held.part.warp),
+            victims.allocate.eq(lookup.allocate),
+            victims.number.eq(mshrs.number),
+            victims.fill.eq(fill.install),
+            victims.filled.eq(fill.filled),
+            victims.fill_line.eq(fill.line),
+            victims.place.eq(cache.fill_place),
+            self.lost.eq(victims.lost),
+        ]
 
     def _loads(
         self, m: Module, lookup: LookupStage, mshrs: Mshrs, parts: PartTable, fill: FillStage
