@@ -28,7 +28,7 @@ __all__ = ["prove"]
 #: A warp number of SmConfig; one warp has nobody to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
 #: The fields of SmConfig that are parameters of policies.
-_PARAMETERS = ("group_warps", "rates")
+_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle")
 
 
 def _list(metavar: str, text: str, *names: str) -> Any:

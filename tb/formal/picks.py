@@ -17,6 +17,7 @@ from metronome.hdl.lib.onehot import encode
 from metronome.hdl.policies.gto import AGE_BITS
 from metronome.sim.parameter_policies import frame_of
 
+from .locality import Locality
 from .model import Model
 from .tables import TableReference
 
@@ -170,6 +171,26 @@ def _variable_rate_strict(model: Model) -> Order:
     return Order(_number, allowed=Cat(own), invariants=invariants)
 
 
+def _ccws(model: Model) -> Order:
+    """Loose round robin among those that the cutoff admits: with a score, those of all ahead of it are not too much."""
+    m, warps = model.m, model.config.warps
+    _, below, invariants = _last(model)
+    locality = Locality(model)
+    held_back = Signal(warps, name="expect_held_back")
+    for w in range(warps):
+        ahead = Signal(warps, name=f"expect_ahead_of_{w}")
+        m.d.comb += ahead.eq(Cat(
+            locality.queued[v] & (locality.scores[v] > locality.scores[w] if v > w
+                                  else locality.scores[v] >= locality.scores[w]) if v != w else Const(0, 1)
+            for v in range(warps)
+        ))
+        others = (Mux(ahead[v], locality.scores[v], 0) for v in range(warps) if v != w)
+        m.d.comb += held_back[w].eq(
+            locality.queued[w] & ahead.any() & (sum(others, Const(0, 1)) + locality.scores[w] > locality.cutoff)
+        )
+    return Order(_loose_round_robin(below), allowed=~held_back, invariants=[*invariants, *locality.invariants])
+
+
 def _gto(model: Model) -> Order:
     m, warps = model.m, model.config.warps
     last, _, invariants = _last(model)
@@ -227,7 +248,7 @@ def _icount(model: Model) -> Order:
 ORDERS: dict[str, Callable[[Model], Order]] = {
     "fixed": _lowest, "lrr": _lrr, "gtlrr": _gtlrr, "gtlo": _gtlo, "lo": _lowest, "srr": _srr, "prr": _prr, "gto": _gto,
     "gto_dispatch": _gto_dispatch, "pta": _pta, "icount": _icount, "two_level": _two_level,
-    "variable_rate": _variable_rate, "variable_rate_strict": _variable_rate_strict,
+    "variable_rate": _variable_rate, "variable_rate_strict": _variable_rate_strict, "ccws": _ccws,
 }
 
 
