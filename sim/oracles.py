@@ -192,6 +192,7 @@ def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
     for name, path in _READ.items():
         for part in path:
             columns[name] = columns[name][part]
+    columns["lost"] = events["front"]["lost"] if "lost" in events["front"].dtype.names else np.zeros(len(events), int)
     columns["issued"] = np.zeros(len(events), np.uint32)
     issue = events["issue"][_TO_EXECUTE:]
     columns["issued"][: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)
@@ -243,6 +244,7 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
         inputs = PolicyInputs(
             eligible=eligible, active=row["active"], waiting=row["waiting"], activated=row["activate"],
             lanes=() if lanes is None else tuple(lanes[cycle].tolist()), fetched=front_end.fetched(),
+            lost=row["lost"],
         )
         selected = scheduler.pick(state, inputs)
         osched1, osched2 = (scheduler.pick(state, replace(inputs, eligible=among)) for among in widened)

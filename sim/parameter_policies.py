@@ -45,12 +45,14 @@ class SlotAndLast:
 class Locality:
     """Scores, totals, and the division that the scores come from (docs/policies.md, "Lost locality").
 
+    ``held``: the warps that are held back, as it was found in the cycle before.
     ``owed``: the warps that have lost locality and are to get a score. ``left``: the cycles in which ``dividend`` /
     ``divisor`` is worked out, the last of which hands out the score; all three are 0 while nothing is divided.
     """
 
     last: int
     scores: tuple[int, ...]
+    held: int = 0
     owed: int = 0
     losses: int = 0
     selections: int = 0
@@ -201,8 +203,8 @@ class CacheConscious(Policy[Locality]):
     def reset(self) -> Locality:
         return Locality(self.warps - 1, (self.base,) * self.warps)
 
-    def admitted(self, state: Locality, inputs: PolicyInputs) -> int:
-        """Of the warps that run and do not wait for others, those that may be selected."""
+    def held_back(self, state: Locality, inputs: PolicyInputs) -> int:
+        """Of the warps that run and do not wait for others, those that may not be selected."""
         queue = sorted(members(inputs.active & ~inputs.waiting), key=lambda w: (-state.scores[w], w))
         total, admitted = 0, 0
         for w in queue:
@@ -210,11 +212,10 @@ class CacheConscious(Policy[Locality]):
             if admitted and total > len(queue) * self.base:
                 break
             admitted |= 1 << w
-        return admitted
+        return inputs.active & ~inputs.waiting & ~admitted
 
     def pick(self, state: Locality, inputs: PolicyInputs) -> int | None:
-        outside = ~inputs.active | inputs.waiting
-        return after(state.last, inputs.eligible & (self.admitted(state, inputs) | outside))
+        return after(state.last, inputs.eligible & ~state.held)
 
     def update(self, state: Locality, inputs: PolicyInputs, picked: int | None) -> Locality:
         losses, selections = state.losses + bool(inputs.lost), state.selections + (picked is not None)
@@ -223,7 +224,7 @@ class CacheConscious(Policy[Locality]):
         owed = (state.owed if state.left != 1 else 0) | inputs.lost
         following = replace(
             state, last=state.last if picked is None else picked, scores=self._scores(state, inputs),
-            owed=owed & inputs.active, losses=losses, selections=selections, left=max(0, state.left - 1),
+            held=self.held_back(state, inputs), owed=owed & inputs.active, losses=losses, selections=selections, left=max(0, state.left - 1),
         )
         if state.left == 1:
             return replace(following, dividend=0, divisor=0)
@@ -252,10 +253,11 @@ class CacheConscious(Policy[Locality]):
             for divisor in totals[1:] for losses in totals for queued in range(self.warps + 1)
         ]
         return (
-            Locality(last, scores, owed, losses, selections, *division)
+            Locality(last, scores, held, owed, losses, selections, *division)
             for last in range(self.warps) for owed in range(1 << self.warps) for losses in totals
             for selections in totals for division in [(0, 0, 0), *dict.fromkeys(running)]
             for scores in product(range(self.base, self.most + 1), repeat=self.warps)
+            for held in range(1 << self.warps)
         )
 
     def registers(self, state: Locality) -> dict[str, int]:
@@ -264,7 +266,7 @@ class CacheConscious(Policy[Locality]):
         upper, lower = divmod(state.dividend, 1 << self.steps - taken)
         quotient, rest = divmod(upper, max(1, state.divisor))
         return {
-            "last": 1 << state.last, "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
+            "last": 1 << state.last, "held": state.held, "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
             "owed": state.owed, "losses": state.losses, "selections": state.selections, "left": state.left,
             "rest": rest, "digits": lower << taken | quotient, "divisor": state.divisor,
         }

@@ -24,7 +24,7 @@ class CacheConscious(LastWarpPolicy):
     whole SM, one division for all that have lost some by its end; a score falls by 1 a cycle. The cutoff is ``base``
     for each warp that is active and waits for no other.
 
-    State: ``last``; ``score``; ``owed``, the warps that have lost locality and are to get a score; the totals
+    State: ``last``; ``held``, the warps that are held back, worked out in the cycle before; ``score``; ``owed``, the warps that have lost locality and are to get a score; the totals
     ``losses`` and ``selections``; the division, a bit a cycle: cycles ``left``, of which the last one hands out the
     result, ``rest`` and ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``;
     all 0 while there is none.
@@ -56,7 +56,7 @@ class CacheConscious(LastWarpPolicy):
 
     def state_layout(self) -> data.StructLayout:
         return data.StructLayout({
-            "last": self.warps, "score": data.ArrayLayout(self.score_bits, self.warps), "owed": self.warps,
+            "last": self.warps, "held": self.warps, "score": data.ArrayLayout(self.score_bits, self.warps), "owed": self.warps,
             "losses": self.total_bits, "selections": self.total_bits, "left": range(self.quotient_bits + 2),
             "rest": self.total_bits, "digits": self.quotient_bits, "divisor": self.total_bits,
         })
@@ -69,8 +69,8 @@ class CacheConscious(LastWarpPolicy):
         queued = inputs.active & ~inputs.waiting
         return queued, _count(queued) * self.base
 
-    def held_back(self, state: data.View, inputs: PolicyInputs) -> Value:
-        """The warps that may not be selected: their scores, and those of all who go ahead, exceed the cutoff."""
+    def _held_back(self, state: data.View, inputs: PolicyInputs) -> Value:
+        """The warps that may not be selected next: their scores, and those of all who go ahead, exceed the cutoff."""
         queued, cutoff = self._queue(inputs)
         scores = [state.score[w] for w in range(self.warps)]
         bits = []
@@ -81,13 +81,14 @@ class CacheConscious(LastWarpPolicy):
         return Cat(bits)
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
-        return pick_after(state.last, inputs.eligible & ~self.held_back(state, inputs))
+        return pick_after(state.last, inputs.eligible & ~state.held)
 
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
         super().update(m, state, inputs, selected=selected)
         selects = selected.any() if inputs.selects is None else inputs.selects
         self._count_totals(m, state, lost=inputs.lost.any(), selects=selects)
         self._divide(m, state, inputs)
+        m.d.sync += state.held.eq(self._held_back(state, inputs))
         gets = Mux(state.left == 1, state.owed & inputs.active, 0)
         m.d.sync += state.owed.eq((Mux(state.left == 1, 0, state.owed) | inputs.lost) & inputs.active)
         quotient = state.digits

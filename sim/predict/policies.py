@@ -100,6 +100,7 @@ def held_back(config, front, queued):
 @inlined
 def keep_scores(config, front, active, queued, lost, selected):
     """What ccws knows behind this cycle."""
+    front.held = held_back(config, front, queued)
     level = NONE
     if front.left == 1:
         level = max(config.locality_base, min(config.locality_most, front.dividend // front.divisor))
@@ -147,7 +148,7 @@ def pick(config, front, control, eligible):
     if eligible == 0:
         return NONE
     if policy == CCWS:
-        may = eligible & ~held_back(config, front, control.active & ~control.waiting)
+        may = eligible & ~front.held
         return after(front.last, may, config.warps) if may else NONE
     if policy == TWO_LEVEL:
         return within_group(config, front, eligible)

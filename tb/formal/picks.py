@@ -172,23 +172,10 @@ def _variable_rate_strict(model: Model) -> Order:
 
 
 def _ccws(model: Model) -> Order:
-    """Loose round robin among those that the cutoff admits: with a score, those of all ahead of it are not too much."""
-    m, warps = model.m, model.config.warps
+    """Loose round robin among those that are not held back."""
     _, below, invariants = _last(model)
     locality = Locality(model)
-    held_back = Signal(warps, name="expect_held_back")
-    for w in range(warps):
-        ahead = Signal(warps, name=f"expect_ahead_of_{w}")
-        m.d.comb += ahead.eq(Cat(
-            locality.queued[v] & (locality.scores[v] > locality.scores[w] if v > w
-                                  else locality.scores[v] >= locality.scores[w]) if v != w else Const(0, 1)
-            for v in range(warps)
-        ))
-        others = (Mux(ahead[v], locality.scores[v], 0) for v in range(warps) if v != w)
-        m.d.comb += held_back[w].eq(
-            locality.queued[w] & ahead.any() & (sum(others, Const(0, 1)) + locality.scores[w] > locality.cutoff)
-        )
-    return Order(_loose_round_robin(below), allowed=~held_back, invariants=[*invariants, *locality.invariants])
+    return Order(_loose_round_robin(below), allowed=~locality.held, invariants=[*invariants, *locality.invariants])
 
 
 def _gto(model: Model) -> Order:

@@ -164,7 +164,7 @@ def locality_state(rng: random.Random, policy: Any) -> metronome.sim.parameter_p
     dividend = some(0, total) * policy.throttle * policy.base * some(0, policy.warps)
     return metronome.sim.parameter_policies.Locality(
         some(0, policy.warps - 1), tuple(some(policy.base, policy.most) for _ in range(policy.warps)),
-        rng.getrandbits(policy.warps), some(0, total), some(0, total),
+        rng.getrandbits(policy.warps), rng.getrandbits(policy.warps), some(0, total), some(0, total),
         *((left, dividend, some(1, total)) if left else (0, 0, 0)),
     )
 
@@ -190,7 +190,7 @@ def test_every_state_and_input(name, warps):
         check_everything(Bench(name, warps))
 
 
-@pytest.mark.long  # 1280 states and 256 inputs; above has 2000 of them
+@pytest.mark.long  # 5120 states and 256 inputs; above has 2000 of them
 def test_every_state_and_input_of_ccws():
     check_everything(Bench("ccws", 2))
 
@@ -309,6 +309,6 @@ def test_idles(name):
     policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name, 3))
     found = any(
         inputs.eligible and policy.pick(state, inputs) is None
-        for state, inputs in product(policy.states(), all_inputs(policy.reads, 3))
+        for state in policy.states() for inputs in all_inputs(policy.reads, 3)
     )
     assert found == POLICIES[name].idles
