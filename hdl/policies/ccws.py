@@ -89,6 +89,10 @@ class CacheConscious(LastWarpPolicy):
         self._count_totals(m, state, lost=inputs.lost.any(), selects=selects)
         self._divide(m, state, inputs)
         m.d.sync += state.held.eq(self._held_back(state, inputs))
+        self._score(m, state, inputs)
+
+    def _score(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
+        """1 less, but at the end of a division its result for all that are owed it; the base for who is not active."""
         gets = Mux(state.left == 1, state.owed & inputs.active, 0)
         m.d.sync += state.owed.eq((Mux(state.left == 1, 0, state.owed) | inputs.lost) & inputs.active)
         quotient = state.digits

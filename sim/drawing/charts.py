@@ -235,7 +235,8 @@ def line_panels(values: Values, *, x: str, y: str, legend: str) -> dict[str, Any
     chart = alt.Chart().mark_line(strokeWidth=1.5, interpolate="linear").encode(
         x=alt.X("x:Q", title=x, axis=alt.Axis(format="~s", tickCount=5)),
         y=alt.Y("y:Q", title=y, axis=alt.Axis(format="~s", tickCount=5)),
-        color=alt.Color("line:N", title=legend, sort=names, scale=alt.Scale(domain=names, range=colours)),
+        color=alt.Color("line:N", title=legend, sort=names, scale=alt.Scale(domain=names, range=colours),
+                        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=160)),
         description="said:N",
     ).properties(width=(WIDTH - 80) // 2, height=170)
     return _finish(_panels(chart, values, 2))
