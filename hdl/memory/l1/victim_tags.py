@@ -83,7 +83,8 @@ class VictimTags(Component):
         """The tags: of each warp a ring, whose oldest place is overwritten, be it taken or not."""
         warps, count = self.config.warps, self.config.victim_tags
         depth = max(2, warps)
-        m.submodules.oldest = oldest = Memory(shape=range(count), depth=depth, init=[])
+        # At least one bit: a memory without bits does not survive the way to Verilog.
+        m.submodules.oldest = oldest = Memory(shape=max(1, (count - 1).bit_length()), depth=depth, init=[])
         follows, place = oldest.write_port(), oldest.read_port(domain="comb")
         m.d.comb += [
             place.addr.eq(owner), follows.addr.eq(owner), follows.en.eq(goes),
