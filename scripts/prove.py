@@ -51,7 +51,7 @@ def prove(
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy, such as group_warps. Repeatable."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..). Repeatable."),
     ] = None,
     icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,

@@ -192,7 +192,8 @@ def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
     for name, path in _READ.items():
         for part in path:
             columns[name] = columns[name][part]
-    columns["lost"] = events["front"]["lost"] if "lost" in events["front"].dtype.names else np.zeros(len(events), int)
+    front = events["front"]
+    columns["lost"] = front["lost"] if "lost" in (front.dtype.names or ()) else np.zeros(len(events), np.int64)
     columns["issued"] = np.zeros(len(events), np.uint32)
     issue = events["issue"][_TO_EXECUTE:]
     columns["issued"][: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)

@@ -224,7 +224,8 @@ class CacheConscious(Policy[Locality]):
         owed = (state.owed if state.left != 1 else 0) | inputs.lost
         following = replace(
             state, last=state.last if picked is None else picked, scores=self._scores(state, inputs),
-            held=self.held_back(state, inputs), owed=owed & inputs.active, losses=losses, selections=selections, left=max(0, state.left - 1),
+            held=self.held_back(state, inputs), owed=owed & inputs.active, losses=losses,
+            selections=selections, left=max(0, state.left - 1),
         )
         if state.left == 1:
             return replace(following, dividend=0, divisor=0)
@@ -266,7 +267,8 @@ class CacheConscious(Policy[Locality]):
         upper, lower = divmod(state.dividend, 1 << self.steps - taken)
         quotient, rest = divmod(upper, max(1, state.divisor))
         return {
-            "last": 1 << state.last, "held": state.held, "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
+            "last": 1 << state.last, "held": state.held,
+            "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
             "owed": state.owed, "losses": state.losses, "selections": state.selections, "left": state.left,
             "rest": rest, "digits": lower << taken | quotient, "divisor": state.divisor,
         }

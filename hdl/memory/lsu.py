@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import Channels as ChannelKind
 from ..config import FaultCause, SmConfig
@@ -62,11 +62,13 @@ class Lsu(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
-        lost = {"lost": Out(config.warps)} if config.watches_locality else {}
+        members: dict[str, Member] = {}
+        if config.watches_locality:
+            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered.
+            members["lost"] = Out(config.warps)
         super().__init__({
             **take_ports(config),
-            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered; only where a policy reads it.
-            **lost,
+            **members,
             #: Lines, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each

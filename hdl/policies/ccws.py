@@ -24,9 +24,9 @@ class CacheConscious(LastWarpPolicy):
     whole SM, one division for all that have lost some by its end; a score falls by 1 a cycle. The cutoff is ``base``
     for each warp that is active and waits for no other.
 
-    State: ``last``; ``held``, the warps that are held back, worked out in the cycle before; ``score``; ``owed``, the warps that have lost locality and are to get a score; the totals
-    ``losses`` and ``selections``; the division, a bit a cycle: cycles ``left``, of which the last one hands out the
-    result, ``rest`` and ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``;
+    State: ``last``; ``held``, the warps that are held back, worked out in the cycle before; ``score``; ``owed``,
+    the warps that have lost locality and are to get a score; the totals ``losses`` and ``selections``; the
+    division, a bit a cycle: cycles ``left``, of which the last one hands out the result, ``rest`` and ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``;
     all 0 while there is none.
 
     Raises
@@ -56,7 +56,8 @@ class CacheConscious(LastWarpPolicy):
 
     def state_layout(self) -> data.StructLayout:
         return data.StructLayout({
-            "last": self.warps, "held": self.warps, "score": data.ArrayLayout(self.score_bits, self.warps), "owed": self.warps,
+            "last": self.warps, "held": self.warps, "score": data.ArrayLayout(self.score_bits, self.warps),
+            "owed": self.warps,
             "losses": self.total_bits, "selections": self.total_bits, "left": range(self.quotient_bits + 2),
             "rest": self.total_bits, "digits": self.quotient_bits, "divisor": self.total_bits,
         })

@@ -124,7 +124,7 @@ def keep_scores(config, front, active, queued, lost, selected):
     front.owed = (front.owed | lost) & active
     front.losses += lost != 0
     front.selections += selected != NONE
-    if front.losses == TOTAL or front.selections == TOTAL:
+    if max(front.losses, front.selections) == TOTAL:
         front.losses, front.selections = front.losses // 2, front.selections // 2
 
 

@@ -104,6 +104,6 @@ def new_machine(
         lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
         first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
-        dcache_line=places(dcache), dcache_used=places(dcache), dcache_owner=places(dcache), issued=np.zeros(LOG, ISSUED),
-        events=np.zeros(events, EVENT),
+        dcache_line=places(dcache), dcache_used=places(dcache), dcache_owner=places(dcache),
+        issued=np.zeros(LOG, ISSUED), events=np.zeros(events, EVENT),
     )

@@ -23,8 +23,8 @@ MATRIX_KERNELS = ("sgemm", "transpose", "conv3", "sfilter", "hotspot", "hotspot3
                   "conv_rows", "conv_columns")
 #: What these ask of the machine, the other kernels do too. So they have few runs: test_kernels_rtl, measure_cycles.
 MORE_KERNELS = (
-    "conv3", "sfilter", "conv_rows", "conv_columns", "row_sums", "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group",
-    "sgemm_group",
+    "conv3", "sfilter", "conv_rows", "conv_columns", "row_sums", "blackscholes", "hotspot", "hotspot3d", "kmeans",
+    "psort_group", "sgemm_group",
 )
 TYPES = ("int32", "float32")
 #: Model, latency, seed: every memory model.

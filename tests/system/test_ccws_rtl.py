@@ -1,4 +1,4 @@
-"""ccws with caches that thrash, on whole programs: lock step, no error of the oracles, the prediction of every cycle."""
+"""ccws with caches that thrash, on whole programs: lock step, the oracles, and the prediction of every cycle."""
 
 import random
 from dataclasses import replace

@@ -7,7 +7,7 @@ from operator import xor
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.block_memory import block_memory, registered_read
@@ -38,10 +38,11 @@ class DataCache(Component):
         self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
         self._line_bytes = config.line_bytes
         self._tells_place = config.watches_locality
-        place = {"fill_place": Out(range(self._sets * self._ways))} if self._tells_place else {}
+        members: dict[str, Member] = {}
+        if self._tells_place:
+            members["fill_place"] = Out(range(self._sets * self._ways))  # with ``fill``: where ``fill_line`` comes in
         super().__init__({
-            #: Where ``fill_line`` comes in; only where victim tags look at it.
-            **place,
+            **members,
             #: The line that is looked up, from the lookup stage.
             "line": In(LINE_NUMBER_BITS),
             #: Combinational: ``line`` is here.

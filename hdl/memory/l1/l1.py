@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...config import FaultCause, SmConfig
 from ...layouts.execute import fault_layout
@@ -34,10 +34,12 @@ class L1(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
-        lost = {"lost": Out(config.warps)} if config.watches_locality else {}
+        members: dict[str, Member] = {}
+        if config.watches_locality:
+            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered.
+            members["lost"] = Out(config.warps)
         super().__init__({
-            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered; only where a policy reads it.
-            **lost,
+            **members,
             #: Line accesses, from the lanes.
             "access": In(stream.Signature(access_layout(config))),
             #: The access in the lookup makes room for the next one (:class:`LookupStage`): it will come again.

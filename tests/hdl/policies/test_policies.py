@@ -43,7 +43,8 @@ def parameters(name: str, warps: int, **given: Any) -> dict[str, Any]:
         return given
     config = SmConfig(warps=warps, **given)
     return {
-        "ccws": {"base": 1, "throttle": 1, "total_bits": SMALL_TOTAL_BITS}, "gto": {"age_bits": SMALL_AGE_BITS}, "two_level": {"group_warps": config.two_level_group},
+        "ccws": {"base": 1, "throttle": 1, "total_bits": SMALL_TOTAL_BITS},
+        "gto": {"age_bits": SMALL_AGE_BITS}, "two_level": {"group_warps": config.two_level_group},
         "variable_rate": {"rates": config.slot_rates}, "variable_rate_strict": {"rates": config.slot_rates},
     }.get(name, {})
 
