@@ -26,8 +26,8 @@ class CacheConscious(LastWarpPolicy):
 
     State: ``last``; ``held``, the warps that are held back, worked out in the cycle before; ``score``; ``owed``,
     the warps that have lost locality and are to get a score; the totals ``losses`` and ``selections``; the
-    division, a bit a cycle: cycles ``left``, of which the last one hands out the result, ``rest`` and ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``;
-    all 0 while there is none.
+    division, a bit a cycle: cycles ``left``, of which the last one hands out the result, ``rest`` and
+    ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``; all 0 without one.
 
     Raises
     ------
