@@ -234,6 +234,7 @@ def test_every_state_and_input_with_other_parameters(case):
     ("two_level", 32, {}), ("two_level", 32, {"group_warps": 4}), ("two_level", 64, {"group_warps": 16}),
     *((name, warps, {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
       for warps, rates in ((32, ()), (32, (9, 1, 5, 2)), (64, (193, 1)))),
+    ("ccws", 8, {"base": 100, "throttle": 8}), ("ccws", 32, {"base": 100, "throttle": 8}),
 ], ids=with_parameters)
 def test_a_thousand_random_runs(case):
     """Of 40 cycles each, from any state on: one of those that ``states`` has."""
@@ -242,6 +243,8 @@ def test_a_thousand_random_runs(case):
     size = getattr(bench.reference, "size", 1)
 
     def any_state() -> Any:
+        if name == "ccws":
+            return locality_state(rng, bench.reference)
         state = bench.reference.reset()
         drawn: dict[str, Any] = {
             "group": rng.randrange(warps // size),
