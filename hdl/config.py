@@ -115,6 +115,9 @@ class SmConfig:
     #: [slots] of each warp in a frame of variable_rate and variable_rate_strict; the last number holds for all warps
     #: that are left. Without any, every second slot is warp 0's.
     rates: tuple[int, ...] = ()
+    locality_base: int = 100  # [points] the least score of a warp in ccws: 1 to 1000
+    locality_throttle: int = 8  # how much a loss of locality counts in ccws: 1 to 64
+    victim_tags: int = 16  # [lines] of a warp that have left the data cache and are remembered for ccws: 1 to 64
     coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
     prediction: Prediction = Prediction.BTFN  # where fetch goes on behind a branch
 
@@ -181,6 +184,9 @@ class SmConfig:
         checks.require_policies(
             self.warps, self.policies, self.fetch_policies, unified=self.coordination is Coordination.SWAS,
             group_warps=self.group_warps, rates=self.rates,
+        )
+        checks.require_locality(
+            base=self.locality_base, throttle=self.locality_throttle, victim_tags=self.victim_tags,
         )
         require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
@@ -263,6 +269,11 @@ class SmConfig:
     def slot_rates(self) -> tuple[int, ...]:
         """The rate of each warp in variable_rate: its slots in a frame."""
         return checks.rate_of_each(self.warps, self.rates)
+
+    @property
+    def watches_locality(self) -> bool:
+        """Some policy of the build looks at who loses lines of the data cache: there are victim tags."""
+        return "ccws" in (*self.policies, *self.fetch_policies)
 
     @property
     def barriers(self) -> int:

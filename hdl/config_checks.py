@@ -6,7 +6,8 @@ import enum
 from collections.abc import Sequence
 
 __all__ = [
-    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels", "require_policies",
+    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels", "require_locality",
+    "require_policies",
     "warps_of_a_group",
 ]
 
@@ -58,6 +59,13 @@ def _require_rates(warps: int, rates: Sequence[int], *, strict: bool) -> None:
         require(all(every), "rates", allowed, rates)
 
 
+def require_locality(*, base: int, throttle: int, victim_tags: int) -> None:
+    """The parameters of ccws, also where it is not in the build."""
+    require(1 <= base <= 1000, "locality_base", "between 1 and 1000", base)
+    require(1 <= throttle <= 64, "locality_throttle", "between 1 and 64", throttle)
+    require(1 <= victim_tags <= 64, "victim_tags", "between 1 and 64", victim_tags)
+
+
 def require_policies(
     warps: int, policies: Sequence[str], fetch: Sequence[str], *, unified: bool, group_warps: int, rates: Sequence[int]
 ) -> None:
@@ -86,5 +94,7 @@ def require_channels(depth: int, threads: int, policies: Sequence[str], *, order
     require(
         threads <= depth <= 32, "channel_depth", f"between threads, {threads}, and 32 with channels=ordered", depth,
     )
-    # The warp whose turn it is may have to wait for an access of another one, which never gets a turn.
-    require("prr" not in policies, "policies", "without prr with channels=ordered", policies)
+    # prr: the warp whose turn it is may have to wait for an access of another one, which never gets a turn. ccws: its
+    # victim tags follow lines that come in with their bytes.
+    for policy in ("prr", "ccws"):
+        require(policy not in policies, "policies", f"without {policy} with channels=ordered", policies)

@@ -167,6 +167,8 @@ class Sm(Component):
         connect(m, arbiter.port.request, flipped(self.mem.req))
         connect(m, flipped(self.mem.resp), arbiter.port.response)
         connect(m, lsu.wb, issue.load)
+        if self.config.watches_locality:
+            m.d.comb += frontend.lost.eq(lsu.lost)
         m.d.comb += [
             lsu.request_valid.eq(x.valid & (decoded.info.unit == Unit.LSU)),
             lsu.request.warp.eq(x.warp),

@@ -28,7 +28,8 @@ __all__ = ["prove"]
 #: A warp number of SmConfig; one warp has nobody to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
 #: The fields of SmConfig that are parameters of policies.
-_PARAMETERS = ("group_warps", "rates")
+_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle")
+_TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
 def _list(metavar: str, text: str, *names: str) -> Any:
@@ -50,7 +51,7 @@ def prove(
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="The policy's group_warps or rates. Repeatable."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..). Repeatable."),
     ] = None,
     icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
     quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
@@ -164,7 +165,7 @@ def _parameters(settings: list[str] | None) -> dict[str, Any]:
     for text in settings or ():
         name, _, value = text.partition("=")
         if name not in _PARAMETERS:
-            raise UsageError(f"--set {text}: a proof takes {' and '.join(_PARAMETERS)} only, e.g. group_warps=2")
+            raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:
             found[name] = parse(name, value)
         except ConfigError as error:

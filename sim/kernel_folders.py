@@ -23,7 +23,7 @@ __all__ = ["KERNELS", "KERNEL_FILES", "KernelInfo", "host_of", "kernel_source", 
 #: The names, in the order of a listing.
 KERNELS = (
     "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
-    "conv_rows", "conv_columns",
+    "conv_rows", "conv_columns", "row_sums",
     "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
     "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 )

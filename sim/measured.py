@@ -78,6 +78,8 @@ def events_of(records: np.ndarray) -> np.ndarray:
     events["turn"] = _number(records["front"]["turn"])
     for number, name in enumerate(("osched1", "osched2")):
         events[name] = _number(records["front"]["oracles"][:, number])
+    if "lost" in (records["front"].dtype.names or ()):
+        events["lost"] = records["front"]["lost"]
     reasons = records["sm"]["reason"]
     events["reason"][:, : reasons.shape[1]] = reasons
     return tidy(events)

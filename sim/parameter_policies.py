@@ -1,17 +1,21 @@
-"""The warp policies with parameters as plain Python: two_level, variable_rate and variable_rate_strict."""
+"""The warp policies with parameters as plain Python: two_level, variable_rate, variable_rate_strict and ccws."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Self
 
 from metronome.hdl.config import SmConfig
 
-from .policy_base import Policy, PolicyInputs, State, after
+from .policy_base import Policy, PolicyInputs, State, after, members
 
-__all__ = ["TwoLevelRoundRobin", "VariableRate", "VariableRateStrict", "frame_of"]
+__all__ = ["CacheConscious", "Locality", "TwoLevelRoundRobin", "VariableRate", "VariableRateStrict", "frame_of"]
+
+
+#: Bits of the totals of ``ccws``; as in the hardware.
+TOTAL_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,26 @@ class SlotAndLast:
 
     slot: int
     last: int
+
+
+@dataclass(frozen=True)
+class Locality:
+    """Scores, totals, and the division that the scores come from (docs/policies.md, "Lost locality").
+
+    ``held``: the warps that are held back, as it was found in the cycle before.
+    ``owed``: the warps that have lost locality and are to get a score. ``left``: the cycles in which ``dividend`` /
+    ``divisor`` is worked out, the last of which hands out the score; all three are 0 while nothing is divided.
+    """
+
+    last: int
+    scores: tuple[int, ...]
+    held: int = 0
+    owed: int = 0
+    losses: int = 0
+    selections: int = 0
+    left: int = 0
+    dividend: int = 0
+    divisor: int = 0
 
 
 class TwoLevelRoundRobin(Policy[Groups]):
@@ -155,3 +179,96 @@ class VariableRate(_Framed[SlotAndLast]):
 
     def registers(self, state: SlotAndLast) -> dict[str, int]:
         return {"slot": state.slot, "last": 1 << state.last}
+
+
+class CacheConscious(Policy[Locality]):
+    """Round robin among the highest scores, as many as the cutoff lets in, at least one."""
+
+    name = "ccws"
+    reads = ("eligible", "active", "waiting", "lost")
+
+    def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS) -> None:
+        super().__init__(warps=warps)
+        self.base, self.throttle = base, throttle
+        self.total_bits = total_bits
+        self.most = warps * base * throttle
+        #: Bits of a score, and of a quotient.
+        self.bits = self.most.bit_length()
+        self.steps = ((2**total_bits - 1) * self.most).bit_length()
+
+    @classmethod
+    def of(cls, config: SmConfig) -> Self:
+        return cls(warps=config.warps, base=config.locality_base, throttle=config.locality_throttle)
+
+    def reset(self) -> Locality:
+        return Locality(self.warps - 1, (self.base,) * self.warps)
+
+    def held_back(self, state: Locality, inputs: PolicyInputs) -> int:
+        """Of the warps that run and do not wait for others, those that may not be selected."""
+        queue = sorted(members(inputs.active & ~inputs.waiting), key=lambda w: (-state.scores[w], w))
+        total, admitted = 0, 0
+        for w in queue:
+            total += state.scores[w]
+            if admitted and total > len(queue) * self.base:
+                break
+            admitted |= 1 << w
+        return inputs.active & ~inputs.waiting & ~admitted
+
+    def pick(self, state: Locality, inputs: PolicyInputs) -> int | None:
+        return after(state.last, inputs.eligible & ~state.held)
+
+    def update(self, state: Locality, inputs: PolicyInputs, picked: int | None) -> Locality:
+        losses, selections = state.losses + bool(inputs.lost), state.selections + (picked is not None)
+        if max(losses, selections) >> self.total_bits:
+            losses, selections = losses // 2, selections // 2
+        owed = (state.owed if state.left != 1 else 0) | inputs.lost
+        following = replace(
+            state, last=state.last if picked is None else picked, scores=self._scores(state, inputs),
+            held=self.held_back(state, inputs), owed=owed & inputs.active, losses=losses,
+            selections=selections, left=max(0, state.left - 1),
+        )
+        if state.left == 1:
+            return replace(following, dividend=0, divisor=0)
+        if state.left or not state.owed:
+            return following
+        cutoff = (inputs.active & ~inputs.waiting).bit_count() * self.base
+        return replace(
+            following, left=self.steps + 1, dividend=state.losses * self.throttle * cutoff,
+            divisor=max(1, state.selections),
+        )
+
+    def _scores(self, state: Locality, inputs: PolicyInputs) -> tuple[int, ...]:
+        level = None if state.left != 1 else max(self.base, min(self.most, state.dividend // state.divisor))
+
+        def following(w: int, score: int) -> int:
+            if not inputs.active >> w & 1:
+                return self.base
+            return level if level is not None and state.owed >> w & 1 else max(self.base, score - 1)
+
+        return tuple(following(w, score) for w, score in enumerate(state.scores))
+
+    def states(self) -> Iterator[Locality]:
+        totals = range(1 << self.total_bits)
+        running = [
+            (left, losses * self.throttle * self.base * queued, divisor) for left in range(1, self.steps + 2)
+            for divisor in totals[1:] for losses in totals for queued in range(self.warps + 1)
+        ]
+        return (
+            Locality(last, scores, held, owed, losses, selections, *division)
+            for last in range(self.warps) for owed in range(1 << self.warps) for losses in totals
+            for selections in totals for division in [(0, 0, 0), *dict.fromkeys(running)]
+            for scores in product(range(self.base, self.most + 1), repeat=self.warps)
+            for held in range(1 << self.warps)
+        )
+
+    def registers(self, state: Locality) -> dict[str, int]:
+        # So many bits of the dividend have gone into the division.
+        taken = self.steps + 1 - state.left if state.left else 0
+        upper, lower = divmod(state.dividend, 1 << self.steps - taken)
+        quotient, rest = divmod(upper, max(1, state.divisor))
+        return {
+            "last": 1 << state.last, "held": state.held,
+            "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
+            "owed": state.owed, "losses": state.losses, "selections": state.selections, "left": state.left,
+            "rest": rest, "digits": lower << taken | quotient, "divisor": state.divisor,
+        }

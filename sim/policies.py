@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from .parameter_policies import TwoLevelRoundRobin, VariableRate, VariableRateStrict
+from .parameter_policies import CacheConscious, TwoLevelRoundRobin, VariableRate, VariableRateStrict
 from .policy_base import (
     Last,
     NoState,
@@ -213,4 +213,5 @@ POLICIES: dict[str, type[Policy]] = {
     "two_level": TwoLevelRoundRobin,
     "variable_rate": VariableRate,
     "variable_rate_strict": VariableRateStrict,
+    "ccws": CacheConscious,
 }

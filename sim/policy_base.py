@@ -22,7 +22,7 @@ class PolicyInputs:
     ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
     warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
     ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued, inserted
-    NOPs left out.
+    NOPs left out. ``lost``: the warps that have lost locality in the data cache, as it told one cycle ago.
     """
 
     eligible: int
@@ -31,6 +31,7 @@ class PolicyInputs:
     activated: int = 0
     lanes: tuple[int, ...] = ()
     fetched: tuple[int, ...] = ()
+    lost: int = 0
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
         "fetch_if_hit": Out(warps),  # ``fetch``, if the lookup hits: known sooner
         "fetch_if_missed": Out(warps),  # ``fetch``, if the lookup misses
     }
+    if config.watches_locality:
+        members["lost"] = In(warps)  # whose load has missed a line that others have driven out, one cycle ago
     if len(config.policies) > 1:
         members["policy"] = In(range(len(config.policies)))  # the issue policy in force
     if len(config.fetch_policies) > 1:
@@ -104,6 +106,8 @@ def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, str
     """
     for name in ("active", "waiting", "activated", "lanes", "fetched"):
         m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
+    if "lost" in scheme.signature.members:
+        m.d.comb += scheduler.lost.eq(scheme.lost)
     if strap in scheme.signature.members:
         m.d.comb += scheduler.policy.eq(getattr(scheme, strap))
 

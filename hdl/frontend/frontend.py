@@ -67,6 +67,8 @@ class FrontEnd(Component):
             "event": Out(front_event_layout(config)),  # this cycle, for observers
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         }
+        if config.watches_locality:
+            members["lost"] = In(config.warps)  # from the LSU: warps that lost locality one cycle ago
         if len(config.policies) > 1:
             #: The issue policy in force, by its place in the configuration; constant while the SM is busy.
             members["policy"] = In(range(len(config.policies)))
@@ -96,6 +98,8 @@ class FrontEnd(Component):
             m.d.comb += scheme.policy.eq(self.policy)
         if len(config.fetch_policies) > 1:
             m.d.comb += scheme.fetch_policy.eq(self.fetch_policy)
+        if config.watches_locality:
+            m.d.comb += [scheme.lost.eq(self.lost), self.event.lost.eq(self.lost)]
         held = [buffers.occupancy[w] + fetch.kept_in_flight[w] for w in range(config.warps)]
         resolved = Mux(self.resolution.valid, one_hot(self.resolution.warp, config.warps), 0)
         m.d.comb += [

@@ -50,6 +50,7 @@ class Scheduler(Component):
             "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
             #: Instructions fetched and not issued, NOPs left out.
             "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),
+            "lost": In(warps),  # warps that lost locality in the data cache, one cycle ago
             "select": Out(warps),  # who is selected (one-hot or 0)
             "select_valid": Out(1),  # somebody is
             "select_warp": Out(config.warp_bits),  # who, as a number
@@ -77,6 +78,7 @@ class Scheduler(Component):
         inputs = PolicyInputs(
             eligible=final, active=self.active, waiting=self.waiting, activated=self.activated,
             lanes=[self.lanes[w] for w in range(self._warps)], fetched=[self.fetched[w] for w in range(self._warps)],
+            lost=self.lost,
         )
         policies = [POLICIES[name].of(self._config) for name in self._names]
         states = [

@@ -44,7 +44,7 @@ class StallReason(enum.IntEnum):
     BARRIER = 8, "waits at a barrier, or in wspawn for the others' end"
     BUFFER = 9, "the instruction buffer is empty for another reason; never in `swas`"
     IDLE = 10, "no warp is active, or the SM has stopped at a fault"
-    POLICY = 11, "a warp is eligible, but the policy selects nobody (`srr`, `prr`, `variable_rate_strict`)"
+    POLICY = 11, "a warp is eligible, but the policy selects nobody (`srr`, `prr`, `variable_rate_strict`, `ccws`)"
 
 
 #: Bits of a stall reason.

@@ -47,6 +47,8 @@ def front_event_layout(config: SmConfig) -> data.StructLayout:
         # May never be 1: the buffer of the selected warp is empty; swas: its buffer + in flight is not d, else: a full
         # buffer is filled.
         "empty_pop": 1, "miscounted": 1,
+        # With ccws: the warps of which the L1 says that they have lost locality.
+        **({"lost": mask} if config.watches_locality else {}),
     })
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import Channels as ChannelKind
 from ..config import FaultCause, SmConfig
@@ -65,9 +65,9 @@ class Lsu(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
-        ordering: dict[str, wiring.Member] = {}
+        members: dict[str, Member] = {}
         if config.ordered:
-            ordering = {
+            members |= {
                 #: A list begins or ends: of :class:`OrderUnit`. Only while ``idle`` two cycles before. From stage X.
                 "order": In(order_layout()),
                 #: An instruction or NOP is selected in this cycle.
@@ -75,9 +75,12 @@ class Lsu(Component):
                 #: The warps whose load or store may be selected, if there is a slot. Registered state only.
                 "room": Out(config.warps),
             }
+        if config.watches_locality:
+            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered.
+            members["lost"] = Out(config.warps)
         super().__init__({
-            **ordering,
             **take_ports(config),
+            **members,
             #: Lines, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each
@@ -115,6 +118,8 @@ class Lsu(Component):
         m.submodules.responses = responses = ResponseStage(config)
         stores_behind, busy_behind = self._seam(m, entrance, coalescer, l1)
         wiring.connect(m, l1.answers, responses.answers)
+        if config.watches_locality:
+            m.d.comb += self.lost.eq(l1.lost)
         for name, port in take_ports(config).items():
             inside, outside = getattr(entrance, name), getattr(self, name)
             m.d.comb += inside.eq(outside) if port.flow is In else outside.eq(inside)

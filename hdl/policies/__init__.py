@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import Policy, PolicyInputs
+from .ccws import CacheConscious
 from .fixed import FixedPriority
 from .gtlo import GreedyLooseOldest
 from .gtlrr import GreedyLooseRoundRobin
@@ -34,4 +35,5 @@ POLICIES: dict[str, type[Policy]] = {
     "two_level": TwoLevelRoundRobin,
     "variable_rate": VariableRate,
     "variable_rate_strict": VariableRateStrict,
+    "ccws": CacheConscious,
 }

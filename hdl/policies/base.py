@@ -30,6 +30,7 @@ class PolicyInputs:
     activated: Value  # the warps that start now: they are active from the next cycle on
     lanes: Sequence[Value]  # how many lanes are active
     fetched: Sequence[Value]  # how many instructions are fetched and not issued, inserted NOPs left out
+    lost: Value  # the warps that lost locality in the data cache, one cycle ago (hdl.memory.l1.victim_tags)
     selects: Value | None = None  # for updates: whether anybody is selected, where that is known sooner than who
 
 

@@ -253,4 +253,7 @@ def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:
     if policy == "variable_rate_strict":
         raise RefusedError(f"no bound for {policy}: the slots of a warp that is not eligible stay empty, and no "
                            "argument of ours counts them: variable_rate gives them away, and has a bound")
+    if policy == "ccws":
+        raise RefusedError(f"no bound for {policy}: a warp that it holds back is eligible in cycles in which nobody is "
+                           "selected, and how many there are depends on which lines the data cache has replaced")
     raise RefusedError(f"no bound for {policy}: it is not shown that it selects somebody whenever somebody is eligible")

@@ -12,9 +12,9 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from .palette import DOWN, GREY, INK, LINE, PART_COLOURS, SOFT, UP
+from .palette import DOWN, GREY, INK, LINE, PART_COLOURS, SERIES, SOFT, UP
 
-__all__ = ["bars", "change_bars", "draw", "panel_bars", "point_panels", "stacks", "stretch"]
+__all__ = ["bars", "change_bars", "draw", "line_panels", "panel_bars", "point_panels", "stacks", "stretch"]
 
 #: The width of a chart that takes the whole page, without its axis.
 WIDTH = 840
@@ -222,3 +222,21 @@ def point_panels(values: Values, *, series: Mapping[str, str], legend: str, shap
     )
     chart = alt.layer(line, point).properties(width=(WIDTH - 80) // 2, height=170)
     return _finish(_panels(chart, pairs, 2, own_axes=("x", "y", "xOffset")))
+
+
+def line_panels(values: Values, *, x: str, y: str, legend: str) -> dict[str, Any]:
+    """Lines over a common axis; a panel each ``panel``, two side by side.
+
+    ``values`` have ``panel``, ``line``, ``x``, ``y`` and ``said``, which is one of each line. ``x``, ``y`` and
+    ``legend`` are what the axes and the lines are. More lines than there are colours begin with the first one again.
+    """
+    names = _order(values, "line")
+    colours = [SERIES[number % len(SERIES)] for number in range(len(names))]
+    chart = alt.Chart().mark_line(strokeWidth=1.5, interpolate="linear").encode(
+        x=alt.X("x:Q", title=x, axis=alt.Axis(format="~s", tickCount=5)),
+        y=alt.Y("y:Q", title=y, axis=alt.Axis(format="~s", tickCount=5)),
+        color=alt.Color("line:N", title=legend, sort=names, scale=alt.Scale(domain=names, range=colours),
+                        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=160)),
+        description="said:N",
+    ).properties(width=(WIDTH - 80) // 2, height=170)
+    return _finish(_panels(chart, values, 2))

@@ -15,11 +15,12 @@ from ..runner import SimulationError
 from ..runner import run as simulate
 from ..runner_types import RunRequest, RunResult
 from ..toolchain import ToolchainError
+from .progress import progress_of
 from .record import Run
 from .rows import failed_row, result_row
 
 if TYPE_CHECKING:
-    from ..prediction.predictor import Recordings
+    from ..prediction.predictor import Prediction, Recordings
 
 __all__ = ["TRIES", "build_machine", "execute"]
 
@@ -32,17 +33,24 @@ _PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, SimulationErr
 def execute(run: Run, key: str) -> dict[str, Any]:
     """The row of the run. What goes wrong with it is the row's ``reason``."""
     try:
-        return result_row(run, key, _outcome(run))
+        outcome, progress = _outcome(run)
+        return result_row(run, key, outcome, progress)
     except Exception as error:  # whatever it is: the sweep goes on, and the row has it
         text = str(error) if isinstance(error, _PLAIN) else f"{type(error).__name__}: {error}"
         return failed_row(run, key, text.splitlines()[0].strip().rstrip(":") if text else type(error).__name__)
 
 
-def _outcome(run: Run) -> Outcome:
+def _outcome(run: Run) -> tuple[Outcome, dict[str, Any] | None]:
+    """What came of it, and the progress of its warps, if that is asked for."""
     launch = run.prepare()
     request = run.request(launch)
-    result = (_predicted if run.engine is Engine.PREDICT else _simulated)(run, request)
-    forecast = None
+    forecast = progress = None
+    if run.engine is Engine.PREDICT:
+        prediction = _predicted(run, request)
+        result = prediction.result
+        progress = progress_of(run.config, result.total_cycles, prediction.issued) if run.progress else None
+    else:
+        result = _simulated(run, request)
     if run.forecast and result.events is not None:
         from ..prediction.forecast import forecast_against
 
@@ -50,7 +58,7 @@ def _outcome(run: Run) -> Outcome:
     return Outcome(
         machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine,
         forecast=forecast,
-    )
+    ), progress
 
 
 def _simulated(run: Run, request: RunRequest) -> RunResult:
@@ -60,10 +68,10 @@ def _simulated(run: Run, request: RunRequest) -> RunResult:
     return simulate(run.config, request)
 
 
-def _predicted(run: Run, request: RunRequest) -> RunResult:
+def _predicted(run: Run, request: RunRequest) -> Prediction:
     from ..prediction.predictor import predict
 
-    return predict(run.config, request, recordings=_recordings()).result
+    return predict(run.config, request, recordings=_recordings())
 
 
 @functools.cache

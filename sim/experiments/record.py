@@ -26,7 +26,7 @@ __all__ = ["Run"]
 
 #: Options that a title has only where they are not the usual ones.
 _OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
-            "max_cycles", "check", "memcheck", "engine", "forecast")
+            "max_cycles", "check", "memcheck", "engine", "forecast", "progress")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +59,8 @@ class Run:
     engine: Engine = Engine.RTL
     #: Whether its schedule is forecast (:mod:`sim.prediction.forecast`) and compared.
     forecast: bool = False
+    #: Whether the row has how far each warp has come over time (:mod:`sim.experiments.progress`).
+    progress: bool = False
 
     def prepare(self) -> Launch:
         """The kernel, built, with its inputs.
@@ -90,7 +92,7 @@ class Run:
     def described(self) -> dict[str, Any]:
         """``config`` of the JSON of ``metronome run``, and what only a sweep has."""
         asked = self.config, self.request(None), self.compiling, self.dtype, self.size, self.engine
-        return {"forecast": self.forecast} | described(self, *asked)
+        return {"forecast": self.forecast, "progress": self.progress} | described(self, *asked)
 
     @functools.cached_property
     def title(self) -> str:

@@ -30,7 +30,7 @@ FAILED = "error"
 #: Columns that differ from one run to the next.
 TIMES = ("python_share", "sim_seconds", "cycles_per_second", "elaborate_seconds", "build_seconds")
 #: Columns of JSON text.
-_TEXTS = ("fault", "memcheck", "warps", "load_latency.histogram", "memory_statistics", "config.set")
+_TEXTS = ("fault", "memcheck", "warps", "load_latency.histogram", "memory_statistics", "config.set", "progress")
 _STRINGS, _TEXT, _COUNT, _REAL, _SWITCH = pa.list_(pa.string()), pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 _OPTIONS = {
@@ -38,7 +38,7 @@ _OPTIONS = {
     "latency": _COUNT, "timing": _TEXT, "memory_clock": _TEXT, "bank_hash": _TEXT, "cflags": _TEXT, "function": _TEXT,
     "no_simt": _SWITCH, "type": _TEXT, "size": _COUNT, "seed": _COUNT, "max_cycles": _COUNT, "check": _SWITCH,
     "memcheck": _SWITCH, "engine": _TEXT,
-    "forecast": _SWITCH,
+    "forecast": _SWITCH, "progress": _SWITCH,
 }
 _ENDS = {
     "passed": _SWITCH, "status": _TEXT, "problems": _STRINGS, "exit_code": _COUNT, "fault": _TEXT,
@@ -80,6 +80,7 @@ def schema() -> pa.Schema:
     columns |= {f"config.{name}": kind for name, kind in _OPTIONS.items()}
     columns |= dict(_config_columns())
     columns |= _ENDS | dict(_counter_columns()) | dict.fromkeys(TIMES, _REAL)
+    columns["progress"] = _TEXT
     columns |= {f"forecast.{name}": kind for name, kind in _FORECAST.items()}
     return pa.schema(list(columns.items()))
 
@@ -106,10 +107,13 @@ def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> d
     return row | {name: value for name, value in flat.items() if name in row}
 
 
-def result_row(run: Run, key: str, outcome: Outcome) -> dict[str, Any]:
-    """The row of a run that has been simulated; ``reason`` says what is wrong, if something is."""
+def result_row(run: Run, key: str, outcome: Outcome, progress: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The row of a run that has been simulated; ``reason`` says what is wrong, if something is.
+
+    ``progress``: as of :func:`sim.experiments.progress.progress_of`.
+    """
     reason = None if outcome.passed else next(iter(outcome.complaints()), str(outcome.result.status))
-    values = outcome.as_json() | {"kernel": run.kernel, "config": run.described}
+    values = outcome.as_json() | {"kernel": run.kernel, "config": run.described, "progress": progress}
     return _row(run, key, values, reason)
 
 

@@ -33,7 +33,7 @@ __all__ = ["NAMED", "Spec", "SpecError", "expand", "find_spec", "named_specs"]
 
 _NAMED = Path(__file__).with_name("named")
 #: The experiments that come with the project.
-NAMED = ("paper", "pta", "guarantee")
+NAMED = ("paper", "pta", "guarantee", "rates")
 
 #: Axes of a run, with the type of their values. The others are fields of SmConfig.
 _AXES: Mapping[str, type] = {
@@ -41,7 +41,7 @@ _AXES: Mapping[str, type] = {
     "preset": str, "config": str, "mode": str, "fetch": str, "issue": str, "prediction": str,
     "memory": str, "latency": int, "timing": str, "memory_clock": str, "bank_hash": str,
     "max_cycles": int, "check": bool, "memcheck": bool, "engine": str,
-    "forecast": bool,
+    "forecast": bool, "progress": bool,
 }
 #: The front end's own axes in place of these fields.
 _INSTEAD = {
@@ -240,6 +240,8 @@ def _run(
         raise ConfigError("check, memcheck and forecast compare what the probe shows: leave out probe = false")
     if forecast and engine != Engine.RTL:
         raise ConfigError("forecast is compared with a run of the hardware: leave out engine")
+    if values.get("progress", False) and engine != Engine.PREDICT:
+        raise ConfigError('progress is taken from a prediction: write engine = "predict"')
     return Run(
         kernel=kernel, config=config, issue=scheme.issue, fetch=scheme.fetch, dtype=dtype, size=size,
         seed=values.get("seed", 1), preset=preset, file=file,
@@ -250,7 +252,7 @@ def _run(
             bank_hash=values.get("bank_hash"),
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
-        engine=Engine(engine), forecast=forecast,
+        engine=Engine(engine), forecast=forecast, progress=values.get("progress", False),
         compiling=Compiling(
             _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
         ),

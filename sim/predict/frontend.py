@@ -86,7 +86,8 @@ def tick(m, cycle, offered, accepted):
     The priority for a pc is: activation, resolution, decode redirect, miss, + 4.
     """
     config, front, control = m.config[0], m.front[0], m.control[0]
-    remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates)
+    remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates,
+             m.lsu[0].lost)
     _follow_control(m)
     front.turned = NONE
     if config.supplied:

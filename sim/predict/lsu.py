@@ -5,7 +5,7 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
-from . import channels, l1, order
+from . import channels, l1, order, victims
 from .compiled import inlined
 from .lanes import (
     FILL,
@@ -43,6 +43,7 @@ def reset(m):
     for slot in range(3):
         lsu.slot_order[slot] = slot
     lsu.request = lsu.buffered_last = lsu.used_place = lsu.turn = NONE
+    victims.reset(lsu)
 
 
 @inlined
@@ -177,6 +178,8 @@ def _move(m, found, install, adds, joined, release, accepts, completed, answer, 
     if adds:
         lsu.part_miss[free], lsu.part_warp[free], lsu.part_register[free] = joined, lsu.held_warp, lsu.held_register
         lsu.part_load[free], lsu.part_pc[free], lsu.part_address[free] = lsu.held_load, lsu.held_pc, lsu.held_address
+    if config.victim_tags:
+        victims.miss(config, lsu, adds)
     if config.ordered:
         _place(m, adds, joined)
     else:
@@ -227,6 +230,7 @@ def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
     come = lsu.miss_line[answer] if accepts else NONE
     if adds and lsu.miss_line[joined] == NONE:
         lsu.misses += 1
+        lsu.miss_warp[joined] = lsu.held_warp
         lsu.miss_line[joined], lsu.miss_uncached[joined] = lsu.held_line, lsu.held_line < config.user_line
         lsu.unsent[(lsu.unsent_first + lsu.unsent_count) % MSHRS] = joined
         lsu.unsent_count += 1
@@ -236,7 +240,7 @@ def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
     if accepts:
         lsu.filled_valid = lsu.filled_fresh = 1
         lsu.filled_miss, lsu.filled_line, lsu.filled_error = answer, come, error
-        lsu.filled_set = l1.set_of(config, come)
+        lsu.filled_set, lsu.filled_warp = l1.set_of(config, come), lsu.miss_warp[answer]
     else:
         lsu.filled_fresh = 0
         if filled != NONE:
@@ -262,6 +266,9 @@ def _cache(m, used, install):
         m.dcache_used[lsu.used_place] = lsu.stamp
     lsu.used_place = used
     if install != NONE:
+        if config.victim_tags and m.dcache_line[victim] != NONE:
+            victims.leave(config, lsu, m.dcache_line[victim], m.dcache_owner[victim])
+        m.dcache_owner[victim] = lsu.filled_warp
         lsu.stamp += 1
         m.dcache_line[victim], m.dcache_used[victim] = install, lsu.stamp
 

@@ -10,14 +10,16 @@ __all__ = ["NAMES", "begin", "pick", "remember"]
 #: By number, as CONFIG has it.
 NAMES = (
     "fixed", "lrr", "gtlrr", "gtlo", "lo", "srr", "prr", "gto", "gto_dispatch", "pta", "icount", "two_level",
-    "variable_rate", "variable_rate_strict",
+    "variable_rate", "variable_rate_strict", "ccws",
 )
 (
     FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT, TWO_LEVEL, VARIABLE_RATE,
-    VARIABLE_RATE_STRICT,
+    VARIABLE_RATE_STRICT, CCWS,
 ) = range(len(NAMES))
 #: Ages of gto saturate here (docs/policies.md, "Ages").
 OLDEST = 4095
+#: A total of ccws stays below this.
+TOTAL = 1 << 20
 
 
 @inlined
@@ -72,6 +74,61 @@ def within_group(config, front, eligible):
 
 
 @inlined
+def held_back(config, front, queued):
+    """Of the warps in the queue of ccws those that may not be selected: they, and all ahead of them, are too much."""
+    room, raised = 0, False
+    for w in range(config.warps):
+        if queued >> w & 1:
+            room += config.locality_base
+            raised = raised or front.score[w] > config.locality_base
+    if not raised:
+        return 0
+    back = 0
+    for w in range(config.warps):
+        if queued >> w & 1:
+            total, first = front.score[w], True
+            for v in range(config.warps):
+                ahead = front.score[v] > front.score[w] or (front.score[v] == front.score[w] and v < w)
+                if v != w and queued >> v & 1 and ahead:
+                    total += front.score[v]
+                    first = False
+            if total > room and not first:
+                back |= 1 << w
+    return back
+
+
+@inlined
+def keep_scores(config, front, active, queued, lost, selected):
+    """What ccws knows behind this cycle."""
+    front.held = held_back(config, front, queued)
+    level = NONE
+    if front.left == 1:
+        level = max(config.locality_base, min(config.locality_most, front.dividend // front.divisor))
+    for w in range(config.warps):
+        if not active >> w & 1:
+            front.score[w] = config.locality_base
+        elif level != NONE and front.owed >> w & 1:
+            front.score[w] = level
+        elif front.score[w] > config.locality_base:
+            front.score[w] -= 1
+    if front.left:
+        front.left -= 1
+    elif front.owed:
+        room = 0
+        for w in range(config.warps):
+            room += (queued >> w & 1) * config.locality_base
+        front.left = config.locality_steps + 1
+        front.dividend, front.divisor = front.losses * config.locality_throttle * room, max(1, front.selections)
+    if level != NONE:
+        front.owed = 0
+    front.owed = (front.owed | lost) & active
+    front.losses += lost != 0
+    front.selections += selected != NONE
+    if max(front.losses, front.selections) == TOTAL:
+        front.losses, front.selections = front.losses // 2, front.selections // 2
+
+
+@inlined
 def begin(config, front):
     """The state before the first cycle."""
     front.last = config.warps - 1
@@ -79,6 +136,7 @@ def begin(config, front):
     for w in range(config.warps):
         # The highest of each group stays.
         front.group_last[w // config.group_warps] = w
+        front.score[w] = config.locality_base
 
 
 @inlined
@@ -89,6 +147,9 @@ def pick(config, front, control, eligible):
         return front.pointer if eligible >> front.pointer & 1 else NONE
     if eligible == 0:
         return NONE
+    if policy == CCWS:
+        may = eligible & ~front.held
+        return after(front.last, may, config.warps) if may else NONE
     if policy == TWO_LEVEL:
         return within_group(config, front, eligible)
     if policy in (VARIABLE_RATE, VARIABLE_RATE_STRICT):
@@ -126,8 +187,8 @@ def pick(config, front, control, eligible):
 
 
 @inlined
-def remember(config, front, cycle, eligible, selected, active, waiting, activates):
-    """What the policy keeps of this cycle; ``activates``: the warps that start now."""
+def remember(config, front, cycle, eligible, selected, active, waiting, activates, lost):
+    """What the policy keeps of this cycle; ``activates``: the warps that start now; ``lost``: that lost locality."""
     policy = config.policy
     if policy == SRR:
         if active:
@@ -153,5 +214,7 @@ def remember(config, front, cycle, eligible, selected, active, waiting, activate
         if selected != NONE and not eligible >> config.owner[front.slot] & 1:
             front.passed = selected
         front.slot = front.slot + 1 if active and front.slot + 1 < config.frame else 0
+    elif policy == CCWS:
+        keep_scores(config, front, active, active & ~waiting, lost, selected)
     if selected != NONE:
         front.last = selected

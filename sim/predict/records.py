@@ -13,7 +13,7 @@ import numpy as np
 __all__ = [
     "AHEAD", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES",
     "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS",
-    "RING", "SLOTS", "STEP", "STORES", "WARPS", "Machine", "Reason", "Wait",
+    "RING", "SLOTS", "STEP", "STORES", "VICTIMS", "WARPS", "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).
@@ -37,6 +37,8 @@ LOADS = 2176
 AHEAD, LIST_WORDS = 4, 8
 #: Slots of variable_rate.
 FRAME = 256
+#: Victim tags of a warp.
+VICTIMS = 64
 NONE = -1
 
 
@@ -82,12 +84,14 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
 #: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
 #: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: that of ordered ones, 0
-#: without them. ``list_bit``: a bit in the tags of a list's lines.
+#: without them. ``list_bit``: a bit in the tags of a list's lines. ``victim_tags``: of each warp, 0 without ccws;
+#: ``locality_most``: the greatest score; ``locality_steps``: cycles in which a score is divided.
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit"
-    " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame",
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
+    " victim_tags locality_base locality_throttle locality_most locality_steps",
     latency=16, owner=FRAME,
 )
 
@@ -117,6 +121,8 @@ FRONT = _fields(
     " sent_last used_place hit_place looked_up stamp stale"
     # The policy's state (docs/policies.md). ``passed``: who got a slot last that its own warp could not use.
     " last pointer slot passed"
+    # That of ccws: who is held back, who is owed a score, the totals, and the division.
+    " held owed losses selections left dividend divisor"
     # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
     " unresolved suspended unasked"
     # This cycle, for the units behind and for observers.
@@ -124,7 +130,7 @@ FRONT = _fields(
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
     mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
-    age=WARPS, activated=WARPS, group_last=WARPS, held_line=WARPS, held_code=WARPS,
+    score=WARPS, age=WARPS, activated=WARPS, group_last=WARPS, held_line=WARPS, held_code=WARPS,
 )
 
 ISSUE = _fields(
@@ -171,7 +177,9 @@ LSU = _fields(
     " fault_address stored dropped used_place stamp misses entries unsent_entries held_set filled_set"
     # This cycle, for observers.
     " wait goes hit joins forward event_line event_store event_warp event_first event_uncached"
-    " event_row event_lanes installed entry",
+    " event_row event_lanes installed entry"
+    # Whose line has come, and who has lost locality in the last cycle (a set).
+    " filled_warp lost",
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
     waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
     line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
@@ -181,6 +189,7 @@ LSU = _fields(
     channel_line=(WARPS, CHANNEL), channel_bytes=(WARPS, CHANNEL), channel_load=(WARPS, CHANNEL),
     channel_pc=(WARPS, CHANNEL), channel_address=(WARPS, CHANNEL), channel_row=(WARPS, CHANNEL),
     channel_lanes=(WARPS, CHANNEL),
+    victim_line=(WARPS, VICTIMS), victim_next=WARPS, miss_warp=MSHRS,
     miss_line=MSHRS, miss_uncached=MSHRS, unsent=MSHRS,
     part_miss=PARTS, part_warp=PARTS, part_register=PARTS, part_load=PARTS, part_pc=PARTS, part_address=PARTS,
     entry_line=STORES, entry_uncached=STORES, entry_bytes=STORES, entry_after=STORES, entry_loads=STORES,
@@ -215,7 +224,7 @@ EVENT = np.dtype([
         " waiting region resolves resolved_warp redirects release activates taken retired executed executed_pc"
         " executed_word executed_mask access first access_warp line store uncached hit merge forward wait fill"
         " fill_line written written_warp written_register written_last halt stall port_tag port_line port_write"
-        " port_answer port_error osched1 osched2"
+        " port_answer port_error osched1 osched2 lost"
     ).split()),
     ("reason", np.int64, WARPS),
 ])
@@ -246,9 +255,10 @@ class Machine(NamedTuple):
     icache_line: np.ndarray
     icache_code: np.ndarray
     icache_used: np.ndarray
-    #: The data cache likewise.
+    #: The data cache likewise, and the warp that has brought each line in.
     dcache_line: np.ndarray
     dcache_used: np.ndarray
+    dcache_owner: np.ndarray
     #: Lists of accesses, each to its end: pc, whether it is a store, warp, lines, and the line in memory.
     lists: np.ndarray
     #: ISSUED and EVENT, as far as they were asked for.

@@ -8,7 +8,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
 from metronome.hdl.isa.ops import Unit
-from metronome.sim.parameter_policies import frame_of
+from metronome.sim.parameter_policies import CacheConscious, frame_of
 from metronome.sim.predict import policies
 from metronome.sim.predict.records import (
     CONFIG,
@@ -50,6 +50,16 @@ def data_cache(config: SmConfig) -> dict[str, int]:
     }
 
 
+def _locality(config: SmConfig) -> dict[str, int]:
+    """What ccws goes by, by its names in CONFIG."""
+    policy = CacheConscious.of(config)
+    return {
+        "victim_tags": config.victim_tags if config.watches_locality and config.dcache_bytes else 0,
+        "locality_base": policy.base, "locality_throttle": policy.throttle, "locality_most": policy.most,
+        "locality_steps": policy.steps,
+    }
+
+
 def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
     """CONFIG of a run."""
     places, stacks = config.memory_map, config.interleaved_stacks
@@ -68,6 +78,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "ordered": config.channel_depth if config.ordered else 0,
         "list_bit": 1 << config.lsu_tag_bits - 1 if config.ordered else 0,
         **data_cache(config),
+        **_locality(config),
     }
     record = np.zeros(1, CONFIG)
     for name, value in values.items():
@@ -95,7 +106,7 @@ def new_machine(
         lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
         first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
-        dcache_line=places(dcache), dcache_used=places(dcache),
+        dcache_line=places(dcache), dcache_used=places(dcache), dcache_owner=places(dcache),
         lists=np.zeros((1, 5), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),
         events=np.zeros(events, EVENT),
     )

@@ -38,7 +38,7 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("access that goes", "access"), ("reason of a wait", "wait"), ("line into the cache", "fill"),
         ("its number", "fill_line"), ("line", "line"), ("warp", "access_warp"), ("store", "store"),
         ("first of its instruction", "first"), ("uncached", "uncached"), ("hit", "hit"), ("merge", "merge"),
-        ("forward", "forward"),
+        ("forward", "forward"), ("warps that lost locality in the cycle before", "lost"),
     )),
     ("the writeback", (
         ("write of a register", "written"), ("warp", "written_warp"), ("register", "written_register"),

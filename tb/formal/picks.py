@@ -17,6 +17,7 @@ from metronome.hdl.lib.onehot import encode
 from metronome.hdl.policies.gto import AGE_BITS
 from metronome.sim.parameter_policies import frame_of
 
+from .locality import Locality
 from .model import Model
 from .tables import TableReference
 
@@ -170,6 +171,13 @@ def _variable_rate_strict(model: Model) -> Order:
     return Order(_number, allowed=Cat(own), invariants=invariants)
 
 
+def _ccws(model: Model) -> Order:
+    """Loose round robin among those that are not held back."""
+    _, below, invariants = _last(model)
+    locality = Locality(model)
+    return Order(_loose_round_robin(below), allowed=~locality.held, invariants=[*invariants, *locality.invariants])
+
+
 def _gto(model: Model) -> Order:
     m, warps = model.m, model.config.warps
     last, _, invariants = _last(model)
@@ -227,7 +235,7 @@ def _icount(model: Model) -> Order:
 ORDERS: dict[str, Callable[[Model], Order]] = {
     "fixed": _lowest, "lrr": _lrr, "gtlrr": _gtlrr, "gtlo": _gtlo, "lo": _lowest, "srr": _srr, "prr": _prr, "gto": _gto,
     "gto_dispatch": _gto_dispatch, "pta": _pta, "icount": _icount, "two_level": _two_level,
-    "variable_rate": _variable_rate, "variable_rate_strict": _variable_rate_strict,
+    "variable_rate": _variable_rate, "variable_rate_strict": _variable_rate_strict, "ccws": _ccws,
 }
 
 

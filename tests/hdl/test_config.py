@@ -47,6 +47,9 @@ BAD = [
     ("prediction", "bogus", "one of Prediction.NOT_TAKEN, Prediction.BTFN"), ("coordination", "swas", "one of Coord"),
     ("memory_map", None, "a MemoryMap"),
     ("group_warps", 3, "0 or a divisor of warps, 4"), ("group_warps", 8, "0 or a divisor of warps, 4"),
+    ("locality_base", 0, "between 1 and 1000"), ("locality_base", 1001, "between 1 and 1000"),
+    ("locality_throttle", 0, "between 1 and 64"), ("locality_throttle", 65, "between 1 and 64"),
+    ("victim_tags", 0, "between 1 and 64"), ("victim_tags", 65, "between 1 and 64"),
     ("group_warps", -2, "0 or a divisor"), ("rates", (0,), "above 0 for some warp"),
     ("rates", (0, 0, 0, 0), "above 0 for some warp"), ("rates", (1,) * 5, "at most one for each warp"),
     ("rates", (2, -1), "0 or more"), ("rates", (254, 1), "of at most 256 slots for all 4 warps"),
@@ -65,7 +68,9 @@ GOOD = [
     ("dcache_mshrs", 1), ("dcache_mshrs", 64), ("store_buffer", 1), ("store_buffer", 64), ("latency_mul", 2),
     ("latency_mul", 8), ("latency_div", 34), ("latency_div", 40), ("latency_fcvt", 5), ("latency_fcvt", 8),
     ("latency_fdiv", 16), ("latency_fdiv", 40), ("latency_fmisc", 2), ("latency_fmisc", 8), ("latency_fma", 4),
-    ("latency_fma", 8), ("group_warps", 1), ("group_warps", 4), ("rates", (0, 1)), ("rates", (253, 1)), ("rates", (7,)),
+    ("latency_fma", 8), ("group_warps", 1), ("group_warps", 4), ("victim_tags", 1), ("victim_tags", 64),
+    ("locality_base", 1), ("locality_base", 1000), ("locality_throttle", 1), ("locality_throttle", 64),
+    ("rates", (0, 1)), ("rates", (253, 1)), ("rates", (7,)),
 ]
 
 
@@ -105,7 +110,7 @@ def test_parameters_by_default(warps, group):
 
 def test_unknown_policy_is_refused_by_the_scheduler():
     """hdl.config knows no policies: the scheduler that builds them refuses, and names those that there are."""
-    with pytest.raises(ValueError, match=r"policies must be among fixed, lrr, .*, variable_rate_strict, not 'fifo'"):
+    with pytest.raises(ValueError, match=r"policies must be among fixed, lrr, .*, ccws, not 'fifo'"):
         Scheduler(SmConfig(policies=("lrr", "fifo")))
 
 

@@ -34,6 +34,8 @@ COUNTS = {
     ("conv_rows", "float32", 32): (11734, 11186),
     ("conv_columns", "int32", 32): (9394, 8850),
     ("conv_columns", "float32", 32): (8434, 7890),
+    ("row_sums", "int32", 1024): (9390, 8846),
+    ("row_sums", "float32", 1024): (9422, 8878),
     ("blackscholes", "float32", 1024): (19095, 16875),
     ("hotspot", "float32", 64): (22903, 21099),
     ("hotspot3d", "float32", 32): (41783, 39979),

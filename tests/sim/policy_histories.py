@@ -152,8 +152,48 @@ def tell_variable_rate(history: History, now: PolicyInputs) -> int | None:
     return next((w for w in history.rotation(last + 1) if in_set(now.eligible, w)), None)
 
 
+def ccws_scores(history: History, until: int) -> list[int]:
+    """The scores of ccws in that cycle: losses * throttle * cutoff / selections at the end of a division, then less."""
+    config = SmConfig(warps=history.warps)
+    base, throttle, warps = config.locality_base, config.locality_throttle, range(history.warps)
+    most = throttle * base * history.warps
+    # Long enough for the greatest dividend: a bit a cycle, one cycle to begin and one to hand out.
+    takes = len(f"{(2**20 - 1) * most:b}") + 1
+    scores, owed, begun = [base] * history.warps, set(), None
+    for cycle, past in enumerate(history.inputs[:until]):
+        following = [max(base, score - 1) for score in scores]
+        if begun is not None and cycle == begun[0] + takes:
+            for w in owed:
+                following[w] = min(most, max(base, begun[1]))
+            owed, begun = set(), None
+        elif begun is None and owed:
+            losses = sum(before.lost != 0 for before in history.inputs[:cycle])
+            selections = sum(w is not None for w in history.picked[:cycle])
+            queue = sum(in_set(past.active & ~past.waiting, w) for w in warps)
+            begun = cycle, losses * throttle * queue * base // max(1, selections)
+        owed = {w for w in warps if in_set(past.active, w) and (w in owed or in_set(past.lost, w))}
+        scores = [following[w] if in_set(past.active, w) else base for w in warps]
+    return scores
+
+
+def tell_ccws(history: History, now: PolicyInputs) -> int | None:
+    """Who is held back was found in the cycle before."""
+    past = history.inputs[-1] if history.inputs else PolicyInputs(eligible=0)
+    scores = ccws_scores(history, len(history.inputs) - 1)
+    queue = [w for w in range(history.warps) if in_set(past.active & ~past.waiting, w)]
+    cutoff = len(queue) * SmConfig(warps=history.warps).locality_base
+
+    def held_back(w: int) -> bool:
+        ahead = [v for v in queue if scores[v] > scores[w] or (scores[v] == scores[w] and v < w)]
+        return w in queue and ahead != [] and sum(scores[v] for v in ahead) + scores[w] > cutoff
+
+    among = [w for w in history.rotation(history.last + 1) if in_set(now.eligible, w) and not held_back(w)]
+    return among[0] if among else None
+
+
 TOLD = {
     "fixed": tell_fixed, "lrr": tell_lrr, "gtlrr": tell_gtlrr, "gtlo": tell_gtlo, "lo": tell_fixed, "srr": tell_srr,
     "prr": tell_prr, "gto": tell_gto, "gto_dispatch": tell_gto_dispatch, "pta": tell_pta, "icount": tell_icount,
     "two_level": tell_two_level, "variable_rate": tell_variable_rate, "variable_rate_strict": tell_variable_rate_strict,
+    "ccws": tell_ccws,
 }

@@ -17,7 +17,7 @@ ALTERED = {
     "local_bytes": "8192", "dcache_bytes": "0", "dcache_ways": "1", "dcache_mshrs": "6", "store_buffer": "12",
     "load_parts": "4", "interleave_stacks": "false", "core_id": "1", "cores": "2", "check_divergent_branch": "False",
     "all_counters": "false", "oracles": "false", "probe": "false", "assertions": "false",
-    "group_warps": "1", "rates": "3+1",
+    "group_warps": "1", "rates": "3+1", "locality_base": "7", "locality_throttle": "2", "victim_tags": "3",
     "channels": "free", "channel_depth": "3",
     "memory_map.start": "0x8000_1000", "memory_map.console": "0xC0", "memory_map.console_bytes": "32",
     "memory_map.counter_dump": "0x90", "memory_map.exit_code": "0x98", "memory_map.user": "0x20000",

@@ -23,8 +23,8 @@ MATRIX_KERNELS = ("sgemm", "transpose", "conv3", "sfilter", "hotspot", "hotspot3
                   "conv_rows", "conv_columns", "gaussian", "nw", "srad")
 #: What these ask of the machine, the other kernels do too. So they have few runs: test_kernels_rtl, measure_cycles.
 MORE_KERNELS = (
-    "conv3", "sfilter", "conv_rows", "conv_columns", "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group",
-    "sgemm_group", "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
+    "conv3", "sfilter", "conv_rows", "conv_columns", "row_sums", "blackscholes", "hotspot", "hotspot3d", "kmeans",
+    "psort_group", "sgemm_group", "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 )
 TYPES = ("int32", "float32")
 #: Model, latency, seed: every memory model.

@@ -6,8 +6,8 @@ from functools import reduce
 from operator import xor
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Member, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.block_memory import block_memory, registered_read
@@ -41,10 +41,10 @@ class DataCache(Component):
         self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
         self._line_bytes = config.line_bytes
         self._ordered = config.ordered
-        places: dict[str, wiring.Member] = {}
+        members: dict[str, Member] = {}
         if self._ordered:
             bits = (self._sets * self._ways - 1).bit_length()
-            places = {
+            members = {
                 #: The cache is empty from the next cycle on. Only while nothing comes.
                 "invalidate": In(1),
                 #: ``line``, which is not here, takes the place of the least recently used one of its set.
@@ -56,8 +56,11 @@ class DataCache(Component):
                 #: With ``fill``: the place that was allocated to the line.
                 "fill_place": In(bits),
             }
+        self._tells_place = config.watches_locality
+        if self._tells_place:
+            members["fill_place"] = Out(range(self._sets * self._ways))  # with ``fill``: where ``fill_line`` comes in
         super().__init__({
-            **places,
+            **members,
             #: The line that is looked up, from the lookup stage.
             "line": In(LINE_NUMBER_BITS),
             #: Combinational: ``line`` is here.
@@ -115,6 +118,8 @@ class DataCache(Component):
         )
         writer = lines.write_port(granularity=1)
         place = Cat(looked_up, encode(tags.hit_ways))
+        if self._tells_place:
+            m.d.comb += self.fill_place.eq(Cat(tags.fill_set, encode(tags.victim)))
         whole = (1 << self._line_bytes) - 1
         m.d.comb += [
             self.data.eq(registered_read(m, lines, address=place, enable=self.read, clear=self.clear,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ...config import FaultCause, SmConfig
 from ...layouts.execute import fault_layout
@@ -19,6 +19,7 @@ from .mshrs import Mshrs
 from .parts import PartTable
 from .places import PendingPlaces
 from .requests import LineRequests
+from .victim_tags import VictimTags
 from .write_buffer import WriteBuffer
 
 __all__ = ["L1"]
@@ -34,12 +35,15 @@ class L1(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
-        ordering: dict[str, wiring.Member] = {}
+        members: dict[str, Member] = {}
         if config.ordered:
             #: The cache is empty from the next cycle on. Only while nothing is in here.
-            ordering = {"invalidate": In(1)}
+            members["invalidate"] = In(1)
+        if config.watches_locality:
+            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered.
+            members["lost"] = Out(config.warps)
         super().__init__({
-            **ordering,
+            **members,
             #: Line accesses, from the lanes.
             "access": In(stream.Signature(access_layout(config))),
             #: The access in the lookup makes room for the next one (:class:`LookupStage`): it will come again.
@@ -93,6 +97,8 @@ class L1(Component):
                 self._places(m, cache, lookup, mshrs, fill)
             # Only one of them has something at a time, the other is 0.
             m.d.comb += hits.data.eq(cache.data | buffer.forward_data)
+            if config.watches_locality:
+                self._victims(m, lookup, mshrs, fill, cache)
         else:
             m.d.comb += hits.data.eq(buffer.forward_data)
             if config.ordered:
@@ -138,6 +144,22 @@ class L1(Component):
             lookup.placed.eq(cache.hit),
             lookup.hit.eq(cache.hit & ~on_its_way),
             lookup.may_place.eq(~cache.recent & ~places.taken),
+        ]
+
+    def _victims(self, m: Module, lookup: LookupStage, mshrs: Mshrs, fill: FillStage, cache: DataCache) -> None:
+        """Who loses lines that it comes back to."""
+        m.submodules.victims = victims = VictimTags(self.config)
+        m.d.comb += [
+            victims.misses.eq(lookup.add & ~lookup.uncached),
+            victims.line.eq(lookup.held.part.line),
+            victims.warp.eq(lookup.held.part.warp),
+            victims.allocate.eq(lookup.allocate),
+            victims.number.eq(mshrs.number),
+            victims.fill.eq(fill.install),
+            victims.filled.eq(fill.filled),
+            victims.fill_line.eq(fill.line),
+            victims.place.eq(cache.fill_place),
+            self.lost.eq(victims.lost),
         ]
 
     def _loads(

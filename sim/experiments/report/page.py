@@ -21,6 +21,7 @@ from .foretold import forecast_sections
 from .general import general_section, settings_items, status_section, table_of_runs
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
+from .rates import rates_sections
 
 __all__ = ["ReportError", "bounds_page", "compare", "read_bounds", "render", "report"]
 
@@ -43,6 +44,7 @@ def report(results: Results, bounds: Sequence[Mapping[str, Any]] = ()) -> Page:
     sections = [status_section(rows)]
     sections += _papers(rows.passed)
     sections += forecast_sections(rows.passed)
+    sections += rates_sections(rows.passed)
     sections += [bounds_section(bounds)] if bounds else []
     if rows.passed:
         runs = table_of_runs(rows.passed, "all-runs", "Every run that has passed", folded=len(rows.passed) > _FEW)

@@ -76,11 +76,12 @@ def random_inputs(rng: random.Random, config: SmConfig) -> PolicyInputs:
         eligible=some() & (some() | some()), active=some() | some(), waiting=some() & some(),
         activated=some() & some() & some(), lanes=tuple(rng.randint(0, config.threads) for _ in range(config.warps)),
         fetched=tuple(rng.randint(0, config.buffer_depth) for _ in range(config.warps)),
+        lost=some() if maybe(rng, 0.2) else 0,
     )
 
 
 def drive(ctx, dut: Scheduler, inputs: PolicyInputs) -> None:
-    for field in ("eligible", "active", "waiting", "activated"):
+    for field in ("eligible", "active", "waiting", "activated", "lost"):
         ctx.set(getattr(dut, field), getattr(inputs, field))
     for field in ("lanes", "fetched"):
         for w, value in enumerate(getattr(inputs, field)):
@@ -93,6 +94,7 @@ ALL = [
     (BASE, ("srr",)), (BASE, ("gto",)), (BASE, ("gto_dispatch",)), (BASE, ("pta",)), (replace(BASE, warps=1), ("prr",)),
     (replace(BASE, warps=8, group_warps=2, rates=(5, 0, 1, 2)), ("variable_rate", "two_level", "lrr")),
     (replace(BASE, rates=(2, 1, 3, 1)), ("variable_rate_strict",)),
+    (replace(BASE, warps=3, locality_base=5, locality_throttle=40), ("ccws",)),
 ]
 
 
@@ -149,5 +151,5 @@ def test_strap_only_with_several_policies():
 
 
 def test_unknown_policy():
-    with pytest.raises(ValueError, match=r"^policies must be among fixed, .*, variable_rate_strict, not 'random'$"):
+    with pytest.raises(ValueError, match=r"^policies must be among fixed, .*, ccws, not 'random'$"):
         Scheduler(replace(BASE, policies=("lrr", "random")))

@@ -18,6 +18,7 @@ from amaranth.hdl import ClockDomain, Module, Signal, Value
 from amaranth.lib import data
 
 import metronome.hdl.policies.gto
+import metronome.sim.parameter_policies
 import metronome.sim.policies
 from metronome.hdl.config import SmConfig
 from metronome.hdl.policies import POLICIES, PolicyInputs
@@ -26,18 +27,23 @@ from tests.hdl.lib.simulate import maybe, simulate
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "policies.md"
 #: Small enough that every age of four warps can be tried, saturated ones included.
 SMALL_AGE_BITS = 2
+#: Small enough that every state of two warps of ccws can be tried.
+SMALL_TOTAL_BITS = 1
 #: Values of `lanes` and `fetched`: as many as warps, so that every order among four warps with its ties occurs.
 COUNTS = 4
 
-FIELDS = ("eligible", "active", "waiting", "activated", "lanes", "fetched")
+FIELDS = ("eligible", "active", "waiting", "activated", "lanes", "fetched", "lost")
 COUNTED = ("lanes", "fetched")
 COUNT_BITS = 6
 
 
 def parameters(name: str, warps: int, **given: Any) -> dict[str, Any]:
-    """What the policy takes besides ``warps``: as ``given`` to a configuration, but small ages."""
+    """What the policy takes besides ``warps``: as ``given`` to a configuration, but small ages and totals."""
+    if name == "ccws" and given:
+        return given
     config = SmConfig(warps=warps, **given)
     return {
+        "ccws": {"base": 1, "throttle": 1, "total_bits": SMALL_TOTAL_BITS},
         "gto": {"age_bits": SMALL_AGE_BITS}, "two_level": {"group_warps": config.two_level_group},
         "variable_rate": {"rates": config.slot_rates}, "variable_rate_strict": {"rates": config.slot_rates},
     }.get(name, {})
@@ -116,7 +122,7 @@ def random_inputs(rng: random.Random, warps: int) -> metronome.sim.policies.Poli
     return metronome.sim.policies.PolicyInputs(
         eligible=some(), active=some(), waiting=some(), activated=some() if maybe(rng, 0.3) else 0,
         lanes=tuple(rng.randrange(most) for _ in range(warps)),
-        fetched=tuple(rng.randrange(most) for _ in range(warps)),
+        fetched=tuple(rng.randrange(most) for _ in range(warps)), lost=some() if maybe(rng, 0.2) else 0,
     )
 
 
@@ -130,8 +136,8 @@ def test_ages_have_the_same_width():
     assert metronome.hdl.policies.gto.AGE_BITS == metronome.sim.policies.AGE_BITS
 
 
-def check_everything(bench: Bench) -> None:
-    """All states, all values of all that the policy reads; once with its own pick, once with somebody else's."""
+def check_everything(bench: Bench, *, twice: bool = True) -> None:
+    """All states, all values of all that the policy reads; ``twice``, or by turns, its own pick and somebody else's."""
     seed = warps = bench.warps
     rng = random.Random(seed)
 
@@ -139,7 +145,8 @@ def check_everything(bench: Bench) -> None:
         assert ctx.get(Value.cast(bench.state)) == bench.registers(bench.reference.reset())
         cases = 0
         for state, inputs in product(bench.reference.states(), all_inputs(bench.reference.reads, warps)):
-            for foreign in (None, rng.randrange(warps)):
+            both = None, rng.randrange(warps)
+            for foreign in both if twice else [rng.choice(both)]:
                 ctx.set(Value.cast(bench.state), bench.registers(state))
                 await bench.check(ctx, state, inputs, foreign=foreign, what=f"seed {seed}")
                 cases += 1
@@ -148,10 +155,56 @@ def check_everything(bench: Bench) -> None:
     simulate(bench.design, testbench)
 
 
+def locality_state(rng: random.Random, policy: Any) -> metronome.sim.parameter_policies.Locality:
+    """Any state of ccws, one near the ends of its registers as often as not."""
+    def some(least: int, most: int) -> int:
+        near = [least, min(least + 1, most), max(most - 1, least), most]
+        return rng.choice([rng.choice(near), rng.randint(least, most)])
+
+    total = (1 << policy.total_bits) - 1
+    left = some(0, policy.steps + 1) if maybe(rng, 0.8) else 0
+    dividend = some(0, total) * policy.throttle * policy.base * some(0, policy.warps)
+    return metronome.sim.parameter_policies.Locality(
+        some(0, policy.warps - 1), tuple(some(policy.base, policy.most) for _ in range(policy.warps)),
+        rng.getrandbits(policy.warps), rng.getrandbits(policy.warps), some(0, total), some(0, total),
+        *((left, dividend, some(1, total)) if left else (0, 0, 0)),
+    )
+
+
+def check_some(bench: Bench, rng: random.Random, *, cases: int) -> None:
+    """Of the states and inputs of ccws some, with its own pick and with somebody else's."""
+    async def testbench(ctx):
+        for case in range(cases):
+            state, inputs = locality_state(rng, bench.reference), random_inputs(rng, bench.warps)
+            ctx.set(Value.cast(bench.state), bench.registers(state))
+            foreign = rng.randrange(bench.warps) if maybe(rng, 0.3) else None
+            await bench.check(ctx, state, inputs, foreign=foreign, what=f"case {case}")
+
+    simulate(bench.design, testbench)
+
+
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("warps", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_every_state_and_input(name, warps):
-    check_everything(Bench(name, warps))
+    if name == "ccws" and warps > 1:
+        check_some(Bench(name, warps), random.Random(warps), cases=2000)
+    else:
+        check_everything(Bench(name, warps))
+
+
+@pytest.mark.long  # 5120 states and 256 inputs; above has 2000 of them
+def test_every_state_and_input_of_ccws():
+    check_everything(Bench("ccws", 2), twice=False)
+
+
+@pytest.mark.parametrize(("warps", "base", "throttle", "total_bits"), [
+    (1, 3, 2, 3), (2, 1, 4, 2), (2, 7, 1, 5), (3, 5, 3, 4), (4, 2, 8, 2),
+    pytest.param(8, 100, 8, 20, marks=pytest.mark.slow), pytest.param(32, 40, 64, 20, marks=pytest.mark.long),
+])
+def test_some_states_of_ccws(warps, base, throttle, total_bits):
+    """From states drawn anywhere in a division, with scores and totals near their ends as often as not."""
+    bench = Bench("ccws", warps, base=base, throttle=throttle, total_bits=total_bits)
+    check_some(bench, random.Random(f"{warps}/{base}"), cases=2000 if warps < 8 else 400)
 
 
 #: Policies with parameters that a configuration does not have by default: warps, and its fields.
@@ -181,6 +234,7 @@ def test_every_state_and_input_with_other_parameters(case):
     ("two_level", 32, {}), ("two_level", 32, {"group_warps": 4}), ("two_level", 64, {"group_warps": 16}),
     *((name, warps, {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
       for warps, rates in ((32, ()), (32, (9, 1, 5, 2)), (64, (193, 1)))),
+    ("ccws", 8, {"base": 100, "throttle": 8}), ("ccws", 32, {"base": 100, "throttle": 8}),
 ], ids=with_parameters)
 def test_a_thousand_random_runs(case):
     """Of 40 cycles each, from any state on: one of those that ``states`` has."""
@@ -189,6 +243,8 @@ def test_a_thousand_random_runs(case):
     size = getattr(bench.reference, "size", 1)
 
     def any_state() -> Any:
+        if name == "ccws":
+            return locality_state(rng, bench.reference)
         state = bench.reference.reset()
         drawn: dict[str, Any] = {
             "group": rng.randrange(warps // size),
@@ -258,6 +314,6 @@ def test_idles(name):
     policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name, 3))
     found = any(
         inputs.eligible and policy.pick(state, inputs) is None
-        for state, inputs in product(policy.states(), all_inputs(policy.reads, 3))
+        for state in policy.states() for inputs in all_inputs(policy.reads, 3)
     )
     assert found == POLICIES[name].idles

@@ -110,6 +110,13 @@ def test_slots_that_stay_empty_have_no_bound():
     assert bound_of(config, kernel.prepare("vecadd", None, 8, 1, config)).exact
 
 
+def test_warps_that_are_held_back_have_no_bound():
+    config = machine(TINY, "ccws")
+    with pytest.raises(RefusedError, match=r"^no bound for ccws: a warp that it holds back is eligible in cycles in"):
+        bound_of(config, kernel.prepare("psort", None, 8, 1, config))
+    assert bound_of(config, kernel.prepare("vecadd", None, 8, 1, config)).exact
+
+
 def test_memory_without_a_bound_is_refused():
     config = machine(TINY)
     launch = kernel.prepare("psort", None, 8, 1, config)

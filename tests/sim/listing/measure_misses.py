@@ -1,7 +1,7 @@
 """Estimated misses against those of ordered channels, by hand: ``python -m tests.sim.listing.measure_misses``.
 
-Every kernel that has a listing, on several data caches, with every policy, on ``fixed``, ``dram`` and ``tdm`` memory, on
-the predictor: the misses of each pc and the order of all lookups. What differs is printed, and the exit status is 1.
+Every kernel that has a listing, on several data caches, with several policies, on ``fixed``, ``dram`` and ``tdm`` memory,
+on the predictor: the misses of each pc and the order of all lookups. What differs is printed; the exit status is 1 then.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Launches with a list, on the predictor: estimated misses, the order, and what is refused."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -40,7 +41,7 @@ def test_a_run_with_another_list_is_seen():
     # Two neighbours of different warps change places: a list that can be obeyed, and another order.
     mine = [number for number, each in enumerate(listing.sequence) if each.listed]
     at = next(
-        one for one, other in zip(mine, mine[1:], strict=False)
+        one for one, other in itertools.pairwise(mine)
         if listing.sequence[one].warp != listing.sequence[other].warp
         and listing.sequence[one].epoch == listing.sequence[other].epoch
     )

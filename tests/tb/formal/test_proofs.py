@@ -48,6 +48,7 @@ OTHERS = [
         ("variable_rate", [2], {"rates": (3, 1)}), ("variable_rate", [4], {"rates": (0, 5, 2, 1)}),
         ("variable_rate", [8], {"rates": (9, 1, 4, 2)}), ("variable_rate_strict", [4], {"rates": (5, 3, 2, 1)}),
         ("variable_rate_strict", [8], {"rates": (1, 30)}),
+        ("ccws", [2, 4], {"locality_base": 3, "locality_throttle": 64}),
     ) for case in cases(["P3"], ["swas"], [policy], ["btfn"], warps, parameters=parameters)
 ]
 

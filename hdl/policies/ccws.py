@@ -1,0 +1,147 @@
+"""Cache-conscious warp scheduling: fewer warps while some lose their lines of the data cache to others."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from ..config import SmConfig
+from .base import LastWarpPolicy, PolicyInputs, largest_first, pick_after
+
+__all__ = ["TOTAL_BITS", "CacheConscious"]
+
+#: Bits of the two totals, of losses and of selections. When one would go above, both are halved.
+TOTAL_BITS = 20
+
+
+class CacheConscious(LastWarpPolicy):
+    """Loose round robin among the warps of the highest scores, as many as fit below the cutoff, at least one.
+
+    CS8803, task 2, after Rogers 2012, section 3.3 (docs/policies.md, "Lost locality"). A warp's score is ``base`` or
+    more. A warp that has lost locality (``PolicyInputs.lost``) gets losses * throttle * cutoff / selections of the
+    whole SM, one division for all that have lost some by its end; a score falls by 1 a cycle. The cutoff is ``base``
+    for each warp that is active and waits for no other.
+
+    State: ``last``; ``held``, the warps that are held back, worked out in the cycle before; ``score``; ``owed``,
+    the warps that have lost locality and are to get a score; the totals ``losses`` and ``selections``; the
+    division, a bit a cycle: cycles ``left``, of which the last one hands out the result, ``rest`` and
+    ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``; all 0 without one.
+
+    Raises
+    ------
+    ValueError
+        For a base or a throttle below 1.
+    """
+
+    name = "ccws"
+    idles = True
+
+    def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS) -> None:
+        super().__init__(warps=warps)
+        if base < 1 or throttle < 1:
+            raise ValueError(f"base and throttle must be at least 1, not {base} and {throttle}")
+        self.base = base
+        self.throttle = throttle
+        self.total_bits = total_bits
+        #: The greatest score: that of a loss at every selection.
+        self.most = warps * base * throttle
+        self.score_bits = self.most.bit_length()
+        self.quotient_bits = (((1 << total_bits) - 1) * self.most).bit_length()
+
+    @classmethod
+    def of(cls, config: SmConfig) -> Self:
+        return cls(warps=config.warps, base=config.locality_base, throttle=config.locality_throttle)
+
+    def state_layout(self) -> data.StructLayout:
+        return data.StructLayout({
+            "last": self.warps, "held": self.warps, "score": data.ArrayLayout(self.score_bits, self.warps),
+            "owed": self.warps,
+            "losses": self.total_bits, "selections": self.total_bits, "left": range(self.quotient_bits + 2),
+            "rest": self.total_bits, "digits": self.quotient_bits, "divisor": self.total_bits,
+        })
+
+    def state_reset(self) -> dict[str, Any]:
+        return {**super().state_reset(), "score": [self.base] * self.warps}
+
+    def _queue(self, inputs: PolicyInputs) -> tuple[Value, Value]:
+        """The warps that scores are compared of, and the cutoff."""
+        queued = inputs.active & ~inputs.waiting
+        return queued, _count(queued) * self.base
+
+    def _held_back(self, state: data.View, inputs: PolicyInputs) -> Value:
+        """The warps that may not be selected next: their scores, and those of all who go ahead, exceed the cutoff."""
+        queued, cutoff = self._queue(inputs)
+        scores = [state.score[w] for w in range(self.warps)]
+        bits = []
+        for w, before in enumerate(largest_first(scores)):
+            ahead = before & queued
+            above = sum((Mux(ahead[v], scores[v], 0) for v in range(self.warps) if v != w), Const(0, 1))
+            bits.append(queued[w] & ahead.any() & (above + scores[w] > cutoff))
+        return Cat(bits)
+
+    def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
+        return pick_after(state.last, inputs.eligible & ~state.held)
+
+    def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
+        super().update(m, state, inputs, selected=selected)
+        selects = selected.any() if inputs.selects is None else inputs.selects
+        self._count_totals(m, state, lost=inputs.lost.any(), selects=selects)
+        self._divide(m, state, inputs)
+        m.d.sync += state.held.eq(self._held_back(state, inputs))
+        self._score(m, state, inputs)
+
+    def _score(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
+        """1 less, but at the end of a division its result for all that are owed it; the base for who is not active."""
+        gets = Mux(state.left == 1, state.owed & inputs.active, 0)
+        m.d.sync += state.owed.eq((Mux(state.left == 1, 0, state.owed) | inputs.lost) & inputs.active)
+        quotient = state.digits
+        level = Signal(self.score_bits, name=f"{self.name}_level")
+        m.d.comb += level.eq(
+            Mux(quotient > self.most, self.most, Mux(quotient < self.base, self.base, quotient))
+        )
+        for w in range(self.warps):
+            score = state.score[w]
+            with m.If(~inputs.active[w]):
+                m.d.sync += score.eq(self.base)
+            with m.Elif(gets[w]):
+                m.d.sync += score.eq(level)
+            with m.Elif(score != self.base):
+                m.d.sync += score.eq(score - 1)
+
+    def _count_totals(self, m: Module, state: data.View, *, lost: Value, selects: Value) -> None:
+        """Both totals, or half of both, rounded down."""
+        losses, selections = state.losses + lost, state.selections + selects
+        over = losses[self.total_bits] | selections[self.total_bits]
+        m.d.sync += [
+            state.losses.eq(Mux(over, losses >> 1, losses)),
+            state.selections.eq(Mux(over, selections >> 1, selections)),
+        ]
+
+    def _divide(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
+        """Begin where a score is owed; a bit of the quotient a cycle; in the last cycle all is 0 again."""
+        _, cutoff = self._queue(inputs)
+        bits = self.quotient_bits
+        with m.If(state.left == 0):
+            with m.If(state.owed.any()):
+                m.d.sync += [
+                    state.left.eq(bits + 1),
+                    state.digits.eq(state.losses * self.throttle * cutoff),
+                    state.divisor.eq(Mux(state.selections == 0, 1, state.selections)),
+                ]
+        with m.Elif(state.left == 1):
+            m.d.sync += [state.left.eq(0), state.rest.eq(0), state.digits.eq(0), state.divisor.eq(0)]
+        with m.Else():
+            rest = Cat(state.digits[-1], state.rest)
+            fits = rest >= state.divisor
+            m.d.sync += [
+                state.left.eq(state.left - 1),
+                state.rest.eq(Mux(fits, rest - state.divisor, rest)),
+                state.digits.eq(Cat(fits, state.digits)),
+            ]
+
+
+def _count(warps: Value) -> Value:
+    """How many."""
+    return sum((warps[w] for w in range(len(warps))), Const(0, 1))

@@ -1,0 +1,37 @@
+"""The victim tags: the lines that each warp has brought into the data cache and lost (docs/policies.md)."""
+
+from __future__ import annotations
+
+from .compiled import inlined
+from .records import NONE, VICTIMS, WARPS
+
+__all__ = ["leave", "miss", "reset"]
+
+
+@inlined
+def reset(lsu):
+    """No tags."""
+    for w in range(WARPS):
+        for number in range(VICTIMS):
+            lsu.victim_line[w, number] = NONE
+
+
+@inlined
+def miss(config, lsu, adds):
+    """A load that misses finds its line among its warp's tags, or does not; found, it is one no more."""
+    lsu.lost = 0
+    if not adds or lsu.held_line < config.user_line:
+        return
+    w = lsu.held_warp
+    for number in range(config.victim_tags):
+        if lsu.victim_line[w, number] == lsu.held_line:
+            lsu.victim_line[w, number] = NONE
+            lsu.lost = 1 << w
+
+
+@inlined
+def leave(config, lsu, line, owner):
+    """A line leaves the cache: it takes the place of its owner's oldest tag."""
+    number = lsu.victim_next[owner]
+    lsu.victim_line[owner, number] = line
+    lsu.victim_next[owner] = number + 1 if number + 1 < config.victim_tags else 0

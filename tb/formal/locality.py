@@ -1,0 +1,109 @@
+"""What ccws knows, once more: scores, totals and the division, by docs/policies.md ("Lost locality")."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from metronome.sim.parameter_policies import TOTAL_BITS, CacheConscious
+
+from .model import Model
+
+__all__ = ["Locality"]
+
+
+class Locality:
+    """The harness's own registers of ccws, which follow what the design selects.
+
+    ``held``: the warps that may not be selected. ``invariants``: that the design's registers are the same.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model, self._policy = model, CacheConscious.of(model.config)
+        m, warps = model.m, model.config.warps
+        self._active = model.dut.active
+        self._queued = Signal(warps, name="expect_queued")
+        m.d.comb += self._queued.eq(self._active & ~model.dut.waiting)
+        self._cutoff: Value = sum((self._queued[w] for w in range(warps)), Const(0, 1)) * self._policy.base
+        self._scores = [model.register(self._policy.bits, f"expect_score_{w}", self._policy.base) for w in range(warps)]
+        self._owed = model.register(warps, "expect_owed")
+        self._left = model.register(range(self._policy.steps + 2), "expect_left")
+        self._losses, self._selections = self._totals()
+        self._rest, self._digits, self._divisor = self._divide()
+        self._score()
+        self.held = self._hold_back()
+        self.invariants = self._same()
+
+    def _totals(self) -> tuple[Signal, Signal]:
+        model, m = self._model, self._model.m
+        totals = [model.register(TOTAL_BITS, f"expect_{name}") for name in ("losses", "selections")]
+        more = [total + each.any() for total, each in zip(totals, (model.dut.lost, model.issued), strict=True)]
+        full = (more[0] >> TOTAL_BITS).any() | (more[1] >> TOTAL_BITS).any()
+        for total, each in zip(totals, more, strict=True):
+            m.d.sync += total.eq(Mux(full, each >> 1, each))
+        return totals[0], totals[1]
+
+    def _divide(self) -> tuple[Signal, Signal, Signal]:
+        """Long division: each cycle takes the dividend's next bit, and gives the quotient's."""
+        model, m, steps = self._model, self._model.m, self._policy.steps
+        rest, digits = model.register(TOTAL_BITS, "expect_rest"), model.register(steps, "expect_digits")
+        divisor = model.register(TOTAL_BITS, "expect_divisor")
+        with m.If((self._left == 0) & (self._owed != 0)):
+            m.d.sync += [
+                self._left.eq(steps + 1), digits.eq(self._losses * self._policy.throttle * self._cutoff),
+                divisor.eq(Mux(self._selections == 0, 1, self._selections)),
+            ]
+        with m.Elif(self._left == 1):
+            m.d.sync += [self._left.eq(0), rest.eq(0), digits.eq(0), divisor.eq(0)]
+        with m.Elif(self._left > 1):
+            with_next = Signal(TOTAL_BITS + 1, name="expect_with_next")
+            m.d.comb += with_next.eq((rest << 1) + digits[steps - 1])
+            m.d.sync += self._left.eq(self._left - 1)
+            with m.If(with_next < divisor):
+                m.d.sync += [rest.eq(with_next), digits.eq(digits << 1)]
+            with m.Else():
+                m.d.sync += [rest.eq(with_next - divisor), digits.eq((digits << 1) + 1)]
+        return rest, digits, divisor
+
+    def _score(self) -> None:
+        """1 less in each cycle, down to the base; at the end of a division its result for all that are owed it."""
+        m, policy, active = self._model.m, self._policy, self._active
+        ends = self._left == 1
+        for w, score in enumerate(self._scores):
+            with m.If(~active[w]):
+                m.d.sync += score.eq(policy.base)
+            with m.Elif(ends & self._owed[w] & (self._digits >= policy.base)):
+                m.d.sync += score.eq(Mux(self._digits > policy.most, policy.most, self._digits))
+            with m.Elif(ends & self._owed[w] | (score == policy.base)):
+                m.d.sync += score.eq(policy.base)
+            with m.Else():
+                m.d.sync += score.eq(score - 1)
+            with m.If(active[w] & self._model.dut.lost[w]):
+                m.d.sync += self._owed[w].eq(1)
+            with m.Elif(ends | ~active[w]):
+                m.d.sync += self._owed[w].eq(0)
+
+    def _hold_back(self) -> Signal:
+        """In the next cycle: whose score, with those of all ahead of it, is too much, if there is one ahead."""
+        m, scores, queued = self._model.m, self._scores, self._queued
+        held = self._model.register(len(scores), "expect_held")
+        for w, score in enumerate(scores):
+            ahead = Signal(len(scores), name=f"expect_ahead_of_{w}")
+            m.d.comb += ahead.eq(Cat(
+                queued[v] & (~(score >= scores[v]) if v > w else scores[v] >= score) if v != w else Const(0, 1)
+                for v in range(len(scores))
+            ))
+            above = sum((Mux(ahead[v], scores[v], 0) for v in range(len(scores)) if v != w), Const(0, 1))
+            m.d.sync += held[w].eq(queued[w] & ahead.any() & (above + score > self._cutoff))
+        return held
+
+    def _same(self) -> list[tuple[str, Value]]:
+        state = self._model.issue_state()
+        said = {
+            "owed": self._owed, "losses": self._losses, "selections": self._selections, "left": self._left,
+            "rest": self._rest, "digits": self._digits, "divisor": self._divisor,
+        }
+        same = [(f"the design knows the {name} of the scores", state[name] == value) for name, value in said.items()]
+        same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
+                 for w in range(len(self._scores))]
+        return same + [(f"the design knows the score of warp {w}", state.score[w] == score)
+                       for w, score in enumerate(self._scores)]
