@@ -33,8 +33,10 @@ CHANNELS = replace(
     TINY, warps=4, dcache_bytes=1024, dcache_mshrs=2, load_parts=4, store_buffer=4, channels=Channels.FREE,
     channel_depth=3,
 )
-#: The same channels, looked up in the order of a list. A warp waits for other warps' turns in pure round robin.
-ORDERED = replace(CHANNELS, channels=Channels.ORDERED, policies=tuple(name for name in POLICIES if name != "prr"))
+#: The same channels, looked up in the order of a list, with every policy that they do not exclude.
+ORDERED = replace(
+    CHANNELS, channels=Channels.ORDERED, policies=tuple(name for name in POLICIES if name not in ("prr", "ccws")),
+)
 #: So many warps that memory is busy, and that one among them is always eligible.
 CROWD = replace(BASE, warps=32)
 MID = presets.MID

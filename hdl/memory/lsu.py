@@ -112,11 +112,11 @@ class Lsu(Component):
         config = self.config
         #: A store was taken up in the cycle before (kept without a probe too, so that ``idle`` does not depend on it).
         self._stored = Signal()
-        m.submodules.entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
+        m.submodules.entrance = self._entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.l1 = l1 = L1(config)
         m.submodules.responses = responses = ResponseStage(config)
-        stores_behind, busy_behind = self._seam(m, entrance, coalescer, l1)
+        stores_behind, busy_behind = self._seam(m, coalescer, l1)
         wiring.connect(m, l1.answers, responses.answers)
         if config.watches_locality:
             m.d.comb += self.lost.eq(l1.lost)
@@ -146,7 +146,7 @@ class Lsu(Component):
             ]
         return m
 
-    def _seam(self, m: Module, entrance: Entrance, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+    def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
         """Line accesses from the lanes to the L1: the one place for a unit that stands between them.
 
         Returns the warps with stores behind the coalescer, and whether anything is there: what the L1 has, and what
@@ -156,16 +156,16 @@ class Lsu(Component):
             wiring.connect(m, coalescer.access, l1.access)
             return l1.stores_pending, l1.busy
         if self.config.ordered:
-            return self._order(m, entrance, coalescer, l1)
+            return self._order(m, coalescer, l1)
         m.submodules.channels = channels = Channels(self.config)
         wiring.connect(m, coalescer.access, channels.taken)
         wiring.connect(m, channels.given, l1.access)
         m.d.comb += [l1.swap.eq(channels.swap), channels.done.eq(l1.done), self.disorder.eq(channels.wrong)]
         return l1.stores_pending | channels.stores, l1.busy | channels.busy
 
-    def _order(self, m: Module, entrance: Entrance, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+    def _order(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
         """The reordering unit between the coalescer and the L1, and its reads beside the L1's lines."""
-        warps = self.config.warps
+        warps, entrance = self.config.warps, self._entrance
         m.submodules.order = self._order_unit = order = OrderUnit(self.config)
         m.submodules.list_port = port = ListPort(self.config)
         wiring.connect(m, coalescer.access, order.taken)

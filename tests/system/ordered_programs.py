@@ -39,7 +39,7 @@ class OwnWords(RandomProgram):
 
 def ordered(config: SmConfig, depth: int) -> SmConfig:
     """The same machine with ordered channels, and no policy that they exclude."""
-    policies = tuple(policy for policy in config.policies if policy != "prr")
+    policies = tuple(policy for policy in config.policies if policy not in ("prr", "ccws"))
     return replace(config, channels=Channels.ORDERED, channel_depth=max(depth, config.threads), policies=policies)
 
 

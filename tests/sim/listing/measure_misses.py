@@ -1,7 +1,8 @@
 """Estimated misses against those of ordered channels, by hand: ``python -m tests.sim.listing.measure_misses``.
 
-Every kernel that has a listing, on several data caches, with several policies, on ``fixed``, ``dram`` and ``tdm`` memory,
-on the predictor: the misses of each pc and the order of all lookups. What differs is printed; the exit status is 1 then.
+Every kernel that has a listing, on several data caches, with several policies, on ``fixed``, ``dram`` and ``tdm``
+memory, on the predictor: the misses of each pc and the order of all lookups. What differs is printed, and makes the exit
+status 1.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ __all__ = ["CACHES", "Events", "difference", "machine"]
 
 #: Bytes and ways.
 CACHES = ((16384, 4), (512, 2), (1024, 4), (0, 1), (2048, 8), (128, 1))
-#: One warp at a time can have to wait for another one's access: pure round robin gives that one no turn.
-NAMES = tuple(name for name in POLICIES if name in policies.NAMES and name != "prr")
+#: Ordered channels exclude two.
+NAMES = tuple(name for name in POLICIES if name in policies.NAMES and name not in ("prr", "ccws"))
 
 
 class Events:
