@@ -33,7 +33,7 @@ __all__ = ["NAMED", "Spec", "SpecError", "expand", "find_spec", "named_specs"]
 
 _NAMED = Path(__file__).with_name("named")
 #: The experiments that come with the project.
-NAMED = ("paper", "pta", "guarantee", "rates")
+NAMED = ("paper", "pta", "guarantee", "rates", "reorder")
 
 #: Axes of a run, with the type of their values. The others are fields of SmConfig.
 _AXES: Mapping[str, type] = {

@@ -22,6 +22,7 @@ from .general import general_section, settings_items, status_section, table_of_r
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
 from .rates import rates_sections
+from .reorder import reorder_sections
 
 __all__ = ["ReportError", "bounds_page", "compare", "read_bounds", "render", "report"]
 
@@ -45,6 +46,7 @@ def report(results: Results, bounds: Sequence[Mapping[str, Any]] = ()) -> Page:
     sections += _papers(rows.passed)
     sections += forecast_sections(rows.passed)
     sections += rates_sections(rows.passed)
+    sections += reorder_sections(rows.passed)
     sections += [bounds_section(bounds)] if bounds else []
     if rows.passed:
         runs = table_of_runs(rows.passed, "all-runs", "Every run that has passed", folded=len(rows.passed) > _FEW)

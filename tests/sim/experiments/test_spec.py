@@ -99,7 +99,7 @@ def test_a_machine_of_a_file_and_a_kernel_of_a_folder_stand_beside_the_experimen
 
 
 def test_the_experiments_that_come_with_the_project():
-    paper, pta, guarantee, rates = (find_spec(name) for name in NAMED)
+    paper, pta, guarantee, rates, reorder = (find_spec(name) for name in NAMED)
     assert len(paper.runs) == 6 * 2 * (9 + 3)
     assert {run.config.warps * run.config.threads for run in paper.runs} == {PAPER.warps * PAPER.threads}
     assert len({run.config for run in paper.runs}) == 4
@@ -107,6 +107,7 @@ def test_the_experiments_that_come_with_the_project():
     assert len({run.config for run in pta.runs}) == 3
     assert len(guarantee.runs) == 7 * (9 + 3) and all(run.forecast for run in guarantee.runs)
     assert len(rates.runs) == 6 * 6 * 2 and all(run.progress and run.engine == "predict" for run in rates.runs)
+    assert len(reorder.runs) == 18 * 9 * (2 + 2) and all(run.engine == "predict" for run in reorder.runs)
     assert all(named_specs().values())
 
 

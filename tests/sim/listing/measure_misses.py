@@ -1,8 +1,8 @@
 """Estimated misses against those of ordered channels, by hand: ``python -m tests.sim.listing.measure_misses``.
 
 Every kernel that has a listing, on several data caches, with several policies, on ``fixed``, ``dram`` and ``tdm``
-memory, on the predictor: the misses of each pc and the order of all lookups. What differs is printed, and makes the exit
-status 1.
+memory, on the predictor: the misses of each pc, and the order of all lookups. What differs is printed, and makes the
+exit status 1.
 """
 
 from __future__ import annotations

@@ -1,0 +1,95 @@
+"""What an order of accesses to the data cache costs: Huangfu 2017, figures 12 and 13, with our runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...drawing import charts
+from ...drawing.palette import SERIES
+from . import cells
+from .data import Row, grouped
+from .model import Column, Figure, Numbers, Section, Table
+from .papers import papers
+
+__all__ = ["reorder_sections"]
+
+#: The schemes in the order of the paper, and one that it has not: name -> (policy, channels).
+SCHEMES: Mapping[str, tuple[str, str]] = {
+    "loose round robin": ("lrr", "none"), "pure round robin": ("prr", "none"), "order from a list": ("lrr", "ordered"),
+    "free channels": ("lrr", "free"),
+}
+_BASE, *_OTHERS = SCHEMES
+#: What is the same in a group of four.
+_GROUP = ("kernel", "config.type", "config.size", "config.preset", "config.memory", "config.dcache_bytes",
+          "config.dcache_ways")
+
+
+def _scheme(row: Row) -> str | None:
+    """Which of the schemes a run has, or None."""
+    mine = row.issue, row["config.channels"]
+    return next((name for name, scheme in SCHEMES.items() if scheme == mine), None)
+
+
+def _sizes(row: Row) -> tuple[int, int]:
+    return row["config.dcache_bytes"], row["config.dcache_ways"]
+
+
+def _cache(size: tuple[int, int]) -> str:
+    return f"{size[0] // 1024} KiB, {size[1]} ways"
+
+
+def reorder_sections(rows: Sequence[Row]) -> list[Section]:
+    """The section of runs with each scheme of a program on one data cache; none if there are none."""
+    complete: dict[tuple[int, int], dict[str, dict[str, float]]] = {}
+    for its in grouped(rows, lambda row: tuple(row[name] for name in _GROUP)).values():
+        cycles = {scheme: row.cycles for row in its if (scheme := _scheme(row)) is not None}
+        if set(cycles) == set(SCHEMES) and its[0].cycles:
+            times = {name: cycles[name] / cycles[_BASE] for name in _OTHERS}
+            complete.setdefault(_sizes(its[0]), {})[its[0].kernel] = times
+    if not complete:
+        return []
+    paper = papers()["huangfu"]
+    first = min(complete)
+    items: list[str | Sequence[str] | Figure | Table] = [
+        paper["about"], _figure(first, complete[first]), _table(complete, paper), paper["differs"],
+    ]
+    return [Section("reorder", "What the order of accesses costs", items)]
+
+
+def _mean(times: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, times)) / len(times))
+
+
+def _figure(size: tuple[int, int], times: Mapping[str, Mapping[str, float]]) -> Figure:
+    values: list[dict[str, Any]] = [
+        {"group": kernel, "series": name, "value": its[name], "panel": "", "said": f"{kernel}, {name}: {its[name]:.3f}"}
+        for kernel, its in times.items() for name in _OTHERS
+    ]
+    return Figure(
+        "reorder-cycles", f"Cycles against loose round robin, data cache of {_cache(size)}",
+        "1 is as many cycles of the measured region as loose round robin without channels.", "docs/memory.md",
+        charts.bars(values, series=dict(zip(_OTHERS, SERIES, strict=False)), title="times the cycles", legend="scheme",
+                    rule=1.0),
+        Numbers(("kernel", "scheme", "times"), [(each["group"], each["series"], each["value"]) for each in values]),
+    )
+
+
+def _table(complete: Mapping[tuple[int, int], Mapping[str, Mapping[str, float]]], paper: Mapping[str, Any]) -> Table:
+    rows = []
+    for size in sorted(complete):
+        its = complete[size]
+        means = {name: _mean([times[name] for times in its.values()]) for name in _OTHERS}
+        worst = max(its, key=lambda kernel: its[kernel][_OTHERS[1]])
+        rows.append([
+            cells.text(_cache(size)), *(cells.ratio(means[name], 3) for name in _OTHERS),
+            cells.ratio(means[_OTHERS[0]] / means[_OTHERS[1]], 3),
+            cells.text(f"{worst}, {its[worst][_OTHERS[1]]:.3f}"),
+        ])
+    return Table(
+        "reorder-means", "Means over the programs, by data cache", paper["table"], "docs/memory.md",
+        [Column("data cache", text=True), *(Column(name, "times the cycles of loose round robin") for name in _OTHERS),
+         Column("pure round robin / list"), Column("slowest with a list", text=True)],
+        rows,
+    )
