@@ -96,7 +96,13 @@ def states_of(events: np.ndarray, warps: int) -> np.ndarray:
 def sources_of(config: SmConfig, tags: np.ndarray) -> np.ndarray:
     """Who has sent the requests of these tags, as places in :data:`SOURCES`."""
     code, read = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
-    return np.where(tags & code == 0, 0, np.where(tags & read == 0, 1, 2))
+    # A list of accesses is loaded.
+    loads = (tags & read == 0) | (tags & _list_bit(config) != 0)
+    return np.where(tags & code == 0, 0, np.where(loads, 1, 2))
+
+
+def _list_bit(config: SmConfig) -> int:
+    return 1 << config.lsu_tag_bits - 1 if config.ordered else 0
 
 
 def outcomes_of(events: np.ndarray) -> np.ndarray:
@@ -113,6 +119,7 @@ class Rows:
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         self._source, self._kind = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
+        self._list = _list_bit(config)
 
     def of(self, cycles: Cycles) -> np.ndarray:
         """ROW, sorted, of these cycles."""
@@ -213,4 +220,6 @@ class Rows:
 
     def _number(self, tags: np.ndarray) -> np.ndarray:
         """A tag without its sender."""
-        return tags & np.where(tags & self._source == 0, self._source, self._kind) - 1
+        of_list = (tags & self._source != 0) & (tags & self._list != 0)
+        above = np.where(of_list, self._list, self._kind)
+        return tags & np.where(tags & self._source == 0, self._source, above) - 1

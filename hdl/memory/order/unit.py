@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...config import FaultCause, SmConfig
+from ...config import LIST_SLOT_BITS, FaultCause, SmConfig
 from ...layouts.execute import fault_layout
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
@@ -67,7 +67,7 @@ class OrderUnit(Component):
             #: An access is in here, or a line of the list is requested. Registered state only.
             "busy": Out(1),
             #: Lines of the list.
-            "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
+            "mem": Out(memory_port_signature(config, tag_bits=LIST_SLOT_BITS)),
             #: There is a fault, until ``fault_ready``.
             "fault_valid": Out(1),
             #: With ``fault_valid``: of an access that came, its warp and pc, and the pc of the entry (0: the end); of
