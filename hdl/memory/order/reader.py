@@ -71,9 +71,10 @@ class ListReader(Component):
         request, response = self.mem.request, self.mem.response
         words = self.config.line_bytes // ENTRY_BYTES
         active = Signal()
-        line, current = Signal(LINE_NUMBER_BITS), Signal(LINE_NUMBER_BITS)
-        asked, come, bad = Signal(AHEAD), Signal(AHEAD), Signal(AHEAD)
-        tail, head, index = Signal(self._slot_bits), Signal(self._slot_bits), Signal(range(words))
+        line, current = (Signal(LINE_NUMBER_BITS, name=name) for name in ("line", "current"))
+        asked, come, bad = (Signal(AHEAD, name=name) for name in ("asked", "come", "bad"))
+        tail, head = (Signal(self._slot_bits, name=name) for name in ("tail", "head"))
+        index = Signal(range(words))
         stored = data.ArrayLayout(entry_layout(), words)
         m.submodules.lines = lines = Memory(shape=stored, depth=AHEAD, init=[])
         write, read = lines.write_port(), lines.read_port(domain="comb")

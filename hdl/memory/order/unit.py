@@ -86,14 +86,15 @@ class OrderUnit(Component):
         warps = config.warps
         m.submodules.reader = reader = ListReader(config)
         wiring.connect(m, reader.mem, wiring.flipped(self.mem))
-        self._on, self._closing, self._broken = Signal(), Signal(), Signal()
+        self._on, self._closing, self._broken = (Signal(name=name) for name in ("on", "closing", "broken"))
         arrives = Signal(warps)
         m.d.comb += arrives.eq(Mux(self.taken.valid, one_hot(self.taken.payload.part.warp, warps), 0))
         rings = self._rings(m)
         there = Cat(ring.there for ring in rings)
         m.d.comb += self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid)
         # Whose oldest access is looked at: the entry's; behind the end, or after a fault, any.
-        whose, direct, present, line = Signal(warps), Signal(), Signal(), Signal(6)
+        whose, direct, present = Signal(warps), Signal(), Signal()
+        line = Signal(6)
         any_warp = Mux(there.any(), lowest_one(there), arrives)
         m.d.comb += [
             whose.eq(Mux(self._broken | reader.end, any_warp, one_hot(reader.entry.warp, warps))),
