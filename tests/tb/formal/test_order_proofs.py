@@ -1,0 +1,85 @@
+"""The reordering unit and its reader of lists are proved, and none with a bug is."""
+
+import pytest
+
+from metronome.tb.formal.flow import bounded_check, prove_problem
+from metronome.tb.formal.order import order_problem
+from metronome.tb.formal.order_list import list_problem
+from metronome.tb.formal.patched import patched
+from tests.tiers import some_long
+
+#: Warps, depth of a channel, threads of a warp.
+SIZES = [(2, 1, 1), (2, 2, 1), (3, 2, 1), (2, 3, 2), (4, 2, 2)]
+_UNIT, _RING, _READER = (f"metronome.hdl.memory.order.{name}" for name in ("unit:OrderUnit", "ring:Ring", "reader:ListReader"))
+#: Name: cycles to a run that shows it, threads, method, old text, new text.
+BUGS = {
+    "an entry is one access": (
+        8, 1, f"{_UNIT}.elaborate", "known & goes & (line + 1 == reader.entry.lines)", "known & goes"),
+    "the entry's kind does not count": (
+        8, 1, f"{_UNIT}.elaborate", "& (access.write == reader.entry.store)", ""),
+    "the entry's number of lines is not compared": (
+        8, 1, f"{_UNIT}.elaborate", "& (access.first == (line == 0))", ""),
+    "what comes overtakes what is there": (
+        9, 1, f"{_UNIT}.elaborate", "~self._on | ~(whose & there).any()", "~self._on | (whose & arrives).any()"),
+    "what comes goes into the channel first": (
+        8, 1, f"{_UNIT}.elaborate", "(whose & (there | arrives)).any()", "(whose & there).any()"),
+    "the coalescer waits for the lookup": (
+        8, 1, f"{_UNIT}.elaborate", "(self._on | self.given.ready)", "self.given.ready"),
+    "behind the end all is right": (
+        8, 1, f"{_UNIT}._judge", "known & present & ~fits", "known & present & ~fits & ~reader.end"),
+    "an entry that is left is no fault": (
+        9, 1, f"{_UNIT}._judge", "(reader.stop & ~reader.end) | ", ""),
+    "a list is over before its end is known": (
+        9, 1, f"{_UNIT}._switch", "self._closing & reader.valid & ~reader.busy", "self._closing & reader.valid"),
+    "there is room for one access": (
+        10, 2, f"{_RING}.elaborate", "count + claimed + most <= depth", "count + claimed + 1 <= depth"),
+    "a claim is given up with the first access": (
+        10, 2, f"{_RING}.elaborate", "Mux(self.leave, most, 0)", "Mux(self.push, most, 0)"),
+    "stores that leave are still there": (
+        9, 1, f"{_RING}.elaborate", " - (self.pop & self.pop_store)", ""),
+}
+_LINES = {
+    "a slot is used again": (8, "elaborate", "active & ~asked.bit_select(tail, 1)", "active"),
+    "a request is withdrawn": (
+        8, "elaborate", " & ~(request.valid & ~request.ready)):\n        m.d.sync += active", "):\n        m.d.sync += active"),
+    "answers are used as they come": (8, "elaborate", "write.addr.eq(response.payload.tag)", "write.addr.eq(head)"),
+    "the first line is the next one": (6, "elaborate", "line.eq(self._line), ", "line.eq(self._line + 1), "),
+    "an entry is skipped": (9, "elaborate", "index.eq(index + 1)", "index.eq(index + 2)"),
+    "a refused line is as good as any": (8, "elaborate", "Mux(response.payload.error, arrived, 0)", "0"),
+    "a list goes on behind its end": (9, "elaborate", "self.quit | (self.valid & (self.end | self.error))", "self.quit"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", some_long(SIZES, 2), ids=str)
+def test_the_unit_is_proved(size):
+    warps, depth, threads = size
+    assert prove_problem(order_problem(warps=warps, depth=depth, threads=threads)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", some_long([1, 2, 8], 2))
+def test_the_reader_is_proved(words):
+    """So many entries are a line: 8 are those of the design."""
+    assert prove_problem(list_problem(words=words)) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_long(BUGS, 2))
+def test_a_bug_is_found_from_reset(name):
+    """A run from reset that violates one of the claims themselves."""
+    cycles, threads, *change = BUGS[name]
+    with patched(name, *change):
+        target = order_problem(depth=2, threads=threads, lemmas=False)
+    found = bounded_check(target, cycles)
+    assert found is not None and found.violated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_long(_LINES, 1))
+def test_a_bug_of_the_reader_is_found_from_reset(name):
+    cycles, method, *change = _LINES[name]
+    with patched(name, f"{_READER}.{method}", *change):
+        target = list_problem(words=4 if name == "an entry is skipped" else 1, lemmas=False)
+    found = bounded_check(target, cycles)
+    assert found is not None and found.violated
