@@ -59,7 +59,7 @@ def encode(entries: Sequence[Entry]) -> bytes:
 def first_fault(entries: Sequence[Entry], right: Sequence[Entry]) -> tuple[str, int, int, int]:
     """What is wrong with a list of a program whose list is ``right``: name of the cause, warp, pc, address.
 
-    Where the end comes too early any warp's next access is blamed: warp and pc are -1.
+    Where the end comes too early and several warps have accesses left, any may be blamed; this is the lowest.
     """
     left: dict[int, list[tuple[int, bool, bool]]] = {}
     for pc, store, warp, lines in right:
@@ -71,8 +71,8 @@ def first_fault(entries: Sequence[Entry], right: Sequence[Entry]) -> tuple[str, 
             access = left[warp].pop(0)
             if access != (pc, store, line == 0):
                 return "UNEXPECTED_ACCESS", warp, access[0], pc
-    assert any(left.values())
-    return "UNEXPECTED_ACCESS", -1, -1, 0
+    warp = min(warp for warp, accesses in left.items() if accesses)
+    return "UNEXPECTED_ACCESS", warp, left[warp][0][0], 0
 
 
 class OrderBench(LsuBench):
@@ -81,6 +81,8 @@ class OrderBench(LsuBench):
     #: A list that is not the program's, and what comes with it.
     entries: Sequence[Entry] | None = None
     listed = False
+    #: Warps issue in the order of the list.
+    in_turn = False
 
     def power_up(self) -> None:
         super().power_up()
@@ -161,7 +163,8 @@ class OrderBench(LsuBench):
         """The access that is selected: without a list the next one, else any warp's next one."""
         if position == len(self.program) or not ctx.get(self.dut.ready) or self.rng.random() >= self.traffic.take:
             return None
-        heads = [queue[0] for queue in self._queues.values() if queue] if self.listed else [position]
+        free = self.listed and not self.in_turn
+        heads = [queue[0] for queue in self._queues.values() if queue] if free else [position]
         heads = [number for number in heads if self._may_take(ctx, number)]
         return self.rng.choice(heads) if heads else None
 
