@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from amaranth.sim import SimulatorContext
+from dcache_reference import ReferenceDataCache
 from lsu_harness import LsuBench
 from lsu_programs import LOCAL, random_access
 from lsu_reference import LINE, Access, LineAccess, Reference
@@ -75,6 +76,26 @@ def first_fault(entries: Sequence[Entry], right: Sequence[Entry]) -> tuple[str, 
     return "UNEXPECTED_ACCESS", warp, left[warp][0][0], 0
 
 
+class AbstractCache:
+    """What docs/analyze.md says of hits, whatever memory does: a line is here from the load that misses it on."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self._reference = ReferenceDataCache(config)
+
+    def look_up(self, line: int, store: bool) -> bool:
+        """Whether it hits."""
+        lines = self._reference.lines(line)
+        if line < self._reference.user:
+            return False
+        if here := line in lines:
+            lines.remove(line)
+        if here or not store:
+            lines.append(line)
+        if len(lines) > self._reference.ways:
+            lines.pop(0)
+        return here
+
+
 class OrderBench(LsuBench):
     """All checks but those of the cycle in which something happens: the model knows the unit without a list."""
 
@@ -86,8 +107,9 @@ class OrderBench(LsuBench):
 
     def power_up(self) -> None:
         super().power_up()
-        #: Lines that memory has refused to a load.
+        #: Lines that memory has refused to a load. Who misses them afterwards depends on when it did.
         self.refused: set[int] = set()
+        self.cache = AbstractCache(self.config) if self.config.dcache_bytes else None
 
     def clear(self) -> None:
         super().clear()
@@ -226,6 +248,11 @@ class OrderBench(LsuBench):
         warp = self.program[due.access].warp
         got, wanted = (event.warp, event.line, bool(event.store)), (warp, due.line, due.write)
         self.check(got == wanted, f"access {self.looked_up} that is looked up is {got} instead of {wanted}")
+        if self.cache is not None and not self.refused:
+            hits = self.cache.look_up(due.line, due.write)
+            found = event.hit if due.write else event.hit or event.merge
+            self.check(bool(found) == hits or (due.write and not found),
+                       f"access {self.looked_up} to line {due.line:#x}: hit {found} instead of {hits}")
 
 
 class _Lenient(MemoryCheck):

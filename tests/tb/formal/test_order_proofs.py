@@ -29,8 +29,8 @@ BUGS = {
         8, 1, f"{_UNIT}._judge", "known & present & ~fits", "known & present & ~fits & ~reader.end"),
     "an entry that is left is no fault": (
         9, 1, f"{_UNIT}._judge", "(reader.stop & ~reader.end) | ", ""),
-    "a list is over before its end is known": (
-        9, 1, f"{_UNIT}._switch", "self._closing & reader.valid & ~reader.busy", "self._closing & reader.valid"),
+    "a list that is over is still on": (
+        9, 1, f"{_UNIT}._switch", "self._closing.eq(0), self._on.eq(0)", "self._closing.eq(0)"),
     "there is room for one access": (
         10, 2, f"{_RING}.elaborate", "count + claimed + most <= depth", "count + claimed + 1 <= depth"),
     "a claim is given up with the first access": (
