@@ -49,6 +49,7 @@ _LOOKED_UP = (f"{_UNIT}/test_lookup.py::test_random_accesses[True]",)
 _ORDER_TESTS = "tests/hdl/memory/order"
 _LISTED_UNIT = "tests/hdl/memory/test_order.py"
 _LISTS = f"{_LISTED_UNIT}::test_programs_with_lists_and_without"
+_PLACES = f"{_LISTED_UNIT}::test_lines_take_each_others_places"
 _WRONG_LIST = f"{_LISTED_UNIT}::test_a_wrong_list_is_one_fault"
 _FETCH = "tests/hdl/frontend/test_misses.py"
 _COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4-True]",)
@@ -306,11 +307,11 @@ MUTANTS = (
     Mutant("the list's request gives way", _LIST_PORT, "held.eq(use_reader & reader.valid & ~out.ready)", "held.eq(0)",
            (f"{_ORDER_TESTS}/test_port.py::test_random_requests",)),
     Mutant("a place that waits for its line is given away", f"{_MEMORY}.l1.l1:L1._places", " & ~places.taken", "",
-           (f"{_LISTS}[(2, 3, 'tight', 2)]",)),
+           (f"{_PLACES}[1]", f"{_PLACES}[2]")),
     Mutant("the use of the cycle before is forgotten", f"{_MEMORY}.l1.l1:L1._places", "~cache.recent & ", "",
-           (f"{_LISTS}[(4, 4, 'cached', 7)]",)),
+           (f"{_LISTS}[(4, 4, 'cached', 7)]", f"{_PLACES}[2]")),
     Mutant("a load that joins does not use its line", f"{_LOOKUP}.elaborate", "(answered | self.add | self.write)",
-           "(answered | self.write)", (f"{_LISTS}[(4, 4, 'cached', 7)]",)),
+           "(answered | self.write)", (f"{_PLACES}[2]",)),
     Mutant("the write buffer answers with ordered channels", f"{_LOOKUP}.elaborate", "0 if self.config.ordered else ",
-           "", (f"{_LISTS}[(4, 4, 'cached', 7)]",)),
+           "", (f"{_PLACES}[1]",)),
 )

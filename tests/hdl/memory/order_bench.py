@@ -248,6 +248,7 @@ class OrderBench(LsuBench):
         warp = self.program[due.access].warp
         got, wanted = (event.warp, event.line, bool(event.store)), (warp, due.line, due.write)
         self.check(got == wanted, f"access {self.looked_up} that is looked up is {got} instead of {wanted}")
+        self.check(not event.forward, "the write buffer answers")
         if self.cache is not None and not self.refused:
             hits = self.cache.look_up(due.line, due.write)
             found = event.hit if due.write else event.hit or event.merge

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from lsu_harness import Simulation
@@ -45,6 +46,34 @@ def test_programs_with_lists_and_without(shape: tuple[int, int, str, int]) -> No
                 await (bench.play_listed if listed else bench.play)(ctx, program, fresh)
                 bench.check(len(bench.list_reads) <= len(bench.list_lines) + 4 if listed else not bench.list_reads,
                             f"{len(bench.list_reads)} lines of a list are read")
+
+        bench.simulate(testbench)
+
+
+def crowded(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
+    """Words of few lines, of which fewer have a place at a time."""
+    return [
+        Access(warp=rng.randrange(config.warps), op=rng.choice((LsuOp.LW, LsuOp.LW, LsuOp.LW, LsuOp.SW)), mask=1,
+               address=[USER + 64 * rng.randrange(7) + 4 * rng.randrange(2)], rd=rng.randrange(64), pc=4 + 4 * number,
+               data=[rng.getrandbits(32)])
+        for number in range(length)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ways", [1, 2])
+def test_lines_take_each_others_places(ways: int) -> None:
+    """What hits is what docs/analyze.md says, however long memory takes; no line lies where another comes."""
+    config = small(1, cache="cached", channels=Channels.ORDERED, channel_depth=4)
+    config = replace(config, dcache_bytes=128 * ways, dcache_ways=ways)
+    for seed, (longest, listed) in enumerate([(6, True), (40, True), (20, False)]):
+        rng = random.Random(seed)
+        bench = OrderBench(config, seed=seed, traffic=Traffic(
+            latency=lambda rng, write, longest=longest: rng.randint(1, longest), reorder=True))
+
+        async def testbench(ctx, bench=bench, rng=rng, listed=listed):
+            program = crowded(rng, config, 400)
+            await (bench.play_listed if listed else bench.play)(ctx, program, Reference(config))
 
         bench.simulate(testbench)
 
@@ -145,7 +174,7 @@ def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("what", some_long(WRONG, 4))
 def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
     for seed in range(4):
         rng = random.Random(seed)
