@@ -47,6 +47,7 @@ _DEPTHS = "tests/hdl/memory/test_lsu_depths.py"
 _WRITTEN_BACK = "tests/hdl/memory/lanes/test_response.py"
 _LOOKED_UP = (f"{_UNIT}/test_lookup.py::test_random_accesses[True]",)
 _ORDER_TESTS = "tests/hdl/memory/order"
+_CHANNEL_COUNTS = f"{_ORDER_TESTS}/test_ring.py::test_random_traffic"
 _LISTED_UNIT = "tests/hdl/memory/test_order.py"
 _LISTS = f"{_LISTED_UNIT}::test_programs_with_lists_and_without"
 _PLACES = f"{_LISTED_UNIT}::test_lines_take_each_others_places"
@@ -287,11 +288,11 @@ MUTANTS = (
     Mutant("what does not come keeps its claim", f"{_LSU}._order", "Mux(self.cancel, ", "Mux(0, ",
            (f"{_LISTS}[(2, 3, 'tight', 2)]",)),
     Mutant("one place of a channel is never used", f"{_CHANNEL_RING}.elaborate", "most <= depth", "most < depth",
-           (f"{_ORDER_TESTS}/test_ring.py::test_random_traffic[1-1]", f"{_ORDER_TESTS}/test_ring.py::test_random_traffic[5-2]")),
+           (f"{_CHANNEL_COUNTS}[1-1]", f"{_CHANNEL_COUNTS}[5-2]")),
     Mutant("a channel has one place more", f"{_CHANNEL_RING}._after", "self._depth - 1", "self._depth",
-           (f"{_ORDER_TESTS}/test_ring.py::test_random_traffic[3-1]",)),
+           (f"{_CHANNEL_COUNTS}[3-1]",)),
     Mutant("a store that leaves a channel is still there", f"{_CHANNEL_RING}.elaborate",
-           " - (self.pop & self.pop_store)", "", (f"{_ORDER_TESTS}/test_ring.py::test_random_traffic[5-2]",)),
+           " - (self.pop & self.pop_store)", "", (f"{_CHANNEL_COUNTS}[5-2]",)),
     Mutant("one line fewer of a list is read ahead", _LIST_READER, "asked.bit_select(tail, 1)),",
            "asked.bit_select((tail + 1)[: len(tail)], 1)),",
            (f"{_ORDER_TESTS}/test_reader.py::test_one_entry_a_cycle",)),

@@ -20,72 +20,26 @@ proofs say the steps:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, cast
 
-from amaranth.hdl import Assume, Cat, ClockDomain, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import Assume, Cat, Instance, Mux, Signal, Value
 
-from metronome.hdl.config import Channels, FaultCause, MemoryMap, SmConfig
+from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.lib.collector import collector_paused
-from metronome.hdl.memory.order.unit import OrderUnit
 from metronome.hdl.memory.seam import access_layout
 
-from .claims import Claims
 from .flow import Problem
-from .inside import Inside
 from .order_list import ListWatch, as_problem, show
-from .records import Column
+from .order_world import Narrow, OrderWorld
 
 __all__ = ["OrderModel", "order_problem"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Narrow:
-    """What the unit asks of a configuration, with lines so short that the solver has little to carry."""
-
-    warps: int
-    channel_depth: int
-    threads: int = 1
-    line_bytes: int = 8
-    words_per_line: int = 2
-    load_parts: int = 2
-    l1_tag_bits: int = 2
-    channels: Channels = Channels.ORDERED
-    assertions: bool = True
-    memory_map: MemoryMap = field(default_factory=MemoryMap)
-
-    @property
-    def warp_bits(self) -> int:
-        return max(1, (self.warps - 1).bit_length())
-
-
-def _one_or_none(bits: Value) -> Value:
-    return (bits & (bits - 1)[: len(bits)]) == 0
-
-
-class OrderModel(Claims):
+class OrderModel(OrderWorld):
     """The harness: the unit between a free coalescer, a free lookup and a free memory, and the claims."""
 
     def __init__(self, config: SmConfig, *, lemmas: bool = True) -> None:
-        self.config, self.depth, self.most = config, config.channel_depth, config.threads
-        self.m = m = Module()
-        # Without reset: a run starts from the registers' initial values.
-        self.clock = ClockDomain("sync", reset_less=True)
-        m.domains += self.clock
-        self.unit = unit = OrderUnit(config)
-        self.inside = Inside(unit)
-        m.submodules.order = self.inside.fragment
-        self.rings = [self.inside.component(f"ring{warp}") for warp in range(config.warps)]
-        self.reader = self.inside.component("reader")
-        self.claims: dict[str, str] = {}
-        self.columns: list[Column] = []
-        self.on, self.closing, self.broken = (self.inside.signal("", name) for name in ("on", "closing", "broken"))
-        self.goes, self.known = Signal(name="one_goes"), Signal(name="entry_known")
-        m.d.comb += [
-            self.goes.eq(unit.given.valid & unit.given.ready),
-            self.known.eq(self.on & ~self.broken & ~self.closing & self.reader.valid),
-        ]
-        self._surroundings()
+        super().__init__(config)
         self.list = ListWatch(self, self.inside, "reader", self.reader, lemmas=lemmas)
         self._mine()
         if lemmas:
@@ -96,37 +50,6 @@ class OrderModel(Claims):
         self._flow()
         self._show()
 
-    def _surroundings(self) -> None:
-        """The contracts of who selects, and of the coalescer."""
-        m, unit, warps = self.m, self.unit, range(self.config.warps)
-        taken = unit.taken
-        part = taken.payload.part
-        #: Loads and stores of each warp between selection and coalescer; accesses of the one that is in the coalescer.
-        self.pending = [Signal(range(self.depth + 2), name=f"pending{warp}") for warp in warps]
-        self.made = [Signal(range(self.most + 1), name=f"made{warp}") for warp in warps]
-        held, offered = Signal(name="coalescer_holds"), Signal(len(taken.payload.as_value()))
-        m.d.sync += [held.eq(taken.valid & ~taken.ready), offered.eq(taken.payload)]
-        m.d.comb += [
-            *(Assume(_one_or_none(bits)) for bits in (unit.take, unit.leave, unit.cancel)),
-            Assume((unit.take & ~unit.room) == 0),
-            Assume(part.warp < self.config.warps), Assume(part.pc[:2] == 0),
-            Assume(~held | (taken.valid & (taken.payload.as_value() == offered))),
-            Assume(~(unit.start | unit.stop) | (~unit.busy & ~taken.valid)),
-            Assume(~unit.start | (~self.on & ~unit.stop)),
-        ]
-        for warp, (pending, made) in enumerate(zip(self.pending, self.made, strict=True)):
-            offers = taken.valid & (part.warp == warp)
-            begun = unit.leave[warp] | (made != 0) | offers
-            m.d.comb += [
-                Assume(~offers | ((pending != 0) & (made < self.most))),
-                Assume(~unit.leave[warp] | (pending != 0)), Assume(~(unit.leave[warp] & offers) | taken.ready),
-                Assume(~unit.cancel[warp] | (pending > begun)),
-            ]
-            m.d.sync += [
-                pending.eq(pending + unit.take[warp] - unit.leave[warp] - unit.cancel[warp]),
-                made.eq(Mux(unit.leave[warp], 0, made + (offers & taken.ready))),
-            ]
-
     def _mine(self) -> None:
         """One access of the symbolic warp is followed, from when it comes to when it is given."""
         m, unit = self.m, self.unit
@@ -135,7 +58,7 @@ class OrderModel(Claims):
         m.submodules.any_warp = Instance("$anyconst", p_WIDTH=len(warp), o_Y=warp)
         m.d.comb += Assume(warp < self.config.warps)
         layout = access_layout(self.config)
-        self.pick, self.followed, self.kept = Signal(), Signal(), Signal(layout, name="mine_kept")
+        self.followed, self.kept = Signal(), Signal(layout, name="mine_kept")
         #: So many of its warp are to be given before it.
         self.before = Signal(range(self.depth + 1))
         self.count, self.stores = Signal(range(self.depth + 1)), Signal(range(self.depth + 1))
@@ -324,19 +247,8 @@ class OrderModel(Claims):
             "ahead": (self.ahead, self.follows), "fault": (unit.fault.cause, unit.fault_valid),
         })
 
-    def ports(self) -> list[Value]:
-        """The clock, and everything that is free."""
-        clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
-        unit = self.unit
-        return [
-            clock, self.pick, unit.start, unit.address, unit.stop, unit.selects, unit.take, unit.leave, unit.cancel,
-            unit.taken.valid, Value.cast(unit.taken.payload), unit.given.ready, unit.fault_ready, unit.mem.request.ready,
-            unit.mem.response.valid, Value.cast(unit.mem.response.payload),
-        ]
-
-
 def order_problem(*, warps: int = 2, depth: int = 2, threads: int = 1, lemmas: bool = True) -> Problem:
     """The claims of a small reordering unit for the solver."""
     with collector_paused():
-        config = _Narrow(warps=warps, channel_depth=depth, threads=threads)
+        config = Narrow(warps=warps, channel_depth=depth, threads=threads)
         return as_problem("order", OrderModel(cast(SmConfig, config), lemmas=lemmas))

@@ -141,6 +141,7 @@ class ListWatch:
         claim("the lines of the list are read in order", ~request.valid | (
             (request.payload.line == (self.base + self.requested)[:LINE_NUMBER_BITS]) & ~request.payload.write))
         claim("a request that was offered stays", ~held | (request.valid & (request.payload.as_value() == offered)))
+        claim("nothing is asked for behind the end", ~request.valid | self.running | held)
         claim("memory's answer is taken", reader.mem.response.ready)
         words = self.words
         due = self.due

@@ -53,8 +53,8 @@ def entries_of(program: Sequence[Access], lines: Sequence[LineAccess]) -> list[E
 
 def encode(entries: Sequence[Entry]) -> bytes:
     """As docs/analyze.md says."""
-    packed = b"".join(struct.pack("<II", pc | store, lines << 6 | warp) for pc, store, warp, lines in entries) + bytes(8)
-    return packed + bytes(-len(packed) % LINE)
+    packed = b"".join(struct.pack("<II", pc | store, lines << 6 | warp) for pc, store, warp, lines in entries)
+    return packed + bytes(8 + (-len(packed) - 8) % LINE)
 
 
 def first_fault(entries: Sequence[Entry], right: Sequence[Entry]) -> tuple[str, int, int, int]:

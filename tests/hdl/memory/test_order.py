@@ -97,7 +97,7 @@ def test_one_access_a_cycle() -> None:
     bench.simulate(testbench)
     cycles = bench.lookup_cycles
     assert len(cycles) == 200
-    assert cycles[-1] - cycles[8] == 191, [b - a for a, b in zip(cycles, cycles[1:], strict=False)]
+    assert cycles[-1] - cycles[8] == 191
     assert len(bench.list_reads) > 200 // 8
 
 
@@ -194,7 +194,8 @@ def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
 @pytest.mark.parametrize("number", [0, 2])
 def test_a_line_of_the_list_that_memory_refuses(number: int, impatient: Simulation) -> None:
     rng = random.Random(number)
-    traffic = Traffic(bad=lambda line: line == LIST + number, latency=lambda rng, write: rng.randint(1, 9), reorder=True)
+    traffic = Traffic(
+        bad=lambda line: line == LIST + number, latency=lambda rng, write: rng.randint(1, 9), reorder=True)
     bench = WrongListBench(impatient.dut.config, seed=number, traffic=traffic, simulation=impatient)
     program = [access for access in ordered_program(rng, bench.config, 40) if not access.misaligned]
     play_wrong(bench, program)
