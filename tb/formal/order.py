@@ -169,7 +169,7 @@ class OrderModel(OrderWorld):
         self.claim("no more of an entry is given than it says",
                    ~(listed & self.list.mine) | (due[38:44] == 0) | (served < due[38:44]))
         self.claim("an entry is passed only when it is there, and not the end",
-                   ~reader.next | (reader.valid & ~reader.end & ~(reader.start | reader.stop)))
+                   ~reader.next | (reader.valid & ~reader.end & ~reader.error & ~(reader.start | reader.stop)))
         mine = self.mine
         self.fits = ~reader.end & (mine.part.pc == entry.pc.word << 2) & (mine.write == entry.store) & (
             mine.first == (served == 0))

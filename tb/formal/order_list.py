@@ -141,7 +141,8 @@ class ListWatch:
         claim("the lines of the list are read in order", ~request.valid | (
             (request.payload.line == (self.base + self.requested)[:LINE_NUMBER_BITS]) & ~request.payload.write))
         claim("a request that was offered stays", ~held | (request.valid & (request.payload.as_value() == offered)))
-        claim("nothing is asked for behind the end", ~request.valid | self.running | held)
+        self.held = held
+        claim("nothing is asked for behind the end, but what is offered", ~request.valid | self.running | held)
         claim("memory's answer is taken", reader.mem.response.ready)
         words = self.words
         due = self.due
@@ -174,6 +175,9 @@ class ListWatch:
         claim("what has come was asked for", (come & ~asked) == 0)
         claim("what was asked for and has not come is under way", self.flying == (asked & ~come))
         claim("more is asked for while it is to come", ~self.running | self._signal("active"))
+        claim("not for longer", self.running | self.held | ~self._signal("active"))
+        left = self.reader.quit | (self.reader.valid & (self.reader.end | self.reader.error))
+        claim("who has left stays away", self.running | ~self._signal("active") | left)
         for slot, line in enumerate(self.line_of):
             behind = Signal(2, name=f"behind{slot}")
             self.m.d.comb += behind.eq(slot - head)
@@ -203,9 +207,12 @@ class _Reader(Claims):
         m.submodules.reader = inside.fragment
         self.claims: dict[str, str] = {}
         self.columns: list[Column] = []
+        was_left = Signal()
+        m.d.sync += was_left.eq(reader.quit)
         m.d.comb += [
             Assume(~(reader.start | reader.stop) | ~reader.busy),
-            Assume(~reader.next | (reader.valid & ~reader.end)),
+            Assume(~reader.next | (reader.valid & ~reader.end & ~reader.error)),
+            Assume(~was_left | reader.quit),
             Assume(~(reader.next & (reader.start | reader.stop))),
         ]
         watch = ListWatch(self, inside, "", reader, lemmas=lemmas)

@@ -34,6 +34,7 @@ class Narrow:
     @property
     def warp_bits(self) -> int:
         """Bits of a warp's number."""
+        """Bits of a warp's number."""
         return max(1, (self.warps - 1).bit_length())
 
 

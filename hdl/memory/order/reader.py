@@ -45,7 +45,7 @@ class ListReader(Component):
             "address": In(32),
             #: Forget the list; only while not ``busy``.
             "stop": In(1),
-            #: From the next cycle on nothing more is requested.
+            #: From the next cycle on nothing more is requested but what is offered. Stays until there is another list.
             "quit": In(1),
             #: There is an entry. Registered state only.
             "valid": Out(1),
