@@ -33,9 +33,6 @@ LINE_BYTES = 64
 LINE_OFFSET_BITS = LINE_BYTES.bit_length() - 1
 LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
 
-#: Bits of the number of a line that is read ahead of a list of accesses (ordered channels).
-LIST_SLOT_BITS = 4
-
 #: Fields that choose what only a simulation needs.
 WATCHING = ("probe", "assertions", "oracles", "all_counters")
 
@@ -328,7 +325,7 @@ class SmConfig:
     @property
     def lsu_tag_bits(self) -> int:
         """Bits of the LSU's own tag: the L1's, and ordered one above it for the source (0 L1, 1 the list)."""
-        return 1 + max(self.l1_tag_bits, LIST_SLOT_BITS) if self.ordered else self.l1_tag_bits
+        return self.l1_tag_bits + self.ordered
 
     @property
     def mem_tag_bits(self) -> int:

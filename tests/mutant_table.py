@@ -36,12 +36,22 @@ _MISSES = "metronome.hdl.frontend.misses:MissUnit"
 _COUNTERS = "metronome.hdl.observe.counters:Counters._steps"
 _STALLS = "metronome.hdl.observe.counters:StallAttribution.elaborate"
 
+_LISTED = f"{_MEMORY}.order.unit:OrderUnit"
+_CHANNEL_RING = f"{_MEMORY}.order.ring:Ring"
+_LIST_READER = f"{_MEMORY}.order.reader:ListReader.elaborate"
+_LIST_PORT = f"{_MEMORY}.order.port:ListPort.elaborate"
 _UNIT = "tests/hdl/memory/l1"
 _RANDOM = "tests/hdl/memory/test_lsu.py::test_random_program_equals_sequential_execution"
 _RATES = "tests/hdl/memory/test_lsu_rates.py"
 _DEPTHS = "tests/hdl/memory/test_lsu_depths.py"
 _WRITTEN_BACK = "tests/hdl/memory/lanes/test_response.py"
 _LOOKED_UP = (f"{_UNIT}/test_lookup.py::test_random_accesses[True]",)
+_ORDER_TESTS = "tests/hdl/memory/order"
+_CHANNEL_COUNTS = f"{_ORDER_TESTS}/test_ring.py::test_random_traffic"
+_LISTED_UNIT = "tests/hdl/memory/test_order.py"
+_LISTS = f"{_LISTED_UNIT}::test_programs_with_lists_and_without"
+_PLACES = f"{_LISTED_UNIT}::test_lines_take_each_others_places"
+_WRONG_LIST = f"{_LISTED_UNIT}::test_a_wrong_list_is_one_fault"
 _FETCH = "tests/hdl/frontend/test_misses.py"
 _COUNTED = ("tests/hdl/observe/test_counter_unit.py::test_random_cycles[3-4-True]",)
 _REASONS = ("tests/hdl/observe/test_stall_attribution.py::test_attribution[3]",)
@@ -74,8 +84,7 @@ MUTANTS = (
     Mutant("a store waits only for its own line", f"{_LOOKUP}.elaborate",
            "self.write.eq(store & self.room & ~self.install &", "self.write.eq(store & self.room &", _LOOKED_UP),
     Mutant("a load that joins waits for a register", f"{_LOOKUP}.elaborate",
-           "& (shares | (~self.mshrs_full & ~(self.uncached & self.requested) & ~no_place))",
-           "& ~self.mshrs_full & (shares | ~(self.uncached & self.requested))",
+           "& (shares | (~self.mshrs_full &", "& ~self.mshrs_full & (shares | (",
            (*_LOOKED_UP, f"{_DEPTHS}::test_joins_while_all_registers_are_taken")),
     Mutant("a load that the write buffer has waits while its line is requested", f"{_LOOKUP}.elaborate",
            "self.covers & can_answer", "self.covers & ~self.requested & can_answer", _LOOKED_UP),
@@ -89,7 +98,7 @@ MUTANTS = (
            "self.access.ready.eq(~self.held_valid)",
            (f"{_UNIT}/test_lookup.py::test_one_access_a_cycle[{{}}-0]", f"{_RATES}::test_one_miss_a_cycle[1]")),
     Mutant("an uncached load does not wait for an older one", f"{_LOOKUP}.elaborate",
-           "(~self.mshrs_full & ~(self.uncached & self.requested) & ~no_place)", "~self.mshrs_full", _LOOKED_UP),
+           "~self.mshrs_full & ~(self.uncached & self.requested)", "~self.mshrs_full", _LOOKED_UP),
     Mutant("parts and registers change places as reasons", f"{_LOOKUP}._event",
            "Mux(self.parts_full, LookupWait.PARTS, LookupWait.MSHR)",
            "Mux(self.mshrs_full, LookupWait.MSHR, LookupWait.PARTS)", _LOOKED_UP),
@@ -295,4 +304,51 @@ MUTANTS = (
            "Mux(losses[self.total_bits], losses >> 1, losses)", _SCORED),
     Mutant("a digit of 1 only if something is left", f"{_CCWS}._divide", "rest >= state.divisor",
            "rest > state.divisor", _SCORED),
+    # Ordered channels: the list, its reader, the warps' channels, and places in the cache before their lines.
+    Mutant("an entry is one access", f"{_LISTED}.elaborate", "known & goes & (line + 1 == reader.entry.lines)",
+           "known & goes", (f"{_LISTS}[(2, 3, 'tight', 2)]", f"{_LISTS}[(4, 4, 'cached', 7)]")),
+    Mutant("what comes overtakes its warp's channel", f"{_LISTED}.elaborate", "~self._on | ~(whose & there).any()",
+           "~self._on | (whose & arrives).any()", (f"{_LISTS}[(2, 3, 'tight', 2)]",)),
+    Mutant("what comes goes into the channel first", f"{_LISTED}.elaborate", "(whose & (there | arrives)).any()",
+           "(whose & there).any()", (f"{_LISTED_UNIT}::test_quick_memory_costs_no_cycle",)),
+    Mutant("of what comes too much its pc does not count", f"{_LISTED}.elaborate",
+           "(access.part.pc[2:] == reader.entry.pc.word) & ", "", (f"{_WRONG_LIST}[pc]",)),
+    Mutant("a fault tells where the entry is", f"{_LISTED}._judge", "Mux(unexpected, entry.pc.word << 2, reader.place)",
+           "reader.place", (f"{_WRONG_LIST}[kind]", f"{_WRONG_LIST}[too few]")),
+    Mutant("an entry that is left is no fault", f"{_LISTED}._judge", "(reader.stop & ~reader.end) | ", "",
+           (f"{_WRONG_LIST}[too many]",)),
+    Mutant("patience is lost in spite of selections", f"{_LISTED}._judge", "self.selects | goes", "goes",
+           (f"{_LISTED_UNIT}::test_patience_counts_cycles_without_a_selection",)),
+    Mutant("a refused line of the list is no fault", f"{_LISTED}._judge", "(present | self._closing)", "self._closing",
+           (f"{_LISTED_UNIT}::test_a_line_of_the_list_that_memory_refuses[2]",)),
+    Mutant("what does not come keeps its claim", f"{_LSU}._order", "Mux(self.cancel, ", "Mux(0, ",
+           (f"{_LISTS}[(2, 3, 'tight', 2)]",)),
+    Mutant("one place of a channel is never used", f"{_CHANNEL_RING}.elaborate", "most <= depth", "most < depth",
+           (f"{_CHANNEL_COUNTS}[1-1]", f"{_CHANNEL_COUNTS}[5-2]")),
+    Mutant("a channel has one place more", f"{_CHANNEL_RING}._after", "self._depth - 1", "self._depth",
+           (f"{_CHANNEL_COUNTS}[3-1]",)),
+    Mutant("a store that leaves a channel is still there", f"{_CHANNEL_RING}.elaborate",
+           " - (self.pop & self.pop_store)", "", (f"{_CHANNEL_COUNTS}[5-2]",)),
+    Mutant("one line fewer of a list is read ahead", _LIST_READER, "asked.bit_select(tail, 1)),",
+           "asked.bit_select((tail + 1)[: len(tail)], 1)),",
+           (f"{_ORDER_TESTS}/test_reader.py::test_one_entry_a_cycle",)),
+    Mutant("a line of a list is used a cycle late", _LIST_READER,
+           "arrived = Mux(response.valid, 1 << response.payload.tag[: self._slot_bits], 0)",
+           "arrived = Signal(AHEAD); "
+           "m.d.sync += arrived.eq(Mux(response.valid, 1 << response.payload.tag[: self._slot_bits], 0))",
+           (f"{_ORDER_TESTS}/test_reader.py::test_one_entry_a_cycle",)),
+    Mutant("a list that ends withdraws its request", _LIST_READER, " & ~(request.valid & ~request.ready)", "",
+           (f"{_ORDER_TESTS}/test_reader.py::test_what_is_offered_stays_and_a_list_can_be_left",)),
+    Mutant("the list goes before the L1", _LIST_PORT, "held | ~l1.valid", "held | reader.valid",
+           (f"{_ORDER_TESTS}/test_port.py::test_random_requests",)),
+    Mutant("the list's request gives way", _LIST_PORT, "held.eq(use_reader & reader.valid & ~out.ready)", "held.eq(0)",
+           (f"{_ORDER_TESTS}/test_port.py::test_random_requests",)),
+    Mutant("a place that waits for its line is given away", f"{_MEMORY}.l1.l1:L1._places", " & ~places.taken", "",
+           (f"{_PLACES}[1]", f"{_PLACES}[2]")),
+    Mutant("the use of the cycle before is forgotten", f"{_MEMORY}.l1.l1:L1._places", "~cache.recent & ", "",
+           (f"{_LISTS}[(4, 4, 'cached', 7)]", f"{_PLACES}[2]")),
+    Mutant("a load that joins does not use its line", f"{_LOOKUP}.elaborate", "(answered | self.add | self.write)",
+           "(answered | self.write)", (f"{_PLACES}[2]",)),
+    Mutant("the write buffer answers with ordered channels", f"{_LOOKUP}.elaborate", "0 if self.config.ordered else ",
+           "", (f"{_PLACES}[1]",)),
 )

@@ -27,7 +27,7 @@ def room(config, lsu, w):
 @inlined
 def asks(lsu):
     """Whether a line of the list is offered to memory, if the L1 asks for nothing."""
-    return bool(lsu.list_active and lsu.list_fills) and not lsu.list_asked >> lsu.list_tail & 1
+    return bool(lsu.list_active) and not lsu.list_asked >> lsu.list_tail & 1
 
 
 @inlined
@@ -41,7 +41,7 @@ def _entry(m):
     """The row of the next entry."""
     lsu = m.lsu[0]
     at = lsu.list_row + LIST_WORDS * lsu.list_lines + lsu.list_index
-    return at
+    return min(at, len(m.lists) - 1)
 
 
 @inlined
@@ -216,10 +216,7 @@ def tick(m, selects, requested, answer, error):
     lsu.absent = 0
     # What is offered and not taken stays offered.
     offered = asks(lsu)
-    half_free = not lsu.list_asked >> (lsu.list_tail + AHEAD // 2 - 1) % AHEAD & 1
-    lsu.list_fills = not lsu.list_asked >> lsu.list_tail & 1 and (lsu.list_fills or half_free)
-    was_head, was_lines = lsu.list_head, lsu.list_lines
-    if (lsu.broken or lsu.list_last or (known and (end or bad))) and (requested or not offered):
+    if (lsu.broken or (known and (end or bad))) and (requested or not offered):
         lsu.list_active = 0
     if requested:
         lsu.list_asked |= 1 << lsu.list_tail
@@ -239,10 +236,6 @@ def tick(m, selects, requested, answer, error):
             lsu.list_current += 1
     if answer != NONE:
         lsu.list_come |= 1 << answer
-        row = lsu.list_row + LIST_WORDS * (was_lines + (answer - was_head) % AHEAD + 1) - 1
-        if error or (m.lists[row, PC] == 0 and m.lists[row, STORE] == 0 and m.lists[row, WARP] == 0
-                     and m.lists[row, LINES] == 0):
-            lsu.list_last = 1
         if error:
             lsu.list_bad |= 1 << answer
     _switch(m, stops)
@@ -260,8 +253,8 @@ def _switch(m, stops):
     switch, lsu.switch = lsu.switch, 0
     if switch == BEGINS or stops:
         lsu.list_asked = lsu.list_come = lsu.list_bad = lsu.list_tail = lsu.list_head = lsu.list_index = 0
-        lsu.list_lines = lsu.list_last = 0
-        lsu.list_active = lsu.list_fills = switch == BEGINS
+        lsu.list_lines = 0
+        lsu.list_active = switch == BEGINS
     if switch == BEGINS:
         lsu.ordering, lsu.closing = 1, 0
         lsu.list_row = lsu.switch_row

@@ -34,7 +34,7 @@ CHANNEL = 32
 #: Loads that may be under way at once: above load_parts + 6 + WARPS * CHANNEL.
 LOADS = 2176
 #: Lines of a list of accesses that are read ahead, and entries of a line.
-AHEAD, LIST_WORDS = 16, 8
+AHEAD, LIST_WORDS = 4, 8
 #: Slots of variable_rate.
 FRAME = 256
 #: Victim tags of a warp.
@@ -160,8 +160,7 @@ LSU = _fields(
     # A list of accesses: whether there is one, or one that ends; what begins or ends in the next cycle; the next entry,
     # how many accesses of it were given, and its line; lines that are read ahead; what is missing, and for how long.
     " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
-    " list_current list_active list_fills list_last list_line list_asked list_come list_bad list_tail list_head"
-    " list_held gave absent quiet"
+    " list_current list_active list_line list_asked list_come list_bad list_tail list_head list_held gave absent quiet"
     " told order_new order_fault order_cause order_warp order_pc order_address"
     # Where the line in the lookup is in the cache, or will be, and whether it can get a place.
     " placed may_place victim"

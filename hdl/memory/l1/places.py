@@ -17,7 +17,8 @@ __all__ = ["PendingPlaces"]
 class PendingPlaces(Component):
     """The place of each MSHR's line, where the lookup has given it one (ordered channels).
 
-    One comes and one leaves in every cycle. Reset: none.
+    One comes and one leaves in every cycle. A line that memory refuses keeps its place: later loads of it hit, and
+    their bytes mean nothing. Its first load faults, which stops the SM. Reset: none.
     """
 
     def __init__(self, config: SmConfig) -> None:

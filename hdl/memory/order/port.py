@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
-from ...config import LIST_SLOT_BITS, SmConfig
+from ...config import SmConfig
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
 
@@ -25,8 +25,8 @@ class ListPort(Component):
             #: The lines of loads and stores.
             "l1": In(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
             #: The lines of the list; reads only.
-            "reader": In(memory_port_signature(config, tag_bits=LIST_SLOT_BITS)),
-            #: The unit's port. A tag is the source (0 L1, 1 list) above the source's own tag, zero-extended.
+            "reader": In(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
+            #: The unit's port. A tag is the source (0 L1, 1 list) above the source's own tag.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
         })
 
@@ -40,8 +40,7 @@ class ListPort(Component):
             l1.ready.eq(out.ready & ~use_reader),
             reader.ready.eq(out.ready & use_reader),
             out.payload.line.eq(Mux(use_reader, reader.payload.line, l1.payload.line)),
-            out.payload.tag.eq(Mux(use_reader, reader.payload.tag, l1.payload.tag)),
-            out.payload.tag[-1].eq(use_reader),
+            out.payload.tag.eq(Mux(use_reader, Cat(reader.payload.tag, Const(1, 1)), l1.payload.tag)),
             out.payload.write.eq(~use_reader & l1.payload.write),
             out.payload.byte_mask.eq(l1.payload.byte_mask),
             out.payload.data.eq(l1.payload.data),

@@ -7,14 +7,14 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, LIST_SLOT_BITS, SmConfig
+from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
 
 __all__ = ["AHEAD", "ENTRY_BYTES", "ListReader", "entry_layout"]
 
-#: Lines that are read ahead. A power of two; so many are as cheap as fewer in a distributed memory of an FPGA.
-AHEAD = 1 << LIST_SLOT_BITS
+#: Lines that are read ahead. A power of two.
+AHEAD = 4
 #: Bytes of an entry.
 ENTRY_BYTES = 8
 _WARP_BITS, _COUNT_BITS = 6, 6
@@ -30,14 +30,14 @@ def entry_layout() -> data.StructLayout:
 class ListReader(Component):
     """Hands out the entries of a list in order, and reads up to :data:`AHEAD` lines of it ahead.
 
-    The first line is requested in the cycle after ``start``, then one a cycle until :data:`AHEAD` are there or under
-    way. When half of them have been used up, the next half is requested, in one go: neighbours are quick in a DRAM. An
-    entry of a line that was answered in cycle c is there from c+1 on. A line whose last entry is zeros has the list's
-    end: from the next cycle on nothing more is requested. What was requested behind it is not used. Reset: no list.
+    The first line is requested in the cycle after ``start``, one a cycle, until an entry is the end. An entry of a line
+    that was answered in cycle c is there from c+1 on. The lines behind the end that have been requested by then are
+    not used. Reset: no list.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        slot = (AHEAD - 1).bit_length()
         super().__init__({
             #: A list begins, at ``address``; only while not ``busy``.
             "start": In(1),
@@ -45,7 +45,7 @@ class ListReader(Component):
             "address": In(32),
             #: Forget the list; only while not ``busy``.
             "stop": In(1),
-            #: From the next cycle on nothing more is requested.
+            #: From the next cycle on nothing more is requested but what is offered. Stays until there is another list.
             "quit": In(1),
             #: There is an entry. Registered state only.
             "valid": Out(1),
@@ -60,21 +60,21 @@ class ListReader(Component):
             #: The entry is done; only while ``valid`` and not ``end``.
             "next": In(1),
             #: Lines of the list; reads only. A tag is one of :data:`AHEAD` slots.
-            "mem": Out(memory_port_signature(config, tag_bits=LIST_SLOT_BITS)),
+            "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
             #: A request is offered or under way.
             "busy": Out(1),
         })
-        self._slot_bits = LIST_SLOT_BITS
+        self._slot_bits = slot
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         request, response = self.mem.request, self.mem.response
         words = self.config.line_bytes // ENTRY_BYTES
         active = Signal()
-        line, current = Signal(LINE_NUMBER_BITS), Signal(LINE_NUMBER_BITS)
-        asked, come, bad = Signal(AHEAD), Signal(AHEAD), Signal(AHEAD)
-        fills, last = Signal(), Signal()
-        tail, head, index = Signal(self._slot_bits), Signal(self._slot_bits), Signal(range(words))
+        line, current = (Signal(LINE_NUMBER_BITS, name=name) for name in ("line", "current"))
+        asked, come, bad = (Signal(AHEAD, name=name) for name in ("asked", "come", "bad"))
+        tail, head = (Signal(self._slot_bits, name=name) for name in ("tail", "head"))
+        index = Signal(range(words))
         stored = data.ArrayLayout(entry_layout(), words)
         m.submodules.lines = lines = Memory(shape=stored, depth=AHEAD, init=[])
         write, read = lines.write_port(), lines.read_port(domain="comb")
@@ -88,14 +88,10 @@ class ListReader(Component):
             self.error.eq(bad.bit_select(head, 1)),
             self.end.eq(~self.entry.as_value().any()),
             self.place.eq(Cat(index << (ENTRY_BYTES - 1).bit_length(), current)),
-            request.valid.eq(active & fills & ~asked.bit_select(tail, 1)),
+            request.valid.eq(active & ~asked.bit_select(tail, 1)),
             request.payload.line.eq(line), request.payload.tag.eq(tail),
             self.busy.eq(request.valid | (asked & ~come).any()),
         ]
-        half_free = ~asked.bit_select((tail + AHEAD // 2 - 1)[: self._slot_bits], 1)
-        m.d.sync += fills.eq(~asked.bit_select(tail, 1) & (fills | half_free))
-        with m.If(response.valid & (response.payload.error | ~write.data[words - 1].as_value().any())):
-            m.d.sync += last.eq(1)
         done = self.next & (index == words - 1)
         begun = Mux(request.valid & request.ready, 1 << tail, 0)
         ended = Mux(done, 1 << head, 0)
@@ -112,12 +108,10 @@ class ListReader(Component):
         with m.If(done):
             m.d.sync += [head.eq(head + 1), current.eq(current + 1)]
         # What is offered and not taken stays offered.
-        over = self.quit | last | (self.valid & (self.end | self.error))
-        with m.If(over & ~(request.valid & ~request.ready)):
+        with m.If((self.quit | (self.valid & (self.end | self.error))) & ~(request.valid & ~request.ready)):
             m.d.sync += active.eq(0)
         with m.If(self.start | self.stop):
             m.d.sync += [asked.eq(0), come.eq(0), bad.eq(0), tail.eq(0), head.eq(0), index.eq(0)]
-            m.d.sync += [fills.eq(self.start), last.eq(0)]
             m.d.sync += [active.eq(self.start), line.eq(self._line), current.eq(self._line)]
         return m
 

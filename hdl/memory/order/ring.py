@@ -60,8 +60,7 @@ class Ring(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         most, depth = self._most, self._depth
-        count, stores = Signal(range(depth + 1)), Signal(range(depth + 1))
-        claimed = Signal(range(depth + 1))
+        count, stores, claimed = (Signal(range(depth + 1), name=name) for name in ("count", "of_stores", "claimed"))
         m.d.comb += [
             self.room.eq(count + claimed + most <= depth),
             self.there.eq(count != 0),

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...config import LIST_SLOT_BITS, FaultCause, SmConfig
+from ...config import FaultCause, SmConfig
 from ...layouts.execute import fault_layout
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
@@ -67,7 +67,7 @@ class OrderUnit(Component):
             #: An access is in here, or a line of the list is requested. Registered state only.
             "busy": Out(1),
             #: Lines of the list.
-            "mem": Out(memory_port_signature(config, tag_bits=LIST_SLOT_BITS)),
+            "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
             #: There is a fault, until ``fault_ready``.
             "fault_valid": Out(1),
             #: With ``fault_valid``: of an access that came, its warp and pc, and the pc of the entry (0: the end); of
@@ -86,14 +86,15 @@ class OrderUnit(Component):
         warps = config.warps
         m.submodules.reader = reader = ListReader(config)
         wiring.connect(m, reader.mem, wiring.flipped(self.mem))
-        self._on, self._closing, self._broken = Signal(), Signal(), Signal()
+        self._on, self._closing, self._broken = (Signal(name=name) for name in ("on", "closing", "broken"))
         arrives = Signal(warps)
         m.d.comb += arrives.eq(Mux(self.taken.valid, one_hot(self.taken.payload.part.warp, warps), 0))
         rings = self._rings(m)
         there = Cat(ring.there for ring in rings)
         m.d.comb += self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid)
         # Whose oldest access is looked at: the entry's; behind the end, or after a fault, any.
-        whose, direct, present, line = Signal(warps), Signal(), Signal(), Signal(6)
+        whose, direct, present = Signal(warps), Signal(), Signal()
+        line = Signal(6)
         any_warp = Mux(there.any(), lowest_one(there), arrives)
         m.d.comb += [
             whose.eq(Mux(self._broken | reader.end, any_warp, one_hot(reader.entry.warp, warps))),

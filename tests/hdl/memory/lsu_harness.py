@@ -141,12 +141,16 @@ class LsuBench:
             self._observe(ctx, program)
             await ctx.tick()
             self.cycle += 1
-        check_end(self, program, reference, reference.stores[done_stores:])
+        self.check_end(reference, reference.stores[done_stores:])
         self.check(bool(ctx.get(self.dut.idle)), "not idle at the end")
 
     def judge(self) -> MemoryCheck:
         """What memory may see of the accesses that are ``expected`` of ``program``."""
         return MemoryCheck(self, self.expected)
+
+    def check_end(self, reference: Reference, stores: Sequence[int]) -> None:
+        """What was seen of the whole program, whose stores are ``stores``."""
+        check_end(self, self.program, reference, stores)
 
     def _quiet(self, ctx: SimulatorContext) -> bool:
         return bool(ctx.get(self.dut.idle)) and self._later == [None, None] and not self._flying

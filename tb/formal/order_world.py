@@ -1,0 +1,123 @@
+"""Who uses the reordering unit: a free coalescer, a free lookup and a free memory, within their contracts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from amaranth.hdl import Assume, ClockDomain, Module, Mux, Signal, Value
+
+from metronome.hdl.config import Channels, MemoryMap, SmConfig
+from metronome.hdl.memory.order.unit import OrderUnit
+
+from .claims import Claims
+from .inside import Inside
+from .records import Column
+
+__all__ = ["Narrow", "OrderWorld"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrow:
+    """What the unit asks of a configuration, with lines so short that the solver has little to carry."""
+
+    warps: int
+    channel_depth: int
+    threads: int = 1
+    line_bytes: int = 8
+    words_per_line: int = 2
+    load_parts: int = 2
+    l1_tag_bits: int = 2
+    channels: Channels = Channels.ORDERED
+    assertions: bool = True
+    memory_map: MemoryMap = field(default_factory=MemoryMap)
+
+    @property
+    def warp_bits(self) -> int:
+        """Bits of a warp's number."""
+        """Bits of a warp's number."""
+        return max(1, (self.warps - 1).bit_length())
+
+
+def _one_or_none(bits: Value) -> Value:
+    return (bits & (bits - 1)[: len(bits)]) == 0
+
+
+class OrderWorld(Claims):
+    """The unit with all that is assumed of its surroundings. What a list says is :class:`.order_list.ListWatch`'s."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self.config, self.depth, self.most = config, config.channel_depth, config.threads
+        self.m = m = Module()
+        # Without reset: a run starts from the registers' initial values.
+        self.clock = ClockDomain("sync", reset_less=True)
+        m.domains += self.clock
+        self.unit = unit = OrderUnit(config)
+        self.inside = Inside(unit)
+        m.submodules.order = self.inside.fragment
+        self.rings = [self.inside.component(f"ring{warp}") for warp in range(config.warps)]
+        self.reader = self.inside.component("reader")
+        self.claims: dict[str, str] = {}
+        self.columns: list[Column] = []
+        #: The access that comes is followed, if none is.
+        self.pick = Signal()
+        self.on, self.closing, self.broken = (self.inside.signal("", name) for name in ("on", "closing", "broken"))
+        self.goes, self.known = Signal(name="one_goes"), Signal(name="entry_known")
+        m.d.comb += [
+            self.goes.eq(unit.given.valid & unit.given.ready),
+            self.known.eq(self.on & ~self.broken & ~self.closing & self.reader.valid),
+        ]
+        self._switches()
+        self._surroundings()
+
+    def _switches(self) -> None:
+        """There is a list from its start on, until its end is known and no line of it is under way."""
+        m, unit, reader = self.m, self.unit, self.reader
+        listed, ends = Signal(), Signal()
+        with m.If(unit.start):
+            m.d.sync += [listed.eq(1), ends.eq(0)]
+        with m.Elif(unit.stop & listed & ~self.broken):
+            m.d.sync += ends.eq(1)
+        with m.Elif(ends & reader.valid & ~reader.busy):
+            m.d.sync += [listed.eq(0), ends.eq(0)]
+        self.claim("a list is on from its start to its end", (self.on == listed) & (self.closing == ends))
+
+    def _surroundings(self) -> None:
+        """The contracts of who selects, and of the coalescer."""
+        m, unit, warps = self.m, self.unit, range(self.config.warps)
+        taken = unit.taken
+        part = taken.payload.part
+        #: Loads and stores of each warp between selection and coalescer; accesses of the one that is in the coalescer.
+        self.pending = [Signal(range(self.depth + 2), name=f"pending{warp}") for warp in warps]
+        self.made = [Signal(range(self.most + 1), name=f"made{warp}") for warp in warps]
+        held, offered = Signal(name="coalescer_holds"), Signal(len(taken.payload.as_value()))
+        m.d.sync += [held.eq(taken.valid & ~taken.ready), offered.eq(taken.payload)]
+        m.d.comb += [
+            *(Assume(_one_or_none(bits)) for bits in (unit.take, unit.leave, unit.cancel)),
+            Assume((unit.take & ~unit.room) == 0),
+            Assume(part.warp < self.config.warps), Assume(part.pc[:2] == 0),
+            Assume(~held | (taken.valid & (taken.payload.as_value() == offered))),
+            Assume(~(unit.start | unit.stop) | (~unit.busy & ~taken.valid)),
+            Assume(~unit.start | (~self.on & ~unit.stop)),
+        ]
+        for warp, (pending, made) in enumerate(zip(self.pending, self.made, strict=True)):
+            offers = taken.valid & (part.warp == warp)
+            begun = unit.leave[warp] | (made != 0) | offers
+            m.d.comb += [
+                Assume(~offers | ((pending != 0) & (made < self.most))),
+                Assume(~unit.leave[warp] | (pending != 0)), Assume(~(unit.leave[warp] & offers) | taken.ready),
+                Assume(~unit.cancel[warp] | (pending > begun)),
+            ]
+            m.d.sync += [
+                pending.eq(pending + unit.take[warp] - unit.leave[warp] - unit.cancel[warp]),
+                made.eq(Mux(unit.leave[warp], 0, made + (offers & taken.ready))),
+            ]
+
+    def ports(self) -> list[Value]:
+        """The clock, and everything that is free."""
+        clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
+        unit = self.unit
+        return [
+            clock, self.pick, unit.start, unit.address, unit.stop, unit.selects, unit.take, unit.leave, unit.cancel,
+            unit.taken.valid, Value.cast(unit.taken.payload), unit.given.ready, unit.fault_ready,
+            unit.mem.request.ready, unit.mem.response.valid, Value.cast(unit.mem.response.payload),
+        ]
