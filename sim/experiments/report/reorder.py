@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...drawing import charts
@@ -21,6 +21,8 @@ SCHEMES: Mapping[str, tuple[str, str]] = {
     "free channels": ("lrr", "free"),
 }
 _BASE, *_OTHERS = SCHEMES
+#: Memory, bytes and ways of the data cache.
+_Size = tuple[str, int, int]
 #: What is the same in a group of four.
 _GROUP = ("kernel", "config.type", "config.size", "config.preset", "config.memory", "config.dcache_bytes",
           "config.dcache_ways")
@@ -32,17 +34,17 @@ def _scheme(row: Row) -> str | None:
     return next((name for name, scheme in SCHEMES.items() if scheme == mine), None)
 
 
-def _sizes(row: Row) -> tuple[int, int]:
-    return row["config.dcache_bytes"], row["config.dcache_ways"]
+def _sizes(row: Row) -> _Size:
+    return row["config.memory"], row["config.dcache_bytes"], row["config.dcache_ways"]
 
 
-def _cache(size: tuple[int, int]) -> str:
-    return f"{size[0] // 1024} KiB, {size[1]} ways"
+def _cache(size: _Size) -> str:
+    return f"{size[0]}, {size[1] // 1024} KiB, {size[2]} ways"
 
 
 def reorder_sections(rows: Sequence[Row]) -> list[Section]:
     """The section of runs with each scheme of a program on one data cache; none if there are none."""
-    complete: dict[tuple[int, int], dict[str, dict[str, float]]] = {}
+    complete: dict[_Size, dict[str, dict[str, float]]] = {}
     for its in grouped(rows, lambda row: tuple(row[name] for name in _GROUP)).values():
         cycles = {scheme: row.cycles for row in its if (scheme := _scheme(row)) is not None}
         if set(cycles) == set(SCHEMES) and its[0].cycles:
@@ -51,24 +53,29 @@ def reorder_sections(rows: Sequence[Row]) -> list[Section]:
     if not complete:
         return []
     paper = papers()["huangfu"]
-    first = min(complete)
     items: list[str | Sequence[str] | Figure | Table] = [
-        paper["about"], _figure(first, complete[first]), _table(complete, paper), paper["differs"],
+        paper["about"], *(_figure(size, complete[size]) for size in _smallest(complete)), _table(complete, paper),
+        paper["differs"],
     ]
     return [Section("reorder", "What the order of accesses costs", items)]
+
+
+def _smallest(sizes: Iterable[_Size]) -> list[_Size]:
+    """The smallest cache on each memory."""
+    return [min(size for size in sizes if size[0] == memory) for memory in dict.fromkeys(size[0] for size in sizes)]
 
 
 def _mean(times: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, times)) / len(times))
 
 
-def _figure(size: tuple[int, int], times: Mapping[str, Mapping[str, float]]) -> Figure:
+def _figure(size: _Size, times: Mapping[str, Mapping[str, float]]) -> Figure:
     values: list[dict[str, Any]] = [
         {"group": kernel, "series": name, "value": its[name], "panel": "", "said": f"{kernel}, {name}: {its[name]:.3f}"}
         for kernel, its in times.items() for name in _OTHERS
     ]
     return Figure(
-        "reorder-cycles", f"Cycles against loose round robin, data cache of {_cache(size)}",
+        f"reorder-cycles-{size[0]}", f"Cycles against loose round robin: {_cache(size)}",
         "1 is as many cycles of the measured region as loose round robin without channels.", "docs/memory.md",
         charts.bars(values, series=dict(zip(_OTHERS, SERIES, strict=False)), title="times the cycles", legend="scheme",
                     rule=1.0),
@@ -76,7 +83,7 @@ def _figure(size: tuple[int, int], times: Mapping[str, Mapping[str, float]]) -> 
     )
 
 
-def _table(complete: Mapping[tuple[int, int], Mapping[str, Mapping[str, float]]], paper: Mapping[str, Any]) -> Table:
+def _table(complete: Mapping[_Size, Mapping[str, Mapping[str, float]]], paper: Mapping[str, Any]) -> Table:
     rows = []
     for size in sorted(complete):
         its = complete[size]
@@ -89,7 +96,8 @@ def _table(complete: Mapping[tuple[int, int], Mapping[str, Mapping[str, float]]]
         ])
     return Table(
         "reorder-means", "Means over the programs, by data cache", paper["table"], "docs/memory.md",
-        [Column("data cache", text=True), *(Column(name, "times the cycles of loose round robin") for name in _OTHERS),
+        [Column("memory, data cache", text=True),
+         *(Column(name, "times the cycles of loose round robin") for name in _OTHERS),
          Column("pure round robin / list"), Column("slowest with a list", text=True)],
         rows,
     )

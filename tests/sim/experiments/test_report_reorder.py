@@ -30,9 +30,9 @@ def test_the_section():
     assert "figures 12 and 13" in about and "24.4 %" in differs
     assert "a, pure round robin: 4.000" in draw(figure.chart) and len(figure.numbers.rows) == 2 * 3
     small, large = [[cell.value for cell in line] for line in table.rows]
-    assert small[0] == "16 KiB, 4 ways" and small[-1] == "b, 2.200"
+    assert small[0] == "dram, 16 KiB, 4 ways" and small[-1] == "b, 2.200"
     assert small[1:5] == pytest.approx([2.0, (1.1 * 2.2) ** 0.5, 0.9**0.5, 2.0 / (1.1 * 2.2) ** 0.5])
-    assert large[0] == "32 KiB, 4 ways" and large[1:5] == [1, 1, 1, 1]
+    assert large[0] == "dram, 32 KiB, 4 ways" and large[1:5] == [1, 1, 1, 1]
 
 
 def test_only_programs_with_each_scheme_count():

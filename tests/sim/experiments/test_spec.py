@@ -107,7 +107,7 @@ def test_the_experiments_that_come_with_the_project():
     assert len({run.config for run in pta.runs}) == 3
     assert len(guarantee.runs) == 7 * (9 + 3) and all(run.forecast for run in guarantee.runs)
     assert len(rates.runs) == 6 * 6 * 2 and all(run.progress and run.engine == "predict" for run in rates.runs)
-    assert len(reorder.runs) == 18 * 9 * (2 + 2) and all(run.engine == "predict" for run in reorder.runs)
+    assert len(reorder.runs) == 18 * 2 * 9 * (2 + 2) and all(run.engine == "predict" for run in reorder.runs)
     assert all(named_specs().values())
 
 
