@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from amaranth.hdl import ResetInserter, Signal
 from lsu_harness import Simulation
 from lsu_programs import USER, random_traffic, small
 from lsu_reference import Access, Reference
@@ -216,3 +217,28 @@ def test_patience_counts_cycles_without_a_selection(impatient: Simulation) -> No
         assert fault == [FaultCause.MISSING_ACCESS, 2, 4, 64 * LIST]
         # From the cycle after the selection, or from the third, in which the entry is there; then two registers.
         assert cycle == max(max(bench.takes.values()) + 1, 3) + 100 + 2
+
+
+@pytest.mark.slow
+def test_reset_forgets_the_list() -> None:
+    reset = Signal()
+    config = ordered((2, 3, "tight", 4))
+    bench = OrderBench(config, simulation=Simulation(config, ResetInserter(reset)))
+    rng = random.Random(11)
+    local: dict[int, int] = {}
+    memory: dict[int, int] = {}
+
+    async def testbench(ctx):
+        ctx.set(bench.dut.order.start, 1)
+        ctx.set(bench.dut.mem.request.ready, 1)
+        await ctx.tick().repeat(3)
+        assert ctx.get(bench.dut.mem.request.valid) and not ctx.get(bench.dut.idle)
+        ctx.set(bench.dut.order.start, 0)
+        ctx.set(reset, 1)
+        await ctx.tick()
+        ctx.set(reset, 0)
+        assert ctx.get(bench.dut.idle)
+        for play in (bench.play, bench.play_listed):
+            await play(ctx, ordered_program(rng, config, 20), Reference(config, local=local, memory=memory))
+
+    bench.simulate(testbench)
