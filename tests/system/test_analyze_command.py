@@ -102,6 +102,26 @@ def test_bad_use(metronome, arguments, line):
     assert run.err.startswith(f"metronome: {line}") and run.err.count("\n") == 1
 
 
+ORDERED = ("--preset", "TINY", "--set", "channels=ordered")
+
+
+def test_ordered_channels_get_a_list(metronome):
+    """The misses of a prediction are those of the estimate."""
+    counted = json.loads(metronome("predict", "sgemm", "--size", "4", "--json", "-", *ORDERED).out)
+    listed = json.loads(metronome("analyze", "sgemm", "--size", "4", "--json", "-", *ORDERED).out)
+    assert counted["status"] == "ended" and counted["lines"]["loads"]["misses"] == listed["caches"][0]["misses"] > 0
+
+
+@pytest.mark.parametrize(("arguments", "line"), [
+    (("psort",), "psort: channels=ordered needs a list of its accesses, and there is none: where it loads or stores"),
+    (("sgemm", "--issue", "prr"), "policies must be without prr with channels=ordered"),
+    (("sgemm", "--set", "channel_depth=1"), "channel_depth must be between threads, 2, and 32 with channels=ordered"),
+])
+def test_what_ordered_channels_refuse(metronome, arguments, line):
+    run = metronome("predict", *arguments, *ORDERED)
+    assert run.status == 2 and run.err.startswith("metronome: ") and line in run.err and run.err.count("\n") == 1
+
+
 @pytest.mark.long
 @on("ordered")
 def test_the_hardware_looks_up_in_that_order(metronome):
