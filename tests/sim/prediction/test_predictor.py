@@ -10,6 +10,8 @@ from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import TINY
 from metronome.sim import asm
 from metronome.sim.kernel import kernels, prepare
+from metronome.sim.policies import POLICIES as PYTHON
+from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import Recordings, predict, refuse
 from metronome.sim.prediction.verify import RESULT_FIELDS
 from metronome.sim.runner import RunRequest
@@ -54,6 +56,34 @@ def test_every_policy_of_ours_is_predicted():
         refuse(TINY, policy)
     with pytest.raises(ValueError, match="burst cannot be predicted"):
         refuse(TINY, "burst")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_in_python_chooses_as_that_of_the_model(name):
+    config = replace(TINY, policies=(name,), dcache_bytes=512)
+    request = RunRequest(launch=prepare("row_sums", None, 4, 1, config), policy=name, memory="dram")
+    ours = predict(config, request)
+    assert comparable(predict(config, request, policy=PYTHON[name].of(config))) == comparable(ours)
+
+
+@pytest.mark.slow
+def test_a_policy_in_python_begins_again_where_the_order_matters():
+    request = RunRequest(launch=RawProgram(race(TINY).assemble()), policy="lrr")
+    ours, chosen = predict(TINY, request), predict(TINY, request, policy=PYTHON["lrr"].of(TINY))
+    assert chosen.stepped == "what a load finds depends on the order of issue"
+    assert comparable(chosen) == comparable(ours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pick", [-1, 1, 2, True, 0.0, "0"])
+def test_a_pick_of_nobody_who_is_eligible_is_refused(pick):
+    class Wrong(PYTHON["lrr"]):
+        def pick(self, state, inputs):
+            return pick if inputs.eligible == 1 else super().pick(state, inputs)
+
+    with pytest.raises(PickError, match=rf"in cycle 1 pick returned {pick!r}, .* \(eligible: 0\)"):
+        predict(TINY, request_for("vecadd"), policy=Wrong.of(TINY))
 
 
 @pytest.mark.slow
