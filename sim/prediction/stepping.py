@@ -84,6 +84,8 @@ class Stepper:
             else:
                 self._over = True
             return values
+        if commit.ended:
+            return values | {"next": pc + 4 & 0xFFFF_FFFF, "after": 0}
         values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
         if unit is Unit.SIMT:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0

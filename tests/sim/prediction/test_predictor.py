@@ -9,6 +9,7 @@ from metronome.hdl.config import Coordination, FaultCause
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import TINY
 from metronome.sim import asm
+from metronome.sim.course.handover import handover
 from metronome.sim.kernel import kernels, prepare
 from metronome.sim.policies import POLICIES as PYTHON
 from metronome.sim.prediction.choosing import PickError
@@ -33,6 +34,14 @@ def test_it_does_not_matter_whether_the_golden_model_goes_along(name):
     assert (known.stepped, stepped.stepped) == (None, "asked for")
     assert comparable(known) == comparable(stepped)
     assert known.result.memory.equal(stepped.result.memory)
+
+
+@pytest.mark.slow
+def test_a_warp_whose_end_starts_it_again_ends_first():
+    request = RunRequest(launch=handover(TINY, 3, 1), policy="lrr")
+    known, stepped = predict(TINY, request), predict(TINY, request, steps=True)
+    assert known.result.status == "ended"
+    assert comparable(known) == comparable(stepped)
 
 
 @pytest.mark.slow
