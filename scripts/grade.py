@@ -120,14 +120,19 @@ def _grade(path: Path, kit: Kit, seconds: int, json_file: str | None, target: Pa
 def _print(path: Path, report: Report) -> None:
     from metronome.sim.course.cases import TASKS
 
-    table = new_table("task", "case", "statistic", ">reference", ">yours", "", ">points", title=escape(path.name))
-    for mark in report.marks:
-        places = 0 if TASKS[mark.case.task].statistic == "NUM_STALL_CYCLES" else 3
-        yours = "" if mark.measured is None else f"{float(mark.measured):.{places}f}"
-        table.add_row(
-            str(mark.case.task), mark.case.name, TASKS[mark.case.task].statistic,
-            f"{float(mark.reference):.{places}f}", yours, mark.grade, f"{float(mark.points):.2f} of {float(mark.of):.2f}",
-        )
     console = Console()
-    console.print(table)
-    console.print(f"\n{float(report.points):.2f} of {float(report.of):.2f} points", highlight=False)
+    for task in sorted({mark.case.task for mark in report.marks}):
+        asked = TASKS[task]
+        places = 0 if asked.statistic == "NUM_STALL_CYCLES" else 3
+        title = f"{path.name}, task {task}: {asked.stands_for}, {asked.statistic}"
+        table = new_table("", ">reference", ">yours", "", ">points", ">of", title=escape(title))
+        for mark in report.marks:
+            if mark.case.task == task:
+                table.add_row(
+                    mark.case.name, f"{float(mark.reference):.{places}f}",
+                    "" if mark.measured is None else f"{float(mark.measured):.{places}f}", mark.grade,
+                    f"{float(mark.points):.2f}", f"{float(mark.of):.2f}",
+                )
+        console.print(table)
+        console.print()
+    console.print(f"{float(report.points):.2f} of {float(report.of):.2f} points", highlight=False)
