@@ -39,7 +39,7 @@ def grade(
     ] = _SECONDS,
     make_reference: Annotated[
         str | None,
-        typer.Option("--make-reference", metavar="FILE", help="Without a submission: run the solution, write its values."),
+        typer.Option("--make-reference", metavar="FILE", help="Without FILE: run the solution, write its values."),
     ] = None,
     cases: Annotated[
         str | None, typer.Option("--cases", metavar="FILE", help="With --make-reference: other cases (TOML).")
@@ -125,7 +125,9 @@ def _print(path: Path, report: Report) -> None:
         asked = TASKS[task]
         places = 0 if asked.statistic == "NUM_STALL_CYCLES" else 3
         title = f"{path.name}, task {task}: {asked.stands_for}, {asked.statistic}"
-        table = new_table("", ">reference", ">yours", "", ">points", ">of", title=escape(title))
+        # As a line of its own: a table's title is not wider than the table.
+        console.print(escape(title), highlight=False, style="italic")
+        table = new_table("", ">reference", ">yours", "", ">points", ">of")
         for mark in report.marks:
             if mark.case.task == task:
                 table.add_row(

@@ -1,6 +1,6 @@
 """Two warp policies: task 1 and task 2 of assignment.md. A round robin stands in for both, so that this file runs.
 
-    metronome grade skeleton.py
+Grade it with `metronome grade skeleton.py`.
 """
 
 from dataclasses import dataclass, replace

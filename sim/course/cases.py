@@ -114,8 +114,9 @@ class Kit:
             read: dict[str, Any] = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
             return cls._of(read, path.parent)
         except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or (f"{error} is missing" if isinstance(error, KeyError) else error)
-            raise CaseError(f"{path}: {reason}") from None
+            reason = getattr(error, "strerror", None) or error
+            missing = " is missing" if isinstance(error, KeyError) else ""
+            raise CaseError(f"{path}: {reason}{missing}") from None
 
     @classmethod
     def _of(cls, read: dict[str, Any], folder: Path) -> Kit:

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from metronome.hdl.config import SmConfig
 from metronome.sim.policy_base import Policy
 from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import prepare
@@ -82,20 +81,25 @@ def _work(path: Path, kit: Kit, case: Case, seconds: float) -> tuple[Statistics 
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             try:
                 signal.setitimer(signal.ITIMER_REAL, seconds)
-                policy: Any = _policy(path, case, case.config())
-                return measure(case, kit.folder, policy, most_cycles=patience(kit.reference[case.name])), None
-            except SubmissionError as error:
-                return None, str(error)
-            except PickError as error:
-                return None, f"{path.name}: {TASKS[case.task].stands_for}, on {case.name}: {error}"
+                return _measured(path, kit, case)
             except _TooLongError as error:
-                return None, f"{where(path, error)}: on {case.name} it takes longer than {seconds:g} s"
+                return None, f"{where(path, error)}: it takes longer than {seconds:g} s (on {case.name})"
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _policy(path: Path, case: Case, config: SmConfig) -> _Guarded:
-    return _Guarded(path, policy_of(path, load(path), TASKS[case.task].stands_for, config))
+def _measured(path: Path, kit: Kit, case: Case) -> tuple[Statistics | None, str | None]:
+    kind = TASKS[case.task].stands_for
+    try:
+        policy: Any = _Guarded(path, policy_of(path, load(path), kind, case.config()))
+    except SubmissionError as error:
+        return None, str(error)
+    try:
+        return measure(case, kit.folder, policy, most_cycles=patience(kit.reference[case.name])), None
+    except SubmissionError as error:
+        return None, f"{error} (on {case.name})"
+    except PickError as error:
+        return None, f"{path.name}: class {kind}: {error} (on {case.name})"
 
 
 def check(
@@ -108,8 +112,8 @@ def check(
     from pebble import ProcessPool
 
     pool = ProcessPool(
-        max_workers=_WORKERS, context=multiprocessing.get_context("spawn"), initializer=_begin,
-        initargs=(os.getpid(),),
+        max_workers=max(1, min(_WORKERS, len(kit.cases))), context=multiprocessing.get_context("spawn"),
+        initializer=_begin, initargs=(os.getpid(),),
     )
     patient = seconds + _GRACE_SECONDS + _START_SECONDS
     try:
@@ -137,7 +141,7 @@ def _outcome(path: Path, case: Case, future: Any, seconds: float) -> Outcome:
     try:
         statistics, wrong = future.result()
     except TimeoutError:
-        statistics, wrong = None, f"{path.name}: on {case.name} it takes longer than {seconds:g} s"
+        statistics, wrong = None, f"{path.name}: it takes longer than {seconds:g} s (on {case.name})"
     except ProcessExpired:
-        statistics, wrong = None, f"{path.name}: on {case.name} it has ended the process"
+        statistics, wrong = None, f"{path.name}: it has ended the process (on {case.name})"
     return Outcome(case=case, statistics=statistics, wrong=wrong)

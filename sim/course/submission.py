@@ -7,7 +7,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.policy_base import Policy
@@ -56,9 +56,9 @@ def load(path: Path) -> types.ModuleType:
 
 def _refuse_imports(path: Path, tree: ast.AST) -> None:
     for node in ast.walk(tree):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         for name in names:
             if name.split(".")[0] == _PACKAGE and name != _MAY_IMPORT:
                 raise SubmissionError(
@@ -73,7 +73,7 @@ def policy_of(path: Path, module: types.ModuleType, name: str, config: SmConfig)
         raise SubmissionError(f"{path.name}: there is no class {name}")
     if missing := [method for method in ("of", *_METHODS) if not callable(getattr(kind, method, None))]:
         raise SubmissionError(f"{path.name}: class {name} has no {missing[0]}")
-    return guarded(path, lambda: kind.of(config))
+    return guarded(path, lambda: cast(Any, kind).of(config))
 
 
 def guarded(path: Path, work: Callable[[], Any]) -> Any:
