@@ -89,9 +89,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome prove --property P1 --warps 2", "one property of one size"),
     ),
     "grade": (
-        ("metronome grade submission.py", "points, and what differs"),
-        ("metronome grade submission.py --task 1 --json -", "one task, as JSON"),
-        ("metronome grade --make-reference new.json --cases my.toml", "for instructors"),
+        ("metronome grade mine.py", "points, and what differs"),
+        ("metronome grade mine.py --task 1 --json -", "one task, as JSON"),
+        ("metronome grade --make-reference new.json", "for instructors"),
     ),
     "bench": (("metronome bench --preset TINY,BASE", "cycles a second"),),
     "cache": (

@@ -2,11 +2,13 @@
 
 import json
 import re
+import time
 
 import pytest
 
 from metronome.sim.course.cases import REFERENCE
 from tests.scripts.lines import only_line
+from tests.sim.course.solution_file import solution
 from tests.sim.course.submissions import BAD, SKELETON
 
 
@@ -35,6 +37,15 @@ def test_the_skeleton_runs(metronome, tmp_path, one_case):
     assert ["handover", "2873", "5950", "runs", "3.00", "6.00"] in lines
     assert "6.50 of 13.00 points" in done.out
     assert "noise" not in done.out
+
+
+@pytest.mark.slow
+def test_the_solution_has_all_points_in_less_than_a_minute(metronome, tmp_path):
+    path, before = written(tmp_path, solution(), "solution.py"), time.monotonic()
+    done = metronome("grade", path)
+    assert (done.status, done.err) == (0, "")
+    assert "13.00 of 13.00 points" in done.out
+    assert time.monotonic() - before < 60
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from metronome.sim.policies import POLICIES
 from metronome.sim.prediction.predictor import predict
 from metronome.sim.prediction.verify import result_differences
 from metronome.sim.runner import RunRequest, run
+from tests.system.rtl_programs import problems
 
 #: The machine of both tasks, with a cache that thrashes.
 CONFIG = replace(TINY, warps=4, policies=("gto_dispatch", "ccws"), dcache_bytes=512, locality_throttle=32)
@@ -23,7 +24,7 @@ CONFIG = replace(TINY, warps=4, policies=("gto_dispatch", "ccws"), dcache_bytes=
 def test_the_statistics_are_those_of_the_hardware(policy, program):
     launch = handover(CONFIG, 6, 3) if program == "handover" else prepare(program, None, 16, 3, CONFIG)
     request = RunRequest(launch=launch, policy=policy, memory="dram")
-    measured = run(CONFIG, request)
+    measured = run(CONFIG, replace(request, check=True))
     prediction = predict(CONFIG, request, policy=POLICIES[policy].of(CONFIG))
-    assert measured.status == "ended"
+    assert problems(measured) == []
     assert result_differences(measured, prediction.result) == []
