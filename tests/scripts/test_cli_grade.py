@@ -62,8 +62,10 @@ def test_json(metronome, tmp_path, one_case):
     }
 
 
-#: What is seen before anything is executed; what shows that the processes are watched: others are alike.
-AT_ONCE, SLOW = ("no Python", "the solution", "no text"), ("an exception", "the end of the process", "a loop without end")
+#: What is seen before anything is executed.
+AT_ONCE = ("no Python", "the solution", "no text")
+#: What shows that the processes are watched; the others are alike.
+SLOW = ("an exception", "the end of the process", "a loop without end")
 
 
 def bad_submissions():
@@ -72,7 +74,7 @@ def bad_submissions():
         yield pytest.param(what, marks=mark)
 
 
-@pytest.mark.parametrize("what", bad_submissions())
+@pytest.mark.parametrize("what", list(bad_submissions()))
 def test_a_bad_submission_has_one_line(metronome, tmp_path, one_case, what):
     text, told = BAD[what]
     path = written(tmp_path, text)
