@@ -102,7 +102,7 @@ def _grade(path: Path, kit: Kit, seconds: int, json_file: str | None, target: Pa
         # What is wrong with the whole file is said once.
         inspect(path)
         with show_progress() as progress:
-            outcomes = list(checking.check(path, kit, seconds=seconds, tell=lambda name: progress(f"run {name}")))
+            outcomes = list(checking.check(path, kit, seconds=seconds, tell=progress))
         report = grading.grade(kit, outcomes)
     except (SubmissionError, CaseError) as error:
         raise UsageError(str(error)) from None

@@ -17,10 +17,12 @@ from metronome.sim.policy_base import Policy
 from metronome.sim.prediction.predictor import Recordings, predict
 from metronome.sim.runner_types import RunRequest
 from metronome.sim.settings import ConfigError, one_of, replaced
+from metronome.sim.toolchain import ToolchainError
 
 from .handover import handover
 
-__all__ = ["CASES", "REFERENCE", "TASKS", "Case", "CaseError", "Kit", "Statistics", "Task", "measure", "patience"]
+__all__ = ["CASES", "REFERENCE", "TASKS", "Case", "CaseError", "Kit", "Statistics", "Task", "launch_of", "measure",
+           "patience"]
 
 _HERE = Path(__file__).parent
 #: What this kit grades, and with which values.
@@ -147,6 +149,18 @@ class Kit:
         }
 
 
+def launch_of(case: Case, folder: Path) -> Any:
+    """The program of a case with its inputs; compiled, if that has not been done before. Raises CaseError."""
+    config = case.config()
+    if case.kernel == "handover":
+        return handover(config, case.size, case.seed)
+    name = str(folder / case.kernel) if "/" in case.kernel else case.kernel
+    try:
+        return prepare(name, None, case.size, case.seed, config)
+    except (KernelError, ToolchainError) as error:
+        raise CaseError(f"case {case.name}: {error}") from None
+
+
 def measure(
     case: Case, folder: Path, policy: Policy[Any] | None = None, *, most_cycles: int = _MOST_CYCLES,
     recordings: Recordings | None = None,
@@ -159,17 +173,9 @@ def measure(
         If the case cannot be run, or the order of issue changes what the kernel executes.
     """
     config = case.config()
-    try:
-        if case.kernel == "handover":
-            launch: Any = handover(config, case.size, case.seed)
-        else:
-            name = str(folder / case.kernel) if "/" in case.kernel else case.kernel
-            launch = prepare(name, None, case.size, case.seed, config)
-    except KernelError as error:
-        raise CaseError(f"case {case.name}: {error}") from None
     request = RunRequest(
-        launch=launch, policy=TASKS[case.task].policy, memory=case.memory, latency=case.latency, seed=case.seed,
-        max_cycles=most_cycles,
+        launch=launch_of(case, folder), policy=TASKS[case.task].policy, memory=case.memory, latency=case.latency,
+        seed=case.seed, max_cycles=most_cycles,
     )
     prediction = predict(config, request, policy=policy, recordings=recordings)
     result = prediction.result

@@ -13,11 +13,12 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from metronome.sim.policy_base import Policy
+from metronome.sim.predict.compiled import is_compiled
 from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import prepare
 from metronome.sim.processes import end_with_parent
 
-from .cases import TASKS, Case, Kit, Statistics, measure, patience
+from .cases import TASKS, Case, Kit, Statistics, launch_of, measure, patience
 from .submission import SubmissionError, guarded, load, policy_of, where
 
 __all__ = ["Outcome", "check"]
@@ -25,8 +26,6 @@ __all__ = ["Outcome", "check"]
 _WORKERS = 2
 #: A process that does not stop at its own clock is ended so much later.
 _GRACE_SECONDS = 5
-#: To start a process, and to load the model.
-_START_SECONDS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,25 +106,32 @@ def check(
 ) -> Iterator[Outcome]:
     """Each case of ``kit`` in its order; of a task with an error only what comes before it.
 
-    ``seconds``: the time that a case may take. ``tell`` is called with the name of each case.
+    ``seconds``: the time that a case may take. ``tell`` is called with the name of each step.
     """
     from pebble import ProcessPool
 
+    # What is made once is no matter of the submission's time.
+    if not is_compiled():
+        tell("compile the model (half a minute, once)")
+    prepare()
+    tell("prepare the kernels")
+    for case in kit.cases:
+        launch_of(case, kit.folder)
     pool = ProcessPool(
         max_workers=max(1, min(_WORKERS, len(kit.cases))), context=multiprocessing.get_context("spawn"),
         initializer=_begin, initargs=(os.getpid(),),
     )
-    patient = seconds + _GRACE_SECONDS + _START_SECONDS
     try:
         futures = {
-            case.name: pool.schedule(_work, args=[path, kit, case, seconds], timeout=patient) for case in kit.cases
+            case.name: pool.schedule(_work, args=[path, kit, case, seconds], timeout=seconds + _GRACE_SECONDS)
+            for case in kit.cases
         }
         failed: set[int] = set()
         for case in kit.cases:
             if case.task in failed:
                 futures[case.name].cancel()
                 continue
-            tell(case.name)
+            tell(f"run {case.name}")
             outcome = _outcome(path, case, futures[case.name], seconds)
             if outcome.wrong is not None:
                 failed.add(case.task)

@@ -41,6 +41,16 @@ BAD = {
         with_pick("\n        while True:\n            pass"),
         _on_handover(r", line \d+, in pick: it takes longer than 1 s"),
     ),
+    "a loop that nothing stops": (
+        with_pick("""
+        while True:
+            try:
+                while True:
+                    pass
+            except BaseException:
+                pass"""),
+        _on_handover(": it takes longer than 1 s"),
+    ),
     "the solution": (
         "from metronome.sim import policies\n",
         r"bad\.py, line 1: it imports metronome\.sim: of Metronome it may import metronome\.sim\.course\.scheduler",
