@@ -153,7 +153,10 @@ def launch_of(case: Case, folder: Path) -> Any:
     """The program of a case with its inputs; compiled, if that has not been done before. Raises CaseError."""
     config = case.config()
     if case.kernel == "handover":
-        return handover(config, case.size, case.seed)
+        try:
+            return handover(config, case.size, case.seed)
+        except ValueError as error:
+            raise CaseError(f"case {case.name}: {error}") from None
     name = str(folder / case.kernel) if "/" in case.kernel else case.kernel
     try:
         return prepare(name, None, case.size, case.seed, config)

@@ -13,12 +13,15 @@ from metronome.hdl.config import SmConfig
 from metronome.sim import asm
 from metronome.sim.memory.store import SparseMemory
 
-__all__ = ["Handover", "handover"]
+__all__ = ["MOST_TURNS", "Handover", "handover"]
+
+#: The greatest size.
+MOST_TURNS = 500
 
 _MREGION, _WARP_ID = 0x7C0, 0xCC1
 #: Registers: a count, the warp's own number, its address, what it works on.
 _COUNT, _OWN, _AT, _A, _B, _C, _T = 5, 6, 7, 10, 11, 12, 28
-#: Each warp reads from a page of its own in each round.
+#: Where a warp reads from in a round begins so far behind the warp before it; so much further each of its loads is.
 _PAGE, _LINE = 4096, 64
 _ROUNDS = 4
 
@@ -37,7 +40,15 @@ class Handover:
 
 
 def handover(config: SmConfig, size: int, seed: int) -> Handover:
-    """``size`` turns of a loop in each warp of a round, of the oldest four times as many; ``seed``: what is in it."""
+    """``size`` turns of a loop in each warp of a round, of the oldest four times as many; ``seed``: what is in it.
+
+    Raises
+    ------
+    ValueError
+        For a size out of range.
+    """
+    if not 1 <= size <= MOST_TURNS:
+        raise ValueError(f"the size of handover must be from 1 to {MOST_TURNS}, not {size}")
     rng, warps = random.Random(seed), config.warps
     # Who starts each round, and so is the oldest in it; the first of them starts none: warp 0 is the oldest there.
     oldest = [0, *list(reversed(range(1, warps)))[: _ROUNDS - 1]]
@@ -66,7 +77,7 @@ def _start(program: asm.Program, warps: int, entry: str) -> None:
 
 
 def _work(program: asm.Program, size: int, rng: random.Random, number: int, leader: int) -> None:
-    """A loop with loads from the warp's own page, and arithmetic that waits for them in places."""
+    """A loop with loads that no other warp makes at the time, and arithmetic that waits for them in places."""
     program.add(asm.csrr(_OWN, _WARP_ID))
     program.li(_A, rng.randrange(1, 1 << 11))
     program.li(_T, _PAGE)

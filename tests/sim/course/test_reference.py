@@ -114,11 +114,11 @@ def test_cases_that_cannot_be_used(tmp_path, text, told):
 @pytest.mark.parametrize(("line", "told"), [
     ('preset = "HUGE"', "case a: preset: unknown name 'HUGE'"),
     ("set = { dcache_bytes = 3 }", "case a: dcache_bytes must be"),
-    ("set = { nothing = 3 }", "case a: .*nothing"),
+    ("set = { nothing = 3 }", "case a: .*nothing"), ("", "case a: the size of handover must be from 1 to 500, not 501"),
 ])
 def test_a_machine_that_cannot_be(tmp_path, line, told):
     path = tmp_path / "a.toml"
-    path.write_text(CASE + line, "utf-8")
+    path.write_text((CASE if line else CASE.replace("size = 1", "size = 501")) + line, "utf-8")
     with pytest.raises(CaseError, match=told):
         make_reference(Kit.read(path))
 
