@@ -28,7 +28,7 @@ _SECONDS = 20
 
 def grade(
     submission: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="The submission: one Python file.", show_default=False)
+        str | None, typer.Argument(metavar="FILE", help="The submission: one Python file.", show_default=False)
     ] = None,
     task: Annotated[int | None, typer.Option("--task", metavar="N", help="Only task 1 or 2.")] = None,
     reference: Annotated[
@@ -83,6 +83,7 @@ def _make(target: str, cases: str | None) -> int:
     from metronome.sim.course.making import make_reference
 
     path = require_writable(target, "--make-reference")
+    refuse_inputs(None, {"--cases": cases}, [("--make-reference", path)])
     try:
         kit = Kit.read(CASES if cases is None else input_file("--cases", cases).resolve())
         with show_progress() as progress:

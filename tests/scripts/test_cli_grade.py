@@ -122,6 +122,7 @@ def test_a_reference_of_other_cases(metronome, tmp_path):
     (["a.py", "--seconds", "0"], "--seconds must be at least 1, not 0"),
     (["a.py", "--reference", "none.json"], "--reference: cannot read 'none.json': No such file or directory"),
     (["a.py", "--reference", "a.py"], "a.py: 'case' is missing"),
+    (["--make-reference", "a.py", "--cases", "a.py"], "--make-reference: a.py is already the file of --cases"),
     (["a.py", "--json", "a.py"], "--json: a.py is already the file of the submission"),
 ])
 def test_bad_use_has_one_line(metronome, tmp_path, words, told):
