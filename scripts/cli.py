@@ -21,6 +21,7 @@ from .cache import cache
 from .characterize import characterize
 from .config import config
 from .errors import Exit, UsageError
+from .grade import grade
 from .help_pages import epilog
 from .kernels import kernels
 from .new import new
@@ -53,7 +54,8 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., int]] = {
     "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "analyze": analyze,
     "characterize": characterize, "trace": trace, "build": build, "sweep": sweep, "report": report, "config": config,
-    "verilog": verilog, "synth": synth, "board": board, "prove": prove, "bench": bench, "cache": cache,
+    "verilog": verilog, "synth": synth, "board": board, "prove": prove, "grade": grade, "bench": bench,
+    "cache": cache,
 }
 for _name, _function in COMMANDS.items():
     app.command(_name, epilog=epilog(_name))(_function)

@@ -58,8 +58,10 @@ class Iss(State):
             self.pc[warp] = following
         elif following:
             (self.pc[warp],) = following
+        # Who executes does not wait: it can only have been started, after its own end.
+        ended = not self.active[warp] or warp in self.released
         self.released.clear()
-        commit = Commit(warp, pc, word, mask, volatile=instruction.volatile)
+        commit = Commit(warp, pc, word, mask, volatile=instruction.volatile, ended=ended)
         rd = instruction.rd
         if rd is not None:
             commit.rd = rd

@@ -44,6 +44,7 @@ class Commit:
     if nothing is written (x0 too); ``values`` is uint32 of shape (threads,), meaningful in the active lanes only.
     ``store`` is None or (addresses (threads,), data (threads,) with the bytes above ``size`` zero, size, mask).
     ``volatile``: the value depends on time; the caller gives the machine's own with :meth:`sim.iss.Iss.poke`.
+    ``ended``: it was the warp's last; another warp's wspawn may have started the warp again at once.
     With a ``fault`` nothing was changed, and rd, values and store are None.
     """
 
@@ -55,6 +56,7 @@ class Commit:
     values: np.ndarray | None = None
     store: tuple[np.ndarray, np.ndarray, int, int] | None = None
     volatile: bool = False
+    ended: bool = False
     fault: Fault | None = None
 
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import control, frontend, icache, lsu, observer, order, port, races, scoreboard
+from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
 from .compiled import inlined, outer
 from .records import NONE, RING, SLOTS
 
-__all__ = ["FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
+__all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 
 #: Why :func:`advance` comes back: the memory model is to be looked at; the program has stopped; an instruction of
 #: warp ``front.selected`` is to be executed; the instruction in stage X reads what counts time; a store goes into the
-#: write buffer; the log is full.
-SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE = range(1, 8)
+#: write buffer; the log is full; known instructions are not those of this order; ``front.choice`` is to be made of
+#: ``front.eligible``, and ``front.chosen_at`` to be set to the cycle.
+SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE, CHOOSE = range(1, 9)
 LSU = 4
 
 
@@ -44,7 +45,7 @@ def advance(m, start_pc):
         box.cycle = 0
     while True:
         result = _cycle(m, box.cycle, start_pc)
-        if result in (STEP, VOLATILE, RACE, FINISHED):
+        if result in (STEP, VOLATILE, RACE, FINISHED, CHOOSE):
             return result
         sums.begun = 0
         box.cycle += 1
@@ -81,6 +82,8 @@ def _cycle(m, cycle, start_pc):
         control.execute(m)
         sums.begun = 1
     frontend.select(m, cycle)
+    if config.policy == policies.OUTSIDE and front.chosen_at != cycle:
+        return CHOOSE
     if front.stale:
         return RACE
     chosen = front.selected

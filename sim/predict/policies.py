@@ -5,7 +5,7 @@ from __future__ import annotations
 from .compiled import inlined
 from .records import DEPTH, NONE
 
-__all__ = ["NAMES", "begin", "pick", "remember"]
+__all__ = ["NAMES", "OUTSIDE", "begin", "pick", "remember"]
 
 #: By number, as CONFIG has it.
 NAMES = (
@@ -16,6 +16,8 @@ NAMES = (
     FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT, TWO_LEVEL, VARIABLE_RATE,
     VARIABLE_RATE_STRICT, CCWS,
 ) = range(len(NAMES))
+#: Behind them: a policy in Python, which is asked in every cycle (machine.CHOOSE) and keeps its state itself.
+OUTSIDE = len(NAMES)
 #: Ages of gto saturate here (docs/policies.md, "Ages").
 OLDEST = 4095
 #: A total of ccws stays below this.
@@ -132,6 +134,7 @@ def keep_scores(config, front, active, queued, lost, selected):
 def begin(config, front):
     """The state before the first cycle."""
     front.last = config.warps - 1
+    front.choice = front.chosen_at = NONE
     front.passed = config.warps - 1
     for w in range(config.warps):
         # The highest of each group stays.
@@ -143,6 +146,8 @@ def begin(config, front):
 def pick(config, front, control, eligible):
     """Whom the policy selects of ``eligible``: a warp, or NONE."""
     policy = config.policy
+    if policy == OUTSIDE:
+        return front.choice
     if policy in (SRR, PRR):
         return front.pointer if eligible >> front.pointer & 1 else NONE
     if eligible == 0:

@@ -121,6 +121,8 @@ FRONT = _fields(
     " sent_last used_place hit_place looked_up stamp stale"
     # The policy's state (docs/policies.md). ``passed``: who got a slot last that its own warp could not use.
     " last pointer slot passed"
+    # That of a policy outside: whom it has chosen, and in which cycle.
+    " choice chosen_at"
     # That of ccws: who is held back, who is owed a score, the totals, and the division.
     " held owed losses selections left dividend divisor"
     # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from metronome.sim.engines import CannotPredictError
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.stacks import restore
 from metronome.sim.memory.store import SparseMemory
+from metronome.sim.policy_base import Policy
 from metronome.sim.predict import machine, policies
 from metronome.sim.predict.compiled import compiling
 from metronome.sim.predict.records import CODE, CONFIG, STEP, WARPS
@@ -102,7 +104,7 @@ def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
 def predict(
     config: SmConfig, request: RunRequest, *, recordings: Recordings | None = None,
     on_console: Callable[[str], None] | None = None, tell: Callable[[int], None] = _silent, steps: bool = False,
-    watcher: Watcher | None = None,
+    watcher: Watcher | None = None, policy: Policy[Any] | None = None,
 ) -> Prediction:
     """The run of ``request`` on ``config``, computed.
 
@@ -118,6 +120,9 @@ def predict(
         Let the golden model go along instruction by instruction, also where that is not needed.
     watcher
         Is told what each unit does in every cycle.
+    policy
+        A policy in Python, which chooses in every cycle in place of the one that the request names. That one has to be
+        in ``config`` all the same: what the machine has for it, such as victim tags, is there.
 
     Raises
     ------
@@ -140,7 +145,7 @@ def predict(
         lines: list[str] = []
         memory = initial.copy()
         console = Console(config.memory_map, lines.append)
-        run = Running(config, request, job, memory, console, streams, watcher)
+        run = Running(config, request, job, memory, console, streams, watcher, policy=policy)
         try:
             if watcher is not None:
                 watcher.begin()

@@ -13,12 +13,14 @@ from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
 from metronome.sim.memory.stacks import interleave, to_bus
 from metronome.sim.memory.store import SparseMemory
-from metronome.sim.predict import machine
+from metronome.sim.policy_base import Policy
+from metronome.sim.predict import machine, policies
 from metronome.sim.predict.code import CodeTable
 from metronome.sim.predict.records import NONE, RING
 from metronome.sim.runner_types import Job, RunRequest, Watcher
 
 from . import sums
+from .choosing import Chooser
 from .setup import LOG, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams
@@ -44,10 +46,12 @@ class Running:
     """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one.
 
     ``supplied``: nothing is fetched, and no heed is paid to what loads find: every warp executes its ``streams``.
+    ``policy``: who issues, in place of the policy that the request names.
     """
 
     def __init__(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, console: Console,
-                 streams: Streams | None, watcher: Watcher | None = None, *, supplied: bool = False) -> None:
+                 streams: Streams | None, watcher: Watcher | None = None, *, supplied: bool = False,
+                 policy: Policy[Any] | None = None) -> None:
         self.config, self.start_pc, self.streams = config, job.start_pc, streams
         self.watcher = watcher
         self.stepper = None if streams else Stepper(config, memory.copy(), job.start_pc, job.arg)
@@ -61,6 +65,7 @@ class Running:
         self.codes = CodeTable(config)
         told: Any = streams or self.stepper
         self.supplied = supplied
+        self._chooser = None if policy is None else Chooser(config, policy)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
             settings, icache=int(settings["icache_sets"][0]) * config.icache_ways,
@@ -71,6 +76,8 @@ class Running:
             lists=streams.lists if streams else told.lists.table, events=_EVENTS if watcher else 0,
         )
         settings["events"] = watcher is not None
+        if policy is not None:
+            settings["policy"] = policies.OUTSIDE
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
             part[0] for part in (
                 self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
@@ -97,6 +104,9 @@ class Running:
         self._attend(0)
         while True:
             reason = machine.advance(self.machine, self.start_pc)
+            if reason == machine.CHOOSE and self._chooser is not None:
+                self._chooser.choose(self.machine)
+                continue
             if reason == machine.RACE:
                 raise OrderMattersError
             if self.stepper is not None and self._step(self.stepper, reason):

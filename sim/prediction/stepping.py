@@ -71,6 +71,12 @@ class Stepper:
                 data = registers[(word >> 20 & 31) + 32 * (word & 4 != 0)]
                 self.stored[row] = (self.addresses[row], data.copy(), int(code["size"]))
         taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
+        return values | self._executed(warp, code, pc, taken=taken)
+
+    def _executed(self, warp: int, code: np.void, pc: int, *, taken: bool) -> dict[str, int]:
+        """Execute it; what it has done."""
+        iss, unit, op, word = self.iss, Unit(int(code["unit"])), int(code["op"]), int(code["word"])
+        values: dict[str, int] = {}
         commit = iss.step(warp)
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
@@ -84,6 +90,9 @@ class Stepper:
             else:
                 self._over = True
             return values
+        if commit.ended:
+            # It may have been started again meanwhile: then its pc is that of the start.
+            return values | {"next": pc + 4 & 0xFFFF_FFFF if iss.active[warp] else iss.pc[warp], "after": 0}
         values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
         if unit is Unit.SIMT:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0

@@ -7,7 +7,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Read by people who have not seen the project; CHANGELOG.md is a list, not sentences.
 PAGES = tuple(sorted([
-    *ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "riscv_kernels" / "README.md",
+    *ROOT.glob("docs/*.md"), *ROOT.glob("docs/course/*.md"),
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "riscv_kernels" / "README.md",
 ]))
 
 

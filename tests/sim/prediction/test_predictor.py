@@ -9,7 +9,10 @@ from metronome.hdl.config import Coordination, FaultCause
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import TINY
 from metronome.sim import asm
+from metronome.sim.course.handover import handover
 from metronome.sim.kernel import kernels, prepare
+from metronome.sim.policies import POLICIES as PYTHON
+from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import Recordings, predict, refuse
 from metronome.sim.prediction.verify import RESULT_FIELDS
 from metronome.sim.runner import RunRequest
@@ -34,6 +37,14 @@ def test_it_does_not_matter_whether_the_golden_model_goes_along(name):
 
 
 @pytest.mark.slow
+def test_a_warp_whose_end_starts_it_again_ends_first():
+    request = RunRequest(launch=handover(TINY, 3, 1), policy="lrr")
+    known, stepped = predict(TINY, request), predict(TINY, request, steps=True)
+    assert known.result.status == "ended"
+    assert comparable(known) == comparable(stepped)
+
+
+@pytest.mark.slow
 def test_a_recording_serves_other_policies_and_memories():
     recordings, launch = Recordings(), prepare("psum", None, 16, 1, TINY)
     for policy in TINY.policies:
@@ -54,6 +65,34 @@ def test_every_policy_of_ours_is_predicted():
         refuse(TINY, policy)
     with pytest.raises(ValueError, match="burst cannot be predicted"):
         refuse(TINY, "burst")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_in_python_chooses_as_that_of_the_model(name):
+    config = replace(TINY, policies=(name,), dcache_bytes=512)
+    request = RunRequest(launch=prepare("row_sums", None, 4, 1, config), policy=name, memory="dram")
+    ours = predict(config, request)
+    assert comparable(predict(config, request, policy=PYTHON[name].of(config))) == comparable(ours)
+
+
+@pytest.mark.slow
+def test_a_policy_in_python_begins_again_where_the_order_matters():
+    request = RunRequest(launch=RawProgram(race(TINY).assemble()), policy="lrr")
+    ours, chosen = predict(TINY, request), predict(TINY, request, policy=PYTHON["lrr"].of(TINY))
+    assert chosen.stepped == "what a load finds depends on the order of issue"
+    assert comparable(chosen) == comparable(ours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pick", [-1, 1, 2, True, 0.0, "0"])
+def test_a_pick_of_nobody_who_is_eligible_is_refused(pick):
+    class Wrong(PYTHON["lrr"]):
+        def pick(self, state, inputs):
+            return pick if inputs.eligible == 1 else super().pick(state, inputs)
+
+    with pytest.raises(PickError, match=rf"in cycle 1 pick returned {pick!r}, .* \(eligible: 0\)"):
+        predict(TINY, request_for("vecadd"), policy=Wrong.of(TINY))
 
 
 @pytest.mark.slow

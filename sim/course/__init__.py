@@ -1,0 +1,1 @@
+"""The course kit (docs/course): assignments about warp policies, graded with the predictor."""

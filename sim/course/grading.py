@@ -1,0 +1,101 @@
+"""Points for what a submission has counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from .cases import TASKS, Case, CaseError, Kit, Statistics
+from .checking import Outcome
+
+__all__ = ["Mark", "Report", "grade", "mark"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A case's ``grade``: exact, close, runs (the number is another), or none (it did not run to its end)."""
+
+    case: Case
+    grade: str
+    points: Fraction
+    of: Fraction
+    reference: Fraction
+    measured: Fraction | None
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {
+            "case": self.case.name, "grade": self.grade, "points": float(self.points), "of": float(self.of),
+            "reference": float(self.reference), "measured": None if self.measured is None else float(self.measured),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All marks, and by task what is wrong with the submission."""
+
+    marks: tuple[Mark, ...]
+    wrong: dict[int, str]
+
+    @property
+    def points(self) -> Fraction:
+        """Of all tasks."""
+        return sum((mark.points for mark in self.marks), Fraction(0))
+
+    @property
+    def of(self) -> Fraction:
+        """The most that there could be."""
+        return sum((mark.of for mark in self.marks), Fraction(0))
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        tasks = sorted({mark.case.task for mark in self.marks})
+        return {
+            "passed": self.points == self.of, "points": float(self.points), "of": float(self.of),
+            "tasks": [
+                {
+                    "task": task, "class": TASKS[task].stands_for, "statistic": TASKS[task].statistic,
+                    "wrong": self.wrong.get(task),
+                    "cases": [mark.as_json() for mark in self.marks if mark.case.task == task],
+                }
+                for task in tasks
+            ],
+        }
+
+
+def mark(kit: Kit, case: Case, statistics: Statistics | None) -> Mark:
+    """What a case is worth; without ``statistics`` nothing.
+
+    Raises
+    ------
+    CaseError
+        If the program was another one when the reference was made.
+    """
+    reference = kit.reference[case.name]
+    statistic = TASKS[case.task].statistic
+    of = kit.points[case.task] / sum(other.task == case.task for other in kit.cases)
+    wanted = reference.value(statistic)
+    if statistics is None:
+        return Mark(case=case, grade="none", points=Fraction(0), of=of, reference=wanted, measured=None)
+    if statistics.instructions != reference.instructions:
+        raise CaseError(
+            f"case {case.name}: {statistics.instructions} instructions instead of {reference.instructions}: the kernel "
+            "or the compiler has changed: make the reference again (--make-reference)"
+        )
+    value = statistics.value(statistic)
+    grade = "exact" if value == wanted else "close" if abs(value - wanted) <= kit.tolerance * wanted else "runs"
+    return Mark(case=case, grade=grade, points=of * kit.shares[grade], of=of, reference=wanted, measured=value)
+
+
+def grade(kit: Kit, outcomes: Sequence[Outcome]) -> Report:
+    """The report of a submission: a task with an error has no points."""
+    wrong = {outcome.case.task: outcome.wrong for outcome in outcomes if outcome.wrong is not None}
+    found = {outcome.case.name: outcome.statistics for outcome in outcomes}
+    return Report(
+        marks=tuple(
+            mark(kit, case, None if case.task in wrong else found.get(case.name)) for case in kit.cases
+        ),
+        wrong=wrong,
+    )

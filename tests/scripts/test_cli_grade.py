@@ -1,0 +1,132 @@
+"""``metronome grade``: a submission's points, and one line for each that cannot be graded."""
+
+import json
+import re
+import time
+
+import pytest
+
+from metronome.sim.course.cases import REFERENCE
+from tests.scripts.lines import only_line
+from tests.sim.course.solution_file import solution
+from tests.sim.course.submissions import BAD, SKELETON
+
+
+@pytest.fixture
+def one_case(tmp_path):
+    """The reference, with the first case of each task only."""
+    kit = json.loads(REFERENCE.read_text("utf-8"))
+    kit["case"] = [next(case for case in kit["case"] if case["task"] == task) for task in (1, 2)]
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(kit), "utf-8")
+    return path
+
+
+def written(folder, text, name="bad.py"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.slow
+def test_the_skeleton_runs(metronome, tmp_path, one_case):
+    path = written(tmp_path, SKELETON + "\nprint('noise')\n", "mine.py")
+    done = metronome("grade", path, "--reference", one_case)
+    assert (done.status, done.err) == (1, "")
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["handover", "2873", "5950", "runs", "3.00", "6.00"] in lines
+    assert "6.50 of 13.00 points" in done.out
+    assert "noise" not in done.out
+
+
+@pytest.mark.slow
+def test_the_solution_has_all_points_in_less_than_a_minute(metronome, tmp_path):
+    path, before = written(tmp_path, solution(), "solution.py"), time.monotonic()
+    done = metronome("grade", path)
+    assert (done.status, done.err) == (0, "")
+    assert "13.00 of 13.00 points" in done.out
+    assert time.monotonic() - before < 60
+
+
+@pytest.mark.slow
+def test_json(metronome, tmp_path, one_case):
+    path = written(tmp_path, SKELETON, "mine.py")
+    done = metronome("grade", path, "--reference", one_case, "--task", "1", "--json", "-")
+    assert (done.status, done.err) == (1, "")
+    assert json.loads(done.out) == {
+        "submission": str(path), "passed": False, "points": 3.0, "of": 6.0, "tasks": [{
+            "task": 1, "class": "GreedyThenOldest", "statistic": "NUM_STALL_CYCLES", "wrong": None, "cases": [{
+                "case": "handover", "grade": "runs", "points": 3.0, "of": 6.0, "reference": 2873.0, "measured": 5950.0,
+            }],
+        }],
+    }
+
+
+#: What is seen before anything is executed.
+AT_ONCE = ("no Python", "the solution", "no text")
+#: What shows that the processes are watched; the others are alike.
+SLOW = ("an exception", "the end of the process", "a loop without end")
+
+
+def bad_submissions():
+    for what in BAD:
+        mark = () if what in AT_ONCE else (pytest.mark.slow if what in SLOW else pytest.mark.long,)
+        yield pytest.param(what, marks=mark)
+
+
+@pytest.mark.parametrize("what", list(bad_submissions()))
+def test_a_bad_submission_has_one_line(metronome, tmp_path, one_case, what):
+    text, told = BAD[what]
+    path = written(tmp_path, text)
+    done = metronome("grade", path, "--reference", one_case, "--task", "1", "--seconds", "1")
+    assert done.status == 2
+    assert re.fullmatch(rf"metronome: {told}.*", only_line(done.err))
+
+
+@pytest.mark.slow
+def test_what_is_wrong_with_one_task_leaves_the_other(metronome, tmp_path, one_case):
+    path = written(tmp_path, SKELETON.replace("class CacheConscious", "class Cache"))
+    done = metronome("grade", path, "--reference", one_case)
+    assert done.status == 2
+    assert only_line(done.err) == "metronome: bad.py: there is no class CacheConscious"
+    assert "3.00 of 13.00 points" in done.out
+
+
+@pytest.mark.slow
+def test_a_policy_under_which_a_kernel_does_not_end(metronome, tmp_path, one_case):
+    path = written(tmp_path, SKELETON.replace("return after(state.last, inputs.eligible)", "return None", 1), "mine.py")
+    done = metronome("grade", path, "--reference", one_case, "--task", "1")
+    assert (done.status, done.err) == (1, "")
+    assert ["handover", "2873", "none", "0.00", "6.00"] in [line.split() for line in done.out.splitlines()]
+
+
+@pytest.mark.slow
+def test_a_reference_of_other_cases(metronome, tmp_path):
+    cases = tmp_path / "my.toml"
+    cases.write_text(
+        'tolerance = 0.05\npoints = { 1 = 6, 2 = 7 }\nshares = { runs = 0, close = 0.9, exact = 1 }\n'
+        '[[case]]\nname = "a"\ntask = 1\nkernel = "handover"\nsize = 3\nseed = 5\npreset = "TINY"\n', "utf-8",
+    )
+    assert metronome("grade", "--make-reference", "my.json", "--cases", cases).status == 0
+    done = metronome("grade", written(tmp_path, SKELETON, "mine.py"), "--reference", "my.json")
+    assert done.status == 1
+    assert "5.40 of 6.00 points" in done.out
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    ([], "name the file of a submission, or --make-reference"),
+    (["nothing.py"], "FILE: cannot read 'nothing.py': No such file or directory"),
+    (["a.py", "--task", "3"], "--task must be one of 1, 2, not 3"),
+    (["a.py", "--cases", "a.toml"], "--cases is for --make-reference: grade with --reference"),
+    (["a.py", "--make-reference", "b.json"], "--make-reference takes --cases and nothing else"),
+    (["a.py", "--seconds", "0"], "--seconds must be at least 1, not 0"),
+    (["a.py", "--reference", "none.json"], "--reference: cannot read 'none.json': No such file or directory"),
+    (["a.py", "--reference", "a.py"], "a.py: 'case' is missing"),
+    (["--make-reference", "a.py", "--cases", "a.py"], "--make-reference: a.py is already the file of --cases"),
+    (["a.py", "--json", "a.py"], "--json: a.py is already the file of the submission"),
+])
+def test_bad_use_has_one_line(metronome, tmp_path, words, told):
+    (tmp_path / "a.py").write_text("", "utf-8")
+    done = metronome("grade", *words)
+    assert done.status == 2
+    assert only_line(done.err).endswith(told)
