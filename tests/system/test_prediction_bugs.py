@@ -65,7 +65,7 @@ BUGS = (
     Bug("a load joins no request while all MSHRs are taken", f"{_HDL}.memory.l1.lookup:LookupStage.elaborate",
         "shares.eq(may_join & self.requested)", "shares.eq(may_join & self.requested & ~self.mshrs_full)", (_LSU,)),
     Bug("the write buffer answers no load", f"{_HDL}.memory.l1.lookup:LookupStage.elaborate",
-        "covered.eq(load & ~self.hit", "covered.eq(0 & load & ~self.hit", (_LSU,)),
+        "load & ~self.hit & ~self.uncached & self.holds", "0 & load & ~self.uncached & self.holds", (_LSU,)),
     Bug("every access waits while a line goes into the cache", f"{_HDL}.memory.l1.lookup:LookupStage.elaborate",
         "blocked.eq(self.install & self._same_set(held.part.line, self.install_line))", "blocked.eq(self.install)",
         (_LSU,)),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from amaranth.sim import Simulator
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.execute.csr import CsrUnit
 from metronome.hdl.isa.ops import CsrOp
 from metronome.hdl.layouts.counters import counter_places
@@ -16,12 +17,12 @@ from metronome.hdl.layouts.counters import counter_places
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
 ARGUMENT = 0xDEAD_BEE4
 
-FFLAGS, FRM, FCSR, MSCRATCH, MREGION = 0x001, 0x002, 0x003, 0x340, 0x7C0
+FFLAGS, FRM, FCSR, MSCRATCH, MREGION, MORDER = 0x001, 0x002, 0x003, 0x340, 0x7C0, 0x7C1
 #: isa.md, "CSRs": reads 0, writes ignored.
 ZERO = (0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744)
 READ_ONLY = (0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3)
 WINDOW = (*range(0xB00, 0xB20), *range(0xB80, 0xBA0))
-EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, *ZERO, *READ_ONLY, *WINDOW}
+EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, MORDER, *ZERO, *READ_ONLY, *WINDOW}
 
 #: The region's counters from 0xB03 on, in this order (isa.md).
 COUNTERS = ("committed", "nops", "discrepancies", "errors", "icache_misses", "taken_branches", "loads",
@@ -264,3 +265,28 @@ def test_region_counters():
                 assert ctx.get(dut.value) == (value >> 32 if high else value & 0xFFFF_FFFF), hex(number + high)
 
     _simulate(dut, testbench)
+
+
+def test_the_list_of_morder_counts_in_the_region():
+    """A region begins it, if there is one and the region was closed; its end ends it and clears morder."""
+    dut = CsrUnit(replace(CONFIG, channels=Channels.ORDERED))
+    seen: list[tuple[int, ...]] = []
+
+    async def access(ctx: Any, number: int, value: int) -> None:
+        _drive(ctx, dut, CsrOp.RW, number, source=1, rs1=value)
+        order = ctx.get(dut.order)
+        seen.append((order.start, order.stop, order.address if order.start else 0, ctx.get(dut.value)))
+        await ctx.tick()
+
+    async def testbench(ctx: Any) -> None:
+        await _start(ctx, dut)
+        for number, value in (
+            (MREGION, 1), (MREGION, 0), (MORDER, 0x4000_0000), (MREGION, 1), (MREGION, 1), (MREGION, 0), (MORDER, 0),
+        ):
+            await access(ctx, number, value)
+
+    _simulate(dut, testbench)
+    assert seen == [
+        (0, 0, 0, 0), (0, 1, 0, 1), (0, 0, 0, 0), (1, 0, 0x4000_0000, 0), (0, 0, 0, 1), (0, 1, 0, 1), (0, 0, 0, 0),
+    ]
+

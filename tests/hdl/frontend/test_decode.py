@@ -275,3 +275,30 @@ def test_prediction(word):
     sim = Simulator(m)
     sim.add_testbench(testbench)
     sim.run()
+
+
+@pytest.mark.parametrize(("word", "waits", "begins"), [
+    (0x7C00D2F3, 1, 1),  # csrrwi t0, mregion, 1
+    (0x7C005073, 1, 0),  # csrwi mregion, 0
+    (0x7C029073, 1, 0),  # csrw mregion, t0
+    (0x7C00E073, 1, 0),  # csrsi mregion, 1
+    (0x7C1290F3, 0, 0),  # csrrw ra, morder, t0
+    (0x00129073, 0, 0),  # csrw fflags, t0
+])
+def test_a_write_of_mregion_waits_with_ordered_channels(word, waits, begins):
+    dut, plain = Decoder(ordered=True), Decoder()
+    m = Module()
+    m.submodules.dut, m.submodules.plain = dut, plain
+
+    async def testbench(ctx):
+        for decoder in (dut, plain):
+            ctx.set(decoder.instruction, word)
+        await ctx.delay(1e-9)
+        got, want = ctx.get(dut.decoded.info), ctx.get(plain.decoded.info)
+        assert (got.drain & got.fence, got.store) == (waits, begins)
+        assert not want.fence and not want.store
+        assert got.drain == (want.drain or waits)
+
+    sim = Simulator(m)
+    sim.add_testbench(testbench)
+    sim.run()

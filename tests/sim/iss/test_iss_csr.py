@@ -1,15 +1,17 @@
 """CSRs against isa.md: what each reads, who may write, and what a write does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from iss_harness import CONFIG, MODES, START, USER, all_lanes, execute, lanes, load
 
-from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.config import Channels, FaultCause, SmConfig
 from metronome.sim import asm
 from metronome.sim.asm import Program
 from metronome.sim.iss import EndStatus
 
-ZERO = [0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0xF11, 0xF12, 0xF13]
+ZERO = [0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0x7C1, 0xF11, 0xF12, 0xF13]
 READ_ONLY = [0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3]
 COUNTERS = [number + high for number in range(0xB00, 0xB20) for high in (0, 0x80)]
 READ_WRITE = [1, 2, 3, 0x340, 0x7C0]
@@ -216,3 +218,15 @@ def test_poke_writes_the_lanes_of_the_mask():
     iss.poke(1, 9, 0b0110, np.array([1, 2, 3, 4], np.uint32))
     iss.poke(1, 0, 0b1111, np.array([1, 2, 3, 4], np.uint32))
     assert lanes(iss, 9, 1) == [0, 2, 3, 0] and lanes(iss, 0, 1) == [0] * 4
+
+
+def test_morder_is_there_with_ordered_channels_only():
+    """The end of the region clears it; without such channels it reads 0."""
+    ordered = replace(CONFIG, channels=Channels.ORDERED, channel_depth=max(10, CONFIG.threads))
+    words = [
+        asm.lui(5, 0x40000), asm.csrrw(6, 0x7C1, 5), asm.csrr(7, 0x7C1), asm.csrrwi(0, 0x7C0, 1), asm.csrr(8, 0x7C1),
+        asm.csrrwi(0, 0x7C0, 0), asm.csrr(9, 0x7C1),
+    ]
+    for config, value in ((ordered, 0x4000_0000), (CONFIG, 0)):
+        iss, _ = run_words(*words, config=config)
+        assert [int(iss.regs[0][number][0]) for number in (6, 7, 8, 9)] == [0, value, value, 0]
