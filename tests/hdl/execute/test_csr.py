@@ -207,7 +207,7 @@ def test_unknown_number_changes_nothing():
 
     async def testbench(ctx: Any) -> None:
         await _start(ctx, dut)
-        for number in (0x000, 0x004, 0x341 + 2, 0x7C1, 0xFC0):
+        for number in (0x000, 0x004, 0x341 + 2, 0x7C2, 0xFC0):
             _drive(ctx, dut, CsrOp.RW, number, source=1, rs1=0xFFFF_FFFF)
             assert ctx.get(dut.unknown)
             await ctx.tick()
