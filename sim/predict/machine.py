@@ -160,7 +160,7 @@ def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
     box.answer_taken = 0
     if box.response_valid:
         if box.response_tag & config.source_bit and box.response_tag & config.list_bit:
-            of_list = box.response_tag & config.kind_bit - 1
+            of_list = box.response_tag & config.list_bit - 1
             box.answer_taken = 1
         elif box.response_tag & config.source_bit:
             answer = box.response_tag & (config.kind_bit - 1)
