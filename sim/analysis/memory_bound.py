@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.memory.models import create_model
+from metronome.sim.memory.random import LONGEST_PAUSE
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.memory.tdm import TdmMemory
 from metronome.sim.runner_types import RunRequest
@@ -47,7 +48,11 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
             raise RefusedError(
                 f"memory 'random' takes up to {request.latency} cycles (--latency): --memory-bound {given} is less"
             )
-        return MemoryBound(base=given, service=0, stolen=Fraction(0), pause=0, latency=given)
+        if request.memory == "random" and request.memory_options.adversarial:
+            raise RefusedError("memory 'random' has no bound if it is adversarial: how long it pauses is not told")
+        # Behind each request it may accept none for a while.
+        service = LONGEST_PAUSE if request.memory == "random" else 0
+        return MemoryBound(base=given, service=service, stolen=Fraction(0), pause=0, latency=given)
     if request.memory == "fixed":
         latency = request.latency
         return MemoryBound(base=latency, service=0, stolen=Fraction(0), pause=0, latency=latency)
