@@ -295,7 +295,7 @@ class Pipeline:
             each._begun = each.time, each.counts.slots
             each._least_chain, each._least_begun = 0 if within else least, each._least
             if active is not None:
-                each._turn.active = active
+                each._turn.begin(active)
                 shared.active = max(shared.active, active)
                 # Whoever is started begins with d NOPs; there was no turn for them yet.
                 each.time += DEPTH * active if each._strict else 0

@@ -39,6 +39,18 @@ class Turns:
         self.active = 1
         self._loads: dict[int, _Load] = {}
 
+    def begin(self, active: int) -> None:
+        """From now on so many warps are active, at most."""
+        more = (active,) * (active - self.active)
+        self._loads = {
+            register: each._replace(
+                there=each.there + tuple(max(each.there) + later for later in more),
+                useful=each.useful + tuple(max(each.useful) + later for later in more),
+            )
+            for register, each in self._loads.items()
+        }
+        self.active = active
+
     def copy(self) -> Turns:
         """The same on another path."""
         twin = Turns()
