@@ -68,7 +68,7 @@ class Accesses(Core):
     def _store(self, path: Path, code: Code, addresses: np.ndarray) -> None:
         low, high = self._stored(path, code)
         size, sure = code.decoded.size, path.must[path.may]
-        if self.program.stores(addresses, size):
+        if self.program.stores(addresses, size, low, high):
             raise RefusedError(_SELF_MODIFYING, path.pc)
         if self.alone:
             self.memory.store(addresses, size, low, high)

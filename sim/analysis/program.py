@@ -21,6 +21,11 @@ from .order import Function
 __all__ = ["Code", "Program", "RefusedError"]
 
 
+_WORD = 4
+#: The opcodes of branches and of jal, which may be followed at decode.
+_OPCODE, _JUMPS = 0x7F, (0x63, 0x6F)
+
+
 class RefusedError(Exception):
     """Why no bound can be given; ``pc`` is where, None if that is nowhere in particular."""
 
@@ -75,7 +80,7 @@ class Program:
         #: Lines that have been stored to, and the first and last of stores to places that are not known.
         self._stored: set[int] = set()
         self._stored_ranges: list[tuple[int, int]] = []
-        #: All bytes that may be others than at the start.
+        #: All bytes that may have become those of a jump.
         self._changed = Marks()
 
     def at(self, pc: int) -> Code:
@@ -104,16 +109,18 @@ class Program:
             raise RefusedError("it executes what it may have stored, or what is an input: self-modifying code", pc)
 
     def changes(self, places: Iterable[int]) -> bool:
-        """Whether a word at one of ``places`` may be another than at the start."""
+        """Whether a word at one of ``places`` may have become a jump, of whatever kind."""
         words = np.array(sorted(each & 0xFFFF_FFFF for each in places), np.uint32)
         return bool(len(words) and self._changed.read(words, 4).any())
 
-    def stores(self, addresses: np.ndarray, size: int) -> bool:
-        """It stores so many bytes to each of ``addresses``: whether an instruction that was asked for is near.
+    def stores(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> bool:
+        """It stores a number from ``low`` to ``high`` to each of ``addresses``, of so many bytes.
 
-        None may be later on.
+        Returns whether an instruction that was asked for is near. None may be later on.
         """
-        self._changed.write(addresses, size, True)
+        jumps = np.isin(low & _OPCODE, _JUMPS) | ((low != high) & (high >= min(_JUMPS))) | (size < _WORD)
+        if jumps.any():
+            self._changed.write(addresses[jumps], size, True)
         fresh = set(np.unique(addresses // np.uint32(LINE_BYTES)).tolist()) - self._stored
         self._stored |= fresh
         return not self._lines.isdisjoint(fresh)

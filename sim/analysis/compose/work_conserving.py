@@ -160,6 +160,9 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     parts["icache"] = fetches * one
     served = fetches + requests
     parts["memory"] += memory.service * served + served
+    if memory.places:
+        # As for the places of loads: while memory accepts nothing, as many as there are places end.
+        parts["memory"] += served // memory.places * memory.base
     parts["barriers"] = _MEETING * demand.shared.meetings
     # What is under way at the end: stores of a line, one after the other, and what the units compute.
     parts["launch"] = _LAUNCH + max(2 * (STORE + memory.base) + MISS, _longest(config))

@@ -204,6 +204,24 @@ def test_random_memory_pauses():
         assert predict(config, asked(config, launch, "random", 1, seed=seed)).result.total_cycles <= bound.cycles
 
 
+def test_a_full_queue_of_dram_accepts_nothing():
+    program = Assembled()
+    program.li(T5, DATA)
+    program.turns(10, sw(T5, 0, T5), sw(T5, 256, T5), addi(T5, T5, 64))
+    program.add(tmc(0))
+    config = one()
+    launch = launch_of(config, program)
+    cycles = {
+        depth: longest_time(
+            config, asked(config, launch, "dram", memory_options=MemoryOptions(queue_depth=depth)), launch,
+            memory_latency=200,
+        ).cycles
+        for depth in (1, 2, 32)
+    }
+    # Each of 20 lines waits for all those before it.
+    assert cycles[1] >= cycles[2] + 10 * 200 >= cycles[32] + 20 * 200
+
+
 def test_adversarial_memory_has_no_bound():
     config = one()
     program = Assembled()
