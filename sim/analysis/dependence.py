@@ -67,7 +67,7 @@ class _Follower:
         self._followed: dict[int, set[int]] = {}
         self._fcsr = np.zeros(config.warps, bool)
         #: By CSR of the core whether it is marked.
-        self._kept = {Csr.MSCRATCH: False, Csr.MREGION: False}
+        self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False}
         self._code: dict[int, Decoded | None] = {}
         self._masks = iss.tmask.copy()
         self._epoch = iss.epoch
