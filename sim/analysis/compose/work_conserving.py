@@ -15,6 +15,7 @@ from metronome.sim.analysis.costs import LOAD, MISS, SHORTEST, STORE
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
+from metronome.sim.analysis.program import RefusedError
 from metronome.sim.predict.records import QUEUE
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 
@@ -63,6 +64,11 @@ class Demand:
         """Whether lines stay is worked out: a set never holds more than its ways."""
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
+        if not code_fits and config.icache_bytes and shared.active > 1:
+            raise RefusedError(
+                "its code does not fit into the I-cache: of several warps one may push out the line of another before "
+                "that has fetched from it, again and again"
+            )
         changed = {pc for pc, places in shared.followed.items() if shared.program.changes(places)}
         strays = sum(count for each in pipelines for (pc, _), count in each.edges.items() if pc in changed)
         return cls(config, pipelines, shared, code_fits, _misses(pipelines, shared), strays)
@@ -179,8 +185,9 @@ def _fetches(demand: Demand) -> tuple[int, int]:
         # A line of a wrong path pushes one out; until it is the oldest each that comes again may push out another.
         lines += demand.strays * (1 + demand.config.icache_ways)
         return lines, lines * len(demand.pipelines)
-    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots.
-    fetched = demand.total("slots")
+    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots. The line of a wrong path may come
+    # later than that of the right one, and push it out.
+    fetched = demand.total("slots") + demand.total("nops")
     return fetched, fetched
 
 

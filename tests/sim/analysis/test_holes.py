@@ -279,6 +279,23 @@ def test_words_behind_the_code_that_are_followed(stored):
     assert not bound.exact and run > 1.5 * min(runs_of(config, launch, [words(*[nop()] * 16)]))
 
 
+def test_warps_that_push_out_each_others_code_have_no_bound():
+    """Some such programs never end: a line that comes is gone before its warp has its turn."""
+    program = Assembled()
+    program.warps(2, "work")
+    program.label("work")
+    program.li(T6, 10)
+    program.label("loop")
+    program.add(*[nop()] * 48, addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "loop")
+    program.add(tmc(0))
+    config = one(icache_bytes=128, icache_ways=1)
+    with pytest.raises(RefusedError, match="does not fit into the I-cache"):
+        bound_of(config, launch_of(config, program))
+    holds(one(icache_bytes=0), program)
+    holds(one(icache_bytes=512, icache_ways=1), program)
+
+
 def test_inputs_that_are_executed_are_refused():
     program = Assembled(depends=False)
     program.li(T0, INPUTS)

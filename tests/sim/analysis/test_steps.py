@@ -197,7 +197,7 @@ def _(patch):
         self, store, dataclasses.replace(access, turns=min(1, access.turns))))
 
 
-@step("others take no issue slots", both(asm(16, *(f"add t{each}, t1, t1" for each in (2, 3, 4, 5)))))
+@step("others take no issue slots", both(asm(48, *(f"add t{each}, t1, t1" for each in (2, 3, 4, 5)))))
 def _(patch):
     usual = work_conserving._sum
 
@@ -258,8 +258,8 @@ def _(patch):
 
 #: Each warp waits when the other does not.
 UNLIKE = f"""
-    if (blockIdx.x & 2) {{ {asm(16, "lw t0, 0(%0)", "add t0, t0, t0", "nop", "nop")} }}
-    else {{ {asm(16, "nop", "nop", "lw t0, 0(%0)", "add t0, t0, t0")} }}
+    if (blockIdx.x & 2) {{ {asm(48, "lw t0, 0(%0)", "add t0, t0, t0", "nop", "nop")} }}
+    else {{ {asm(48, "nop", "nop", "lw t0, 0(%0)", "add t0, t0, t0")} }}
 """
 
 
