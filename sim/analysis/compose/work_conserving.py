@@ -185,8 +185,8 @@ def _fetches(demand: Demand) -> tuple[int, int]:
         # A line of a wrong path pushes one out; until it is the oldest each that comes again may push out another.
         lines += demand.strays * (1 + demand.config.icache_ways)
         return lines, lines * len(demand.pipelines)
-    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots. The line of a wrong path may come
-    # later than that of the right one, and push it out.
+    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots. The line of a wrong path may
+    # come later than that of the right one, and push it out.
     fetched = demand.total("slots") + demand.total("nops")
     return fetched, fetched
 
