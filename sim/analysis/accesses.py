@@ -68,7 +68,7 @@ class Accesses(Core):
     def _store(self, path: Path, code: Code, addresses: np.ndarray) -> None:
         low, high = self._stored(path, code)
         size, sure = code.decoded.size, path.must[path.may]
-        if self.program.stores(np.unique(addresses // np.uint32(LINE_BYTES)).tolist()):
+        if self.program.stores(addresses, size, low, high):
             raise RefusedError(_SELF_MODIFYING, path.pc)
         if self.alone:
             self.memory.store(addresses, size, low, high)
@@ -80,7 +80,9 @@ class Accesses(Core):
             before = self.memory.word(word, path.overlay)
             if size < 4:
                 least, greatest = _with(before, address & 3, size, least, greatest)
-            if not certain:
+            if word in self.memory.races:
+                least, greatest = 0, TOP
+            elif not certain:
                 least, greatest = min(least, before[0]), max(greatest, before[1])
             path.overlay[word] = least, greatest
 
@@ -107,13 +109,13 @@ class Accesses(Core):
             shape = len(path.may)
             path.on.put(code.decoded.writes, path.may, np.zeros(shape, np.int64), np.full(shape, top))
             self._write(path, code.decoded.writes, self.values.fresh())
-        lines = most if far else min(most, (end - 1) // LINE_BYTES - first // LINE_BYTES + 1)
         local = self.config.memory_map.local
         inside = far or (first < local + self.config.local_bytes and end > local)
         stacks = self.config.interleaved_stacks
         # Stacks lie elsewhere in memory than in the program's addresses.
         known = not far and (len(stacks) == 0 or end <= stacks.start or first >= stacks.stop)
         within = (first // LINE_BYTES, (end - 1) // LINE_BYTES) if known else None
+        lines = most if within is None else min(most, within[1] - within[0] + 1)
         return Access(None, lines, most if inside else 0, within)
 
     def _refuse_code(self, pc: int, first: int, end: int) -> None:

@@ -25,7 +25,7 @@ from .compose.published import multi_phase, segments, segments_with_misses
 from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
 from .costs import Costs
 from .counts import Shared
-from .dependence import Dependence, dependences
+from .dependence import Dependence, Kind, dependences
 from .explore import explore
 from .facts import Facts, Monitor
 from .inputs import Inputs, Range
@@ -156,7 +156,9 @@ def longest_time(
         return dataclasses.replace(exact, given=given)
     memory = memory_bound(config, request, memory_latency)
     prefix = NOTHING
-    if found and memory_latency is None and request.memory in _EXACT_MEMORY:
+    # What is fetched is fetched before the instruction that tells of it is issued.
+    begins = found and not any(each.kind is Kind.CODE for each in found)
+    if begins and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         prefix = common_prefix(config, request, {each.pc for each in found})
     composed, loops, laid = _composed(config, request, job, inputs, memory, prefix, facts, progress)

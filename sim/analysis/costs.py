@@ -19,7 +19,7 @@ __all__ = ["DECODED_AFTER", "DEPTH", "LOAD", "MISS", "RESOLUTION", "SHORTEST", "
 _NEXT = 4
 #: R: a branch that is issued in t resolves in t + R (design.md section 3).
 RESOLUTION = 3
-#: A fetch made in t is decoded in t + t_F.
+#: t_F: a fetch made in t is decoded in t + t_F, so behind a jump that is followed there so many may become NOPs.
 DECODED_AFTER = DEPTH - 1
 #: From a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
 LOAD = 7
@@ -61,6 +61,16 @@ class Cost:
         if following < 0 or self.always:
             return True
         return self.waits and (following != pc + 4 & 0xFFFF_FFFF) != self.followed
+
+    def nops(self, pc: int, following: int) -> int:
+        """The NOPs behind it, at most, if it is at ``pc`` and the warp goes on at ``following``.
+
+        A redirect leaves exactly d (P5), those among them that were NOPs already. Of the fetches behind a jump that is
+        followed at decode as many become NOPs as are made until then: how many tells only the schedule.
+        """
+        if self.redirects(pc, following):
+            return DEPTH
+        return DECODED_AFTER if self.followed else 0
 
 
 class Costs:

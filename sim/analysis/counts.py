@@ -6,14 +6,15 @@ import dataclasses
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig
 from metronome.sim.predict.compiled import as_python
 from metronome.sim.predict.l1 import set_of
 from metronome.sim.prediction.setup import data_cache
 
-from .costs import DEPTH, Costs
+from .costs import Costs
+from .decoding import Decoded
+from .fetching import fetched, followed
 from .memory_bound import MemoryBound
-from .order import target_of
 from .prefix import NOTHING, Prefix
 from .program import Program
 
@@ -24,17 +25,14 @@ __all__ = ["Counts", "Shared"]
 class Counts:
     """What a warp asks for, at most. All are numbers of instructions but for NOPs, ``excess`` and accesses to lines.
 
-    ``redirected``: NOPs behind resolved control flow. ``followed``: jumps followed at decode, and the ``turned`` NOPs
-    behind them. ``started``: NOPs in its buffer when it was started. ``excess``: cycles beyond the first that an access
-    takes in the load/store unit. ``answers``: parts of loads; ``missing``: those that may wait for memory, of
-    which so many ``parts`` are under way at once. ``uncached``: accesses to lines that are not cached. ``results``:
-    instructions that write in a fixed cycle, by how many cycles behind the issue that is.
+    ``nops``: NOPs behind jumps. ``started``: NOPs in its buffer when it was started. ``excess``: cycles beyond the
+    first that an access takes in the load/store unit. ``answers``: parts of loads; ``missing``: those that may wait for
+    memory, of which so many ``parts`` are under way at once. ``uncached``: accesses to lines that are not cached.
+    ``results``: instructions that write in a fixed cycle, by how many cycles behind the issue that is.
     """
 
     instructions: int = 0
-    redirected: int = 0
-    followed: int = 0
-    turned: int = 0
+    nops: int = 0
     started: int = 0
     excess: int = 0
     missing: int = 0
@@ -56,7 +54,7 @@ class Counts:
     @property
     def slots(self) -> int:
         """Issue slots, but for NOPs behind misses."""
-        return self.instructions + self.redirected + self.started + self.turned
+        return self.instructions + self.nops + self.started
 
     def join(self, other: Counts) -> None:
         """The greater of each two."""
@@ -79,10 +77,10 @@ class Shared:
       which line to which they are.
     - ``meetings``: how often warps have gone on together; ``active``: so many are active at once, at most.
     - ``loops``: how often a loop is gone through at most, entered once, by its header.
-    - ``turned``: NOPs behind a jump that is followed at decode, by its pc, at most.
+    - ``followed``: by the pc of a control instruction the places of words that tell what is fetched behind it.
     - ``code``, ``awaited``: lines of code, and of data that loads may find missing, behind the common ``prefix``;
       ``prefix_lost``: whether a warp has parted in it.
-    - ``local``: whether local memory is accessed.
+    - ``local``: whether local memory is accessed; ``uncached``: whether what is not cached may be.
     - ``gone``: lines that another may push out of the data cache; None: any may be. It is a guess until all is known.
     """
 
@@ -95,16 +93,17 @@ class Shared:
     prefix_lost: bool = False
     awaited: set[int] = field(default_factory=set)
     all_code: set[int] = field(default_factory=set)
+    followed: dict[int, set[int]] = field(default_factory=dict)
     code: set[int] = field(default_factory=set)
     loads: set[int] = field(default_factory=set)
     stores: set[int] = field(default_factory=set)
     loops: dict[int, int] = field(default_factory=dict)
     meetings: int = 0
     active: int = 1
-    turned: dict[int, int] = field(default_factory=dict)
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
     load_ranges: set[tuple[int, int]] = field(default_factory=set)
     local: bool = False
+    uncached: bool = False
     loads_anywhere: bool = False
     stores_anywhere: bool = False
     _seen: set[tuple[int, bool]] = field(default_factory=set)
@@ -125,39 +124,26 @@ class Shared:
             there.setdefault(as_python(set_of)(sizes, line), []).append(line)
         return frozenset(line for lines in there.values() if len(lines) > config.dcache_ways for line in lines)
 
-    def stored_and_loaded(self) -> int | None:
-        """How many lines a load may find missing and a store may touch, too; None: any."""
+    def stored_and_loaded(self) -> set[int] | None:
+        """The lines that a load may find missing and a store may touch, too; None: any."""
         if self.loads_anywhere or self.stores_anywhere:
             return None
-        return sum(
-            line in self.stores or any(first <= line <= last for first, last in self.store_ranges)
-            for line in self.awaited
-        )
+        return {
+            line for line in self.awaited
+            if line in self.stores or any(first <= line <= last for first, last in self.store_ranges)
+        }
 
     def fetch(self, pc: int, *, behind_prefix: bool) -> None:
         """The instruction at ``pc`` is executed: it and what may be fetched behind it on a wrong path."""
         if (pc, behind_prefix) in self._seen:
             return
         self._seen.add((pc, behind_prefix))
-        lines = self._fetched(pc)
+        lines = {place // LINE_BYTES for place in fetched(pc, self.program.look, self._follows)}
+        if self.config.prediction is Prediction.BTFN and self.program.at(pc).decoded.row.control:
+            self.followed[pc] = followed(pc, self.program.look, self._follows)
         self.all_code |= lines
         if behind_prefix:
             self.code |= lines
 
-    def _fetched(self, pc: int) -> set[int]:
-        """The lines of what is fetched while ``pc`` is in the buffer, jumps followed at decode included."""
-        target = target_of(self.program.at(pc).decoded, pc)
-        places = {pc} if target is None else {pc, target}
-        reached = set(places)
-        # A slot is a fetch, squashed or not, and there are d of them; twice as many are looked at.
-        for _ in range(2 * DEPTH):
-            places = {following for place in places for following in self._behind(place)} - reached
-            reached |= places
-        return {place // LINE_BYTES for place in reached}
-
-    def _behind(self, place: int) -> list[int]:
-        """Where the fetch may go on behind that of a place."""
-        decoded = self.program.look(place)
-        target = None if decoded is None else target_of(decoded, place)
-        followed = target is not None and decoded is not None and self.costs.of(decoded.word).followed
-        return [place + 4, target] if followed and target is not None else [place + 4]
+    def _follows(self, decoded: Decoded) -> bool:
+        return self.costs.of(decoded.word).followed

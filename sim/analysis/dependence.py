@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.sim.iss import Iss
@@ -22,7 +22,9 @@ from metronome.sim.iss.records import IssEnd
 from metronome.sim.memory.shadow import Marks
 from metronome.sim.memory.store import SparseMemory
 
+from .costs import Costs
 from .decoding import Decoded, decode
+from .fetching import followed
 
 __all__ = ["Dependence", "Follower", "Kind", "dependences"]
 
@@ -36,6 +38,8 @@ class Kind(enum.StrEnum):
     ADDRESS = "address"
     #: Whom it waits for, or what is started or measured.
     ORDER = "order"
+    #: What it is, or what is fetched behind it.
+    CODE = "code"
 
 
 @dataclass(frozen=True, order=True)
@@ -54,10 +58,16 @@ class Follower:
         self._iss = iss
         self._marks = np.zeros((64, config.warps, config.threads), bool)
         self._memory = Marks()
+        #: What has been marked at some time.
+        self._ever = Marks()
         for first, end in inputs:
             self._memory.mark(first, end)
+            self._ever.mark(first, end)
+        self._costs = Costs(config)
+        self._followed: dict[int, set[int]] = {}
         self._fcsr = np.zeros(config.warps, bool)
-        self._scratch = False
+        #: By CSR of the core whether it is marked.
+        self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False}
         self._code: dict[int, Decoded | None] = {}
         self._masks = iss.tmask.copy()
         self._epoch = iss.epoch
@@ -93,8 +103,29 @@ class Follower:
         try:
             return self._code[pc]
         except KeyError:
-            code = self._code[pc] = decode(self._iss.memory.read_word(pc))
+            code = self._code[pc] = self._look(pc)
+            self._followed[pc] = self._fetched(pc)
             return code
+
+    def _look(self, pc: int) -> Decoded | None:
+        return decode(self._iss.memory.read_word(pc)) if self._iss.memory.contains(pc, 4) else None
+
+    def _fetched(self, pc: int) -> set[int]:
+        """The words that count for where is fetched while the instruction at ``pc`` is in the buffer."""
+        if self._iss.config.prediction is not Prediction.BTFN:
+            return {pc}
+        return followed(pc, self._look, lambda code: self._costs.of(code.word).followed)
+
+    def was_marked(self, pc: int) -> bool:
+        """Whether the word there has depended on the inputs at any time."""
+        return bool(self._ever.read(np.array([pc], np.uint32), 4).any())
+
+    def finish(self) -> None:
+        """The run is over: what instructions are, and what jumps are followed behind them, may depend on the inputs."""
+        for pc, before in self._followed.items():
+            places = np.array(sorted(each & 0xFFFF_FFFF for each in before | self._fetched(pc)), np.uint32)
+            if self._ever.read(places, 4).any():
+                self.found.add(Dependence(pc, Kind.CODE))
 
     def _lanes(self, warps: int) -> np.ndarray:
         """The active lanes of ``warps`` when the instruction began, (warps, threads)."""
@@ -142,7 +173,10 @@ class Follower:
             if source is None:
                 self._memory.write(addresses, code.size, False)
             else:
-                self._memory.write(addresses, code.size, source[lanes])
+                marked = source[lanes]
+                self._memory.write(addresses, code.size, marked)
+                if marked.any():
+                    self._ever.write(addresses[marked], code.size, True)
         elif code.writes is not None:
             marked = self._memory.read(addresses, code.size)
             if base is not None:
@@ -161,8 +195,8 @@ class Follower:
         shape, result = lanes.shape, None
         if code.csr in FLOAT_CSRS:
             result = np.broadcast_to(self._fcsr[:, None], shape)
-        elif code.csr == Csr.MSCRATCH:
-            result = np.full(shape, self._scratch)
+        elif code.csr in self._kept:
+            result = np.full(shape, self._kept[code.csr])
         elif code.csr in PERFORMANCE_CSRS:
             # A counter tells of time: what that is, is what is asked.
             result = np.ones(shape, bool)
@@ -172,10 +206,10 @@ class Follower:
             marked = source[:, 0] & of
             if code.csr in FLOAT_CSRS:
                 self._fcsr |= marked
-            elif code.csr == Csr.MSCRATCH:
-                self._scratch |= bool(marked.any())
-            elif code.csr == Csr.MREGION and marked.any():
-                self.found.add(Dependence(pc, Kind.ORDER))
+            elif code.csr in self._kept and marked.any():
+                self._kept[code.csr] = True
+                if code.csr == Csr.MREGION:
+                    self.found.add(Dependence(pc, Kind.ORDER))
         return result
 
 
@@ -191,4 +225,5 @@ def dependences(
     iss.launch(start_pc, argument)
     follower = iss.recorder = Follower(iss, inputs)
     end = iss.run(limit)
+    follower.finish()
     return sorted(follower.found), end

@@ -25,6 +25,9 @@ from .threads import Threads
 
 __all__ = ["Execution"]
 
+#: mscratch is one for the core, as a word of memory is; this one is nothing else that is known (isa.md).
+_MSCRATCH = np.array([4 * Csr.MSCRATCH], np.uint32)
+
 
 class Execution(Accesses, Threads):
     """Executes instructions on paths of one warp. ``memory`` is shared with the other warps."""
@@ -120,7 +123,13 @@ class Execution(Accesses, Threads):
         shape = len(path.may)
         if code.decoded.writes_csr:
             self._write_csr(path, code, number)
-        free = number in (*PERFORMANCE_CSRS, Csr.ACTIVE_WARPS) or (number in FLOAT_CSRS and self._flags_unknown)
+        # What was written to mregion is not kept here.
+        free = number in (*PERFORMANCE_CSRS, Csr.ACTIVE_WARPS, Csr.MREGION)
+        free |= number in FLOAT_CSRS and self._flags_unknown
+        if number == Csr.MSCRATCH:
+            if rd is not None or not code.decoded.writes_csr:
+                self.memory.note(self.warp, _MSCRATCH, store=False)
+            free = int(_MSCRATCH[0]) in self.memory.races
         mask = number == Csr.ACTIVE_THREADS and not path.sure
         if not code.decoded.writes_csr and not free and not mask:
             self._iss.mask_words[self.warp] = word_of(path.may)
@@ -140,13 +149,21 @@ class Execution(Accesses, Threads):
     def _write_csr(self, path: Path, code: Code, number: int) -> None:
         """A CSR is written: the region is of no account, the rest has to be known, and on the only path."""
         if number in (Csr.MSCRATCH, *FLOAT_CSRS):
-            from_register = code.decoded.row.rs1 is not None
-            # The operand is that of lane 0, active or not.
-            lane = np.arange(len(path.may)) == 0
-            known = not from_register or path.on.known(code.decoded.word >> 15 & 31, lane)
-            if not known or not self.alone:
+            if not self.alone or (code.decoded.row.rs1 is not None and not self._lane_0(path, code)):
                 raise RefusedError("it writes a CSR in a way that depends on the inputs", path.pc)
-        if self.alone and number in (Csr.MSCRATCH, *FLOAT_CSRS):
+            if number == Csr.MSCRATCH:
+                self.memory.note(self.warp, _MSCRATCH, store=True)
             code.model.execute(self._iss, self._view, path.pc)
             if code.decoded.writes is not None:
                 path.on.settle(code.decoded.writes, path.may)
+
+    def _lane_0(self, path: Path, code: Code) -> bool:
+        """The operand is that of lane 0, active or not: whether it is known. The golden model has it then."""
+        register, lane = code.decoded.word >> 15 & 31, np.arange(len(path.may)) == 0
+        if path.must[0]:
+            return path.on.known(register, lane)
+        if not path.inactive(0) or not path.off.known(register, lane):
+            return False
+        # What is said of a lane as if it were active is of no account where it is not.
+        path.on.values[register][lane] = path.off.values[register][lane]
+        return True

@@ -82,13 +82,16 @@ class _Warp:
                     execution.alone = False
             count(steps)
             self.parted = True
+            paths, self.paths = self.paths, []
+            for each in paths:
+                self._add(each)
             self._together(count)
 
     def _together(self, count: Callable[[int], None]) -> None:
         """Until there is one path again, that knows its lanes."""
         execution = self.execution
         execution.alone = False
-        while True:
+        while len(self.paths) > 1 or not self.path.sure:
             path = min(self.paths, key=self._place)
             self.paths.remove(path)
             place = path.pc
@@ -98,13 +101,11 @@ class _Warp:
                 self._add(each)
             if not self.paths:
                 raise self._facts.impossible(place)
-            if len(self.paths) == 1 and self.path.sure:
-                path = self.path
-                execution.memory.flush(path.overlay)
-                path.overlay.clear()
-                for turns in path.turns:
-                    turns.clear()
-                return
+        path = self.path
+        execution.memory.flush(path.overlay)
+        path.overlay.clear()
+        for turns in path.turns:
+            turns.clear()
 
     def _advance(self, path: Path) -> tuple[int, list[Path]]:
         """One of several paths, up to where another may meet it: how many steps that was, and what comes of it."""
@@ -177,6 +178,8 @@ class _Explorer:
         self._ran: dict[int, _Warp] = {}
         self._clocks: list[Clock | None] = [None] * config.warps
         self._steps = 0
+        #: By barrier the last stretches of those who met there last.
+        self._met: dict[int, dict[int, int]] = {}
 
     @property
     def memory(self) -> Memory:
@@ -225,7 +228,7 @@ class _Explorer:
             path = Path(pc, lanes, lanes.copy(), only_first, only_first.copy(), clock, numbers, 1)
         else:
             execution, path = before.execution, before.path
-            path.widen(only_first, only_first, execution.values)
+            path.again(only_first, execution.values)
             path.pc = pc
         path.calls, path.turns, path.splits, path.passes = [(pc, -1)], [{}, {}], [], {}
         state = self._active[warp] = self._ran[warp] = _Warp(execution, path, self._facts)
@@ -236,14 +239,31 @@ class _Explorer:
         """A warp comes to a barrier; who can go on."""
         if event.count == 1:
             return [warp]
+        self._refuse_unordered(warp, event)
         there = [each for each, state in self._active.items() if state.event == event]
         if len(there) != event.count:
             return []
-        self._memory.times.meet(there)
+        self._met[event.barrier] = self._memory.times.meet(there)
         for each in there:
             self._active[each].event = None
         self._together(there, None)
         return there
+
+    def _refuse_unordered(self, warp: int, event: Meets) -> None:
+        """Warps meet in the order in which they come: which that is nothing tells, if others could come first."""
+        for state in self._active.values():
+            other = state.event
+            if isinstance(other, Meets) and other.barrier == event.barrier and other.count != event.count:
+                raise RefusedError(
+                    f"warps wait at barrier {event.barrier} for {event.count} and for {other.count}: who meets whom "
+                    "depends on time", self._active[warp].path.pc - 4
+                )
+        met = self._met.get(event.barrier)
+        if met is not None and not self._memory.times.behind(warp, met):
+            raise RefusedError(
+                f"more warps than the {event.count} that it waits for may come to barrier {event.barrier}: who meets "
+                "whom depends on time", self._active[warp].path.pc - 4
+            )
 
     def _spawn(self) -> list[int]:
         """If one warp only is left, and it wants to start others: who can go on."""

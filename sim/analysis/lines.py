@@ -53,10 +53,6 @@ class Lines:
         for within, count in other._ranged.items():
             self._ranged[within] = max(count, self._ranged.get(within, 0))
 
-    def later(self, cycles: int) -> None:
-        """All that is under way comes so much later."""
-        self._comes = {line: cycle + cycles for line, cycle in self._comes.items()}
-
     def met(self) -> None:
         """The warp goes on with others: what it has waited for until now is their time, too."""
         self._ranged.clear()

@@ -41,11 +41,20 @@ class Times:
         self._own.append(int(self._clock[warp, warp]))
         self._seen.append(self._clock[warp].copy())
 
-    def meet(self, warps: list[int]) -> None:
-        """What any of ``warps`` has done until now comes before what any of them does from now on."""
+    def meet(self, warps: list[int]) -> dict[int, int]:
+        """What any of ``warps`` has done until now comes before what any of them does from now on.
+
+        Returns for :meth:`behind` by warp which of its stretches has ended.
+        """
+        ended = {warp: int(self._clock[warp, warp]) for warp in warps}
         self._clock[warps] = self._clock[warps].max(axis=0)
         for warp in warps:
             self._begin(warp)
+        return ended
+
+    def behind(self, warp: int, ended: dict[int, int]) -> bool:
+        """Whether all that had ``ended`` comes before what ``warp`` does now."""
+        return all(self._clock[warp, other] >= stretch for other, stretch in ended.items())
 
     def unordered(self, stretches: np.ndarray, warp: int) -> bool:
         """Whether one of ``stretches`` (0: none) may be at the same time as what ``warp`` does now."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.memory.models import create_model
+from metronome.sim.memory.random import LONGEST_PAUSE
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.memory.tdm import TdmMemory
 from metronome.sim.runner_types import RunRequest
@@ -22,7 +23,8 @@ class MemoryBound:
 
     ``base``: of one request that waits for no other. ``service``: more for each of others that is served before it.
     ``stolen``: the share of all cycles in which memory serves nobody (refreshes), and ``pause`` the longest such time.
-    ``latency``: the most that any request takes, with every tag of the port under way.
+    ``latency``: the most that any request takes, with every tag of the port under way. ``places``: so many requests are
+    accepted until one is answered; 0: as many as there can be.
     """
 
     base: int
@@ -30,6 +32,7 @@ class MemoryBound:
     stolen: Fraction
     pause: int
     latency: int
+    places: int = 0
 
 
 def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> MemoryBound:
@@ -40,6 +43,7 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
     RefusedError
         If no bound is known.
     """
+    under_way = config.fetch_requests + config.line_requests + config.store_buffer
     if given is not None:
         if request.memory in ("fixed", "tdm"):
             raise RefusedError(f"memory {request.memory!r} has a bound of its own: leave --memory-bound out")
@@ -47,7 +51,13 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
             raise RefusedError(
                 f"memory 'random' takes up to {request.latency} cycles (--latency): --memory-bound {given} is less"
             )
-        return MemoryBound(base=given, service=0, stolen=Fraction(0), pause=0, latency=given)
+        if request.memory == "random" and request.memory_options.adversarial:
+            raise RefusedError("memory 'random' has no bound if it is adversarial: how long it pauses is not told")
+        # Behind each request it may accept none for a while.
+        service = LONGEST_PAUSE if request.memory == "random" else 0
+        depth = request.memory_options.queue_depth if request.memory == "dram" else under_way
+        places = depth if depth < under_way else 0
+        return MemoryBound(base=given, service=service, stolen=Fraction(0), pause=0, latency=given, places=places)
     if request.memory == "fixed":
         latency = request.latency
         return MemoryBound(base=latency, service=0, stolen=Fraction(0), pause=0, latency=latency)
@@ -60,7 +70,6 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
         options=request.memory_options, tags=1 << config.mem_tag_bits,
     )
     assert isinstance(model, TdmMemory)
-    under_way = config.fetch_requests + config.line_requests + config.store_buffer
     schedule = model.schedule
     one, two = model.worst_case_latency(1), model.worst_case_latency(2)
     # The schedule counts in clocks of memory; one cycle more wherever that is rounded.

@@ -78,7 +78,7 @@ class Split:
 
 @dataclass
 class Path:
-    """Where a path is, and what is known there. ``off`` is of the lanes of the innermost split, or of all.
+    """Where a path is, and what is known there.
 
     ``calls``: per call under way the entry of the function and where it returns to. ``turns``: how often the loops
     around the place have been entered again, per call, by the loop's header. ``decided``: branches whose outcome is
@@ -176,7 +176,7 @@ class Path:
     def restore(self, register: int) -> int | None:
         """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
         if self.masks.get(register) != self.sides[-1]:
-            self.strays = [True] * len(self.strays)
+            self._stray()
             most = None
         elif not self.splits:
             most = len(self.may)
@@ -188,6 +188,17 @@ class Path:
         for later in order[order.index(register) + 1 :] if register in self.masks else order:
             del self.masks[later]
         return most
+
+    def _stray(self) -> None:
+        """A lane outside of the splits that the path is in may become active."""
+        self.strays = [True] * len(self.strays)
+        for split in self.splits:
+            inside, sure = split.union
+            self.off.join(split.off, inside & ~sure)
+
+    def inactive(self, lane: int) -> bool:
+        """Whether ``off`` has what a lane holds now."""
+        return not self.may[lane] and not any(each.union[0][lane] and not each.union[1][lane] for each in self.splits)
 
     def holds_mask(self, register: int) -> bool:
         """Whether in each active lane ``register`` is a thread mask that has that lane."""
@@ -232,6 +243,8 @@ class Path:
         self.splits.append(split)
         self.sides.append(values.fresh())
         self.strays.append(False)
+        # Lanes outside of the split are what they were.
+        other.take(self.off, ~split.union[0])
         self.off = other
         self._be(*side, most)
 
@@ -239,9 +252,23 @@ class Path:
         """The innermost split ends: its lanes are active."""
         split = self.splits.pop()
         self.sides.pop()
-        self.strays.pop()
-        self.widen(*split.union, values, split.most[0])
-        self.off = split.off
+        strays = self.strays.pop()
+        inside, sure = split.union
+        self.widen(inside, sure, values, split.most[0])
+        if strays:
+            # Lanes outside of the split may have been active in it.
+            self.off.join(split.off, inside & ~sure)
+        else:
+            self.off = split.off
+
+    def again(self, first: np.ndarray, values: Values) -> None:
+        """The warp has ended, and starts again with its ``first`` lane; what is registers and memory stays."""
+        while self.splits:
+            self.unite(values)
+        self.widen(first, first, values)
+        self.sides, self.strays = [values.fresh()], [False]
+        self.masks.clear()
+        self.decided.clear()
 
     def _be(self, may: np.ndarray, must: np.ndarray, most: int) -> None:
         self.most = min(most, int(may.sum()))

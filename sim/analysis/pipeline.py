@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.ops import BranchOp, Unit
 
-from .costs import DECODED_AFTER, DEPTH, MISS, RESOLUTION, STORE, Cost
+from .costs import DEPTH, LOAD, MISS, RESOLUTION, STORE, Cost
 from .counts import Counts, Shared
 from .decoding import Decoded
 from .lines import Lines
@@ -34,7 +34,7 @@ class Pipeline:
     ``time``: the cycle behind the last issue, alone, with misses of its own loads but not of its code. ``chain``:
     cycles in which nothing could be issued for certain, of this warp and those that it has waited for, one after the
     other; ``span``: all cycles of them. ``strict``: the warp has its turn in one cycle of as many as there are active
-    warps, and waits for it.
+    warps, and waits for it; all times are of turns then.
 
     Behind the beginning that all runs have in common (:mod:`sim.analysis.prefix`) everything is counted anew.
     """
@@ -47,6 +47,8 @@ class Pipeline:
         self.lines = Lines(shared, self.counts)
         self.time = 0
         self.chain = 0
+        #: Waits for lines at places that are not known, until it last met others.
+        self._ranged = 0
         self._ready = [0] * 64
         self._loads: set[int] = set()
         self._units: dict[object, int] = {}
@@ -57,8 +59,6 @@ class Pipeline:
         #: The least slots of any path so far, their number when the warp last met others, and the chain's waits by it.
         self._least, self._least_begun, self._least_chain = 0, 0, 0
         self._turns: dict[int, int] = {}
-        #: The last d slots, oldest first; None: a NOP, or what is not known.
-        self._recent: list[Cost | None] = [None] * DEPTH
         #: A control instruction and where it goes on -> how often, at most; where the warp was started.
         self.edges: dict[tuple[int, int], int] = {}
         self.starts: list[int] = []
@@ -74,10 +74,10 @@ class Pipeline:
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
         twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
+        twin._ranged = self._ranged
         twin._stored = self._stored
         twin._least, twin._least_begun, twin._least_chain = self._least, self._least_begun, self._least_chain
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
-        twin._recent = self._recent
         twin.edges, twin.starts = dict(self.edges), list(self.starts)
         twin.segments = self.segments.copy()
         twin._turns, twin._left, twin._places = dict(self._turns), self._left, self._places
@@ -93,15 +93,7 @@ class Pipeline:
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
         self._least = min(self._least, other._least)
-        missed = self._turn.join(other._turn)
-        if self._strict and missed:
-            # The turns of the two paths do not fall together: the next one may be missed.
-            self.time += missed
-            self._ready = [each + missed for each in self._ready]
-            self.lines.later(missed)
-        self._recent = [
-            mine if mine is theirs else None for mine, theirs in zip(self._recent, other._recent, strict=True)
-        ]
+        self._turn.join(other._turn)
         self._loads |= other._loads
         self._stored |= other._stored
         pairs = (self._units, other._units), (self._turns, other._turns)
@@ -120,53 +112,74 @@ class Pipeline:
         self._count(cost)
         if cost.slot:
             self._written = max(self._written, time + cost.result)
-        excess = 0 if access is None else self._access(cost.store, access)
-        ready = time + cost.result + excess
-        if access is not None and access.most and not cost.store:
-            ready = self.lines.load(cost.writes, time, access, excess)
-        if cost.writes is not None:
-            self._ready[cost.writes] = ready
-            if cost.load:
-                self._loads.add(cost.writes)
-            else:
-                self._loads.discard(cost.writes)
+        self._results(cost, time, access)
         self.segments.issue(cost, access)
         if code.row.control:
             self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
             self._loop(pc, code, following)
         elif following in shared.loops:
             self._turns[following] = 0
-        time += 1 + (RESOLUTION if cost.waits else 0)
-        nops = self._nops(pc, cost, following)
-        self.time = time + nops * (self._turn.active if self._strict else 1)
-        if nops:
-            self._turn.pause(self.time - 1)
+        nops = cost.nops(pc, following)
+        self.counts.nops += nops
+        self.time = self._behind(time, 1 + (RESOLUTION if cost.waits else 0)) + nops * self._slot
         self._least += self.counts.slots - slots
         if self._left > 0:
             self._leave(pc, following)
+
+    @property
+    def _slot(self) -> int:
+        """The cycles from one slot to the next, if the warp waits for nothing."""
+        return self._turn.active if self._strict else 1
+
+    def _behind(self, time: int, gap: int) -> int:
+        """When the warp can issue what it can ``gap`` cycles behind an instruction."""
+        return time + (self._turn.after(gap) if self._strict else gap)
+
+    def _results(self, cost: Cost, time: int, access: Access | None) -> None:
+        """When what depends on an instruction can be issued."""
+        excess = 0 if access is None else self._access(cost.store, access)
+        ready = self._behind(time, cost.result)
+        if self._strict:
+            self._turn.issue(cost)
+        if access is not None and not cost.store:
+            ready = own = time + LOAD + excess
+            if access.most:
+                ready = self.lines.load(cost.writes, time, access, excess)
+            if self._strict and cost.writes is not None:
+                self._turn.load(cost.writes, time, ready, own=ready == own)
+                ready = self._turn.later(ready)
+        if cost.writes is not None:
+            self._ready[cost.writes] = ready
+            if cost.load:
+                self._loads.add(cost.writes)
+            else:
+                self._loads.discard(cost.writes)
 
     def _earliest(self, cost: Cost) -> int:
         """When the instruction is issued: its operands are there, its unit is free, and it is the warp's turn."""
         ready, time = self._ready, self.time
         loads = [register for register in (range(64) if cost.drains else cost.reads) if register in self._loads]
-        load = max((ready[register] for register in loads), default=None)
         self._loads.difference_update(loads)
         self.lines.read(cost.reads)
-        time = max(time, *(ready[register] for register in cost.reads), 0)
-        if load is not None:
-            # The load may have come only now, and this warp's own results were in its way.
-            time = max(time, self._written + _BEHIND)
+        waits = [register for register in (range(64) if cost.drains else cost.reads) if register not in loads]
+        time = max(time, *(ready[register] for register in waits), 0)
         if cost.drains:
-            time = max(time, *ready, self._written)
+            time = max(time, self._turn.later(self._written) if self._strict else self._written)
             self.lines.drained()
-        if cost.fences and self._stored:
-            # A store of the warp may wait for an older one to its line, or for a load of it.
-            time += 2 * (STORE + self._shared.memory.base) + MISS
-            self._stored = False
         if cost.busy:
             time = max(time, self._units.get(cost.unit, 0))
-            self._units[cost.unit] = time + cost.busy
-        return self._turn.take(time, load, writes=cost.slot) if self._strict else time
+        if loads and self._strict:
+            time = self._turn.take(loads, time)
+        elif loads:
+            # The load may have come only now, and this warp's own results were in its way.
+            time = max(time, *(ready[register] for register in loads), self._written + _BEHIND)
+        if cost.fences and self._stored:
+            # A store of the warp may wait for an older one to its line, or for a load of it.
+            time = self._behind(time, 2 * (STORE + self._shared.memory.base) + MISS)
+            self._stored = False
+        if cost.busy:
+            self._units[cost.unit] = self._behind(time, cost.busy)
+        return time
 
     def _count(self, cost: Cost) -> None:
         counts = self.counts
@@ -177,41 +190,6 @@ class Pipeline:
         counts.float_divisions += cost.unit is Unit.FDIV
         counts.fences += cost.fences
         counts.flushes += cost.flushes
-
-    def _nops(self, pc: int, cost: Cost, following: int) -> int:
-        """The NOPs behind an instruction, at most."""
-        counts, shared = self.counts, self._shared
-        nops = 0
-        if cost.followed:
-            counts.followed += 1
-            nops = self._turned()
-            counts.turned += nops
-            shared.turned[pc] = max(shared.turned.get(pc, 0), nops)
-        self._recent = [*self._recent[1:], cost]
-        if cost.redirects(pc, following):
-            counts.redirected += DEPTH
-            nops += DEPTH
-        if nops:
-            self._recent = [*self._recent, *[None] * nops][-DEPTH:]
-        return nops
-
-    def _turned(self) -> int:
-        """The NOPs behind a jump that is followed at decode, at most.
-
-        It is fetched when the d-th slot before it is popped. NOPs come of those behind that one which are popped in the
-        next t_F cycles; those that have to wait for each other longer are not.
-        """
-        times = [0] * DEPTH
-        for at in range(1, DEPTH):
-            slot, before = self._recent[at], self._recent[at - 1]
-            times[at] = times[at - 1] + 1
-            if before is not None and before.waits:
-                times[at] += RESOLUTION
-            for other in range(at):
-                maker = self._recent[other]
-                if slot is not None and maker is not None and maker.writes in slot.reads and maker.writes is not None:
-                    times[at] = max(times[at], times[other] + maker.result)
-        return sum(time <= DECODED_AFTER for time in times[1:])
 
     def _loop(self, pc: int, code: Decoded, following: int) -> None:
         """How often a loop is gone through: it begins anew where it is entered from before."""
@@ -237,7 +215,9 @@ class Pipeline:
             counts.loaded_lines += access.most
             counts.answers += access.most + bool(access.turns)
         lines = shared.stores if store else shared.loads
-        counts.uncached += self._uncached(access)
+        uncached = self._uncached(access)
+        counts.uncached += uncached
+        shared.uncached |= uncached > 0
         if access.lines is not None:
             lines.update(access.lines)
         elif store and access.within is not None:
@@ -283,15 +263,12 @@ class Pipeline:
         self._ready, self._units, self._written = [0] * 64, {}, 0
         self._loads.clear()
         self._stored = False
-        self._recent = [None] * DEPTH
         self.edges = {}
         self.segments = Segments()
-        self.chain = self._span = 0
+        self.chain = self._span = self._ranged = 0
         self._least, self._least_begun, self._least_chain = DEPTH, 0, 0
         # The first turn may be one round away, and each NOP takes one.
-        active = self._turn.active
-        self.time = DEPTH * active + active - 1 if self._strict else DEPTH
-        self._turn.pause(self.time - 1)
+        self.time = (DEPTH + self._strict) * self._slot
         self._begun = 0, 0
 
     def start(self, pc: int) -> None:
@@ -299,9 +276,7 @@ class Pipeline:
         self.starts.append(pc)
         self.counts.started += DEPTH
         self._least += DEPTH
-        self.time += DEPTH * self._turn.active if self._strict else DEPTH
-        self._turn.pause(self.time - 1)
-        self._recent = [None] * DEPTH
+        self.time += DEPTH
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
@@ -315,12 +290,15 @@ class Pipeline:
         least = max(each.most_idle for each in pipelines)
         for each in pipelines:
             each.chain, each._span = (0, 0) if within else (chain, span)
+            each._ranged += each.lines.ranged
             each.lines.met()
             each._begun = each.time, each.counts.slots
             each._least_chain, each._least_begun = 0 if within else least, each._least
             if active is not None:
-                each._turn.active = active
+                each._turn.begin(active)
                 shared.active = max(shared.active, active)
+                # Whoever is started begins with d NOPs; there was no turn for them yet.
+                each.time += DEPTH * active if each._strict else 0
 
     @property
     def idle(self) -> int:
@@ -341,4 +319,4 @@ class Pipeline:
     @property
     def alone(self) -> int:
         """Cycles in which this warp alone could issue nothing."""
-        return self.time - self.counts.slots + self.lines.ranged
+        return self.time - self.counts.slots + self._ranged + self.lines.ranged

@@ -26,12 +26,13 @@ class Prefix:
     ``executed``: by warp, the instructions that are issued in them. ``code``: the lines that these lie in; ``data``:
     the lines that loads have asked for, if they are cached. All of them have been requested by then.
 
-    At its end so many ``accesses`` are selected and perhaps not through the lookup, if none is to local memory, and so
-    many ``requests`` of the load/store unit wait for memory.
+    At its end so many ``accesses`` are selected and perhaps not through the lookup, if none is to local memory; so many
+    ``loads`` may be among them. So many ``requests`` of the load/store unit wait for memory.
     """
 
     cycles: int = 0
     accesses: int = 0
+    loads: int = 0
     requests: int = 0
     executed: tuple[int, ...] = ()
     code: frozenset[int] = frozenset()
@@ -59,9 +60,11 @@ class _Begin:
         self._executed = np.zeros(self._config.warps, np.int64)
         self._code: set[int] = set()
         self._data: set[int] = set()
-        self._waiting = self._requests = 0
-        #: Of the last cycles that were seen, in which of them an access came to stage X.
-        self._came = np.zeros(_QUEUE_TO_LOOKUP, bool)
+        self._requests = 0
+        #: Loads and stores that may wait, and the loads among them; of the last cycles that were seen, which came to
+        #: stage X in each.
+        self._waiting = np.zeros(2, np.int64)
+        self._came = np.zeros((_QUEUE_TO_LOOKUP, 2), np.int64)
         self._flushed = False
 
     def take(self, events: np.ndarray) -> None:
@@ -81,6 +84,8 @@ class _Begin:
         lines = (events["executed_pc"][runs].astype(np.int64) & 0xFFFF_FFFF) // LINE_BYTES
         self._code.update(np.unique(lines).tolist())
         loads = (events["access"] != 0) & (events["store"] == 0) & (events["uncached"] == 0)
+        # A load that is answered from the write buffer asks for nothing.
+        loads &= events["forward"] == 0
         # The lookups of the last cycles are of loads that were issued before the end.
         self._data.update(np.unique(events["line"][loads]).tolist())
 
@@ -91,17 +96,17 @@ class _Begin:
         source = 1 << self._config.mem_tag_bits - 1
         answered = (events["port_answer"] != NONE) & (events["port_answer"] & source != 0)
         self._requests += int(made.sum()) - int(answered.sum())
-        access = np.zeros(len(events), bool)
+        access = np.zeros((len(events), 2), np.int64)
         words = events["executed_word"][runs]
-        of_unit = {word: _is_access(word) for word in np.unique(words).tolist()}
-        access[runs] = [of_unit[word] for word in words.tolist()]
+        kinds = {word: _access(word) for word in np.unique(words).tolist()}
+        access[runs] = np.array([kinds[word] for word in words.tolist()], np.int64).reshape(-1, 2)
         # Where the lookup is empty, nothing is in the queue but what came in the last cycles.
         empty = np.flatnonzero((events["access"] == 0) & (events["wait"] == 0))
         came = np.concatenate([self._came, access])
         if len(empty):
-            self._waiting = int(came[int(empty[-1]):].sum())
+            self._waiting = came[int(empty[-1]):].sum(axis=0)
         else:
-            self._waiting += int(access.sum())
+            self._waiting = self._waiting + access.sum(axis=0)
         self._came = came[-_QUEUE_TO_LOOKUP:]
 
     def prefix(self) -> Prefix:
@@ -111,13 +116,16 @@ class _Begin:
         return Prefix(
             cycles=self._end, executed=tuple(self._executed.tolist()),
             code=frozenset() if self._flushed else frozenset(self._code), data=frozenset(self._data),
-            accesses=min(self._waiting, QUEUE + 1), requests=self._requests,
+            accesses=min(int(self._waiting[0]), QUEUE + 1), loads=min(int(self._waiting[1]), QUEUE + 1),
+            requests=self._requests,
         )
 
 
-def _is_access(word: int) -> bool:
+def _access(word: int) -> tuple[bool, bool]:
+    """Whether it is a load or a store, and whether it is a load."""
     decoded = decode(word & 0xFFFF_FFFF)
-    return decoded is not None and decoded.unit is Unit.LSU
+    access = decoded is not None and decoded.unit is Unit.LSU
+    return access, access and decoded is not None and not decoded.store
 
 
 def common_prefix(config: SmConfig, request: RunRequest, places: Iterable[int]) -> Prefix:

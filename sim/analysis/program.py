@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.table import ImmFormat
 from metronome.sim.iss.decode import Instruction
 from metronome.sim.iss.decode import decode as decode_for_model
+from metronome.sim.memory.shadow import Marks
 from metronome.sim.memory.store import SparseMemory
 
 from .decoding import Decoded, decode
@@ -16,6 +19,11 @@ from .intervals import RULES
 from .order import Function
 
 __all__ = ["Code", "Program", "RefusedError"]
+
+
+_WORD = 4
+#: The opcodes of branches and of jal, which may be followed at decode.
+_OPCODE, _JUMPS = 0x7F, (0x63, 0x6F)
 
 
 class RefusedError(Exception):
@@ -72,6 +80,8 @@ class Program:
         #: Lines that have been stored to, and the first and last of stores to places that are not known.
         self._stored: set[int] = set()
         self._stored_ranges: list[tuple[int, int]] = []
+        #: All bytes that may have become those of a jump.
+        self._changed = Marks()
 
     def at(self, pc: int) -> Code:
         """The instruction at ``pc``.
@@ -98,14 +108,26 @@ class Program:
         if line in self._stored or any(first <= line <= last for first, last in self._stored_ranges):
             raise RefusedError("it executes what it may have stored, or what is an input: self-modifying code", pc)
 
-    def stores(self, lines: Iterable[int]) -> bool:
-        """It stores to ``lines``: whether an instruction that was asked for lies there. None may later on."""
-        fresh = set(lines) - self._stored
+    def changes(self, places: Iterable[int]) -> bool:
+        """Whether a word at one of ``places`` may have become a jump, of whatever kind."""
+        words = np.array(sorted(each & 0xFFFF_FFFF for each in places), np.uint32)
+        return bool(len(words) and self._changed.read(words, 4).any())
+
+    def stores(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> bool:
+        """It stores a number from ``low`` to ``high`` to each of ``addresses``, of so many bytes.
+
+        Returns whether an instruction that was asked for is near. None may be later on.
+        """
+        jumps = np.isin(low & _OPCODE, _JUMPS) | ((low != high) & (high >= min(_JUMPS))) | (size < _WORD)
+        if jumps.any():
+            self._changed.write(addresses[jumps], size, True)
+        fresh = set(np.unique(addresses // np.uint32(LINE_BYTES)).tolist()) - self._stored
         self._stored |= fresh
         return not self._lines.isdisjoint(fresh)
 
     def covers(self, first: int, end: int) -> bool:
         """It may store to [first, end): whether an instruction that was asked for lies there. None may later on."""
+        self._changed.mark(first, end)
         lines = range(first // LINE_BYTES, (end - 1) // LINE_BYTES + 1)
         self._stored_ranges.append((lines.start, lines.stop - 1))
         if lines.stop <= self._first or lines.start > self._last:

@@ -148,6 +148,9 @@ class _Recorder:
 
     def listing(self) -> Listing:
         """What was seen, in order."""
+        for pc in sorted(self._pcs):
+            if self._follower.was_marked(pc):
+                raise RefusedError("it executes what depends on the inputs", pc)
         written = self._stored & {pc >> 2 for pc in self._pcs}
         if written:
             raise RefusedError("it executes what it has stored: self-modifying code", min(written) << 2)

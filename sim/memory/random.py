@@ -7,11 +7,11 @@ import random
 from .model import Console, LatencyModel
 from .store import SparseMemory
 
-__all__ = ["RandomMemory"]
+__all__ = ["LONGEST_PAUSE", "RandomMemory"]
 
 #: A pause follows one request in this many, and lasts at most this many cycles.
 _PAUSE_ONE_IN = 4
-_LONGEST_PAUSE = 12
+LONGEST_PAUSE = 12
 
 
 class RandomMemory(LatencyModel):
@@ -30,5 +30,5 @@ class RandomMemory(LatencyModel):
     def due(self, cycle: int, line: int, write: bool) -> int:
         """A random cycle after the request's; may also begin a pause."""
         if self._rng.randrange(_PAUSE_ONE_IN) == 0:
-            self.ready_from = cycle + 2 + self._rng.randrange(_LONGEST_PAUSE)
+            self.ready_from = cycle + 2 + self._rng.randrange(LONGEST_PAUSE)
         return cycle + self._rng.randint(1, self.latency)

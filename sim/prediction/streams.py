@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit
 from metronome.sim.iss import EndStatus, Iss, IssEnd
 from metronome.sim.iss.state import State
@@ -25,6 +26,8 @@ __all__ = ["Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
 _MREGION = 0x7C0
+#: The opcode of CSR instructions.
+_SYSTEM = 0x73
 #: Instructions that the golden model executes before it is asked whether anything can change any more.
 _SLICE = 1 << 16
 
@@ -128,10 +131,9 @@ def record(config: SmConfig, memory: SparseMemory, start_pc: int, argument: int,
     if recorder.reads_time:
         return "the program reads a counter"
     streams = _Streams(config, recorder, code_memory)
-    if streams.writes_code():
-        return "the program writes what it executes"
-    if (streams.code["offset"] == 4).any():
-        return "a branch goes to the next instruction either way"
+    reason = streams.reason()
+    if reason is not None:
+        return reason
     built = streams.build(memory)
     return "the program writes its list of accesses" if streams.lists.lines & built.stored else built
 
@@ -154,16 +156,42 @@ class _Streams:
         """CODE of each operation."""
         table = CodeTable(self.config)
         places, inverse = np.unique(self.pcs, return_inverse=True)
-        rows = np.array([table.decode(memory.read_word(int(pc))) for pc in places], CODE)
+        self.words = [memory.read_word(int(pc)) for pc in places]
+        rows = np.array([table.decode(word) for word in self.words], CODE)
         self.code, self.kind = rows, inverse
 
-    def writes_code(self) -> bool:
+    def reason(self) -> str | None:
+        """Why what was recorded does not tell what each warp executes, or how."""
+        if self._writes_code():
+            return "the program writes what it executes"
+        if self._shares_csrs():
+            return "the program reads a CSR that another warp may change"
+        if (self.code["offset"] == 4).any():
+            return "a branch goes to the next instruction either way"
+        return None
+
+    def _writes_code(self) -> bool:
         """Whether a word that is executed is stored to, in whole or in part."""
         stores = self.recorder.stores
         if not stores:
             return False
         addresses = np.concatenate([each for each, _ in stores]) >> 2
         return bool(np.isin(np.unique(self.pcs >> 2), addresses).any())
+
+    def _shares_csrs(self) -> bool:
+        """Whether a CSR is read that is one for all warps, and that another one of several may write."""
+        if int(np.bitwise_count(np.bitwise_or.reduce(self.warps, initial=0))) <= 1:
+            return False
+        read, written = set(), set()
+        for word in self.words:
+            if word & 0x7F == _SYSTEM and word >> 12 & 3:
+                sets = word >> 12 & 3 == 1
+                if word >> 7 & 31 or not sets:
+                    read.add(word >> 20)
+                if sets or word >> 15 & 31:
+                    written.add(word >> 20)
+        # Others end while they run.
+        return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION} & read & written)
 
     def build(self, memory: SparseMemory) -> Streams:
         config = self.config

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from metronome.sim.analysis.costs import DEPTH
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.ipet import Flow, longest
 from metronome.sim.analysis.pipeline import Pipeline
@@ -76,5 +75,4 @@ def walk_of(shared: Shared, pipeline: Pipeline) -> Taken:
 
 def nops_behind(shared: Shared, pc: int, following: int) -> int:
     """NOPs behind a control instruction that goes on there."""
-    cost = shared.costs.of(shared.program.at(pc).decoded.word)
-    return shared.turned.get(pc, 0) + (DEPTH if cost.redirects(pc, following) else 0)
+    return shared.costs.of(shared.program.at(pc).decoded.word).nops(pc, following)

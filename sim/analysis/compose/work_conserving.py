@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-from metronome.sim.analysis.costs import DECODED_AFTER, LOAD, MISS, SHORTEST, STORE
+from metronome.sim.analysis.costs import LOAD, MISS, SHORTEST, STORE
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
+from metronome.sim.analysis.program import RefusedError
 from metronome.sim.predict.records import QUEUE
 from metronome.sim.predict.scoreboard import ISSUE_TO_EXECUTE
 
@@ -47,7 +48,8 @@ _LAUNCH = 16
 class Demand:
     """What the warps ask for: by warp, and of all together.
 
-    ``code_fits``: whether every line of code stays in the I-cache. ``misses``: requests of lines by loads, at most.
+    ``code_fits``: whether every line of code stays in the I-cache, but for what is fetched on wrong paths that depend
+    on words that may change: so often, in ``strays``. ``misses``: requests of lines by loads, at most.
     """
 
     config: SmConfig
@@ -55,13 +57,21 @@ class Demand:
     shared: Shared
     code_fits: bool
     misses: int
+    strays: int
 
     @classmethod
     def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> Demand:
         """Whether lines stay is worked out: a set never holds more than its ways."""
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
-        return cls(config, pipelines, shared, code_fits, _misses(pipelines, shared))
+        if not code_fits and config.icache_bytes and shared.active > 1:
+            raise RefusedError(
+                "its code does not fit into the I-cache: of several warps one may push out the line of another before "
+                "that has fetched from it, again and again"
+            )
+        changed = {pc for pc, places in shared.followed.items() if shared.program.changes(places)}
+        strays = sum(count for each in pipelines for (pc, _), count in each.edges.items() if pc in changed)
+        return cls(config, pipelines, shared, code_fits, _misses(pipelines, shared), strays)
 
     def total(self, name: str) -> int:
         """The sum of a field of :class:`sim.analysis.pipeline.Counts` over the warps."""
@@ -101,7 +111,7 @@ def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
         mine = slots_by_program(demand.shared, taken)
         instructions += mine[0]
         nops += mine[1]
-    nops += parts["nops"] - demand.total("redirected") - demand.total("turned")
+    nops += parts["nops"] - demand.total("nops")
     return Composed.of("implicit paths", parts | {"instructions": instructions, "nops": nops}, memory)
 
 
@@ -143,7 +153,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     parts["begin"] = demand.shared.prefix.cycles
     config, total = demand.config, demand.total
     parts["instructions"] = total("instructions")
-    parts["nops"] = total("redirected") + total("started") + total("turned")
+    parts["nops"] = total("nops") + total("started")
     parts["waits"] = waits
     parts["writeback"] = _blocked(demand)
     busy = config.latency_div * total("divisions"), config.latency_fdiv * total("float_divisions")
@@ -156,8 +166,12 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     parts["icache"] = fetches * one
     served = fetches + requests
     parts["memory"] += memory.service * served + served
+    if memory.places:
+        # As for the places of loads: while memory accepts nothing, as many as there are places end.
+        parts["memory"] += served // memory.places * memory.base
     parts["barriers"] = _MEETING * demand.shared.meetings
-    parts["launch"] = _LAUNCH + 2 * (STORE + memory.base) + MISS
+    # What is under way at the end: stores of a line, one after the other, and what the units compute.
+    parts["launch"] = _LAUNCH + max(2 * (STORE + memory.base) + MISS, _longest(config))
     return parts, memory
 
 
@@ -165,12 +179,15 @@ def _fetches(demand: Demand) -> tuple[int, int]:
     """Lines of code that are requested while somebody may wait for them, and the NOPs that stand for the misses."""
     flushed = 1 + demand.total("flushes")
     # What was fetched in the common beginning is there.
-    lines = len(demand.shared.code - demand.shared.prefix.code) if flushed == 1 else len(demand.shared.all_code)
+    there = demand.shared.prefix.code if flushed == 1 and not demand.strays else frozenset()
+    lines = len(demand.shared.all_code if flushed > 1 else demand.shared.code - there) * flushed
     if demand.code_fits:
-        # A NOP that stands for a miss lets up to t_F more come of the next jump.
-        return lines * flushed, lines * flushed * len(demand.pipelines) * (1 + DECODED_AFTER)
-    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots.
-    fetched = demand.total("slots") + (DECODED_AFTER + 1) * demand.total("followed")
+        # A line of a wrong path pushes one out; until it is the oldest each that comes again may push out another.
+        lines += demand.strays * (1 + demand.config.icache_ways)
+        return lines, lines * len(demand.pipelines)
+    # Any fetch may miss, also one on a wrong path: there are as many fetches as slots. The line of a wrong path may
+    # come later than that of the right one, and push it out.
+    fetched = demand.total("slots") + demand.total("nops")
     return fetched, fetched
 
 
@@ -197,9 +214,11 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     if stores > config.store_buffer:
         parts["memory"] += stores // config.store_buffer * entry
     both = shared.stored_and_loaded()
-    if both is None or (both and misses > len(shared.awaited)):
-        both = missing
-    parts["memory"] += min(stores, both) * entry
+    again = missing if both is None or (both and misses > len(shared.awaited)) else len(both)
+    parts["memory"] += min(stores, again) * entry
+    # The load that is to bring a line may find it in the write buffer. So it comes later, while nothing else does.
+    late = sum(map(shared.stays, shared.awaited if both is None else both))
+    parts["memory"] += min(stores, late) * (_PART + memory.base + 2 * config.load_parts)
     parts["memory"] += demand.total("uncached") * (_PART + memory.base)
     if shared.prefix.cycles:
         parts["memory"] += _unfinished(demand, memory, entry)
@@ -210,18 +229,30 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     """From the end of the common beginning until all is over that was under way: then as if all were ready."""
     config, prefix = demand.config, demand.shared.prefix
     # What waits for a bank of local memory is not seen in the lookup.
-    accesses = QUEUE + 1 if demand.shared.local else prefix.accesses
+    accesses, loads = (QUEUE + 1,) * 2 if demand.shared.local else (prefix.accesses, prefix.loads)
     lines = accesses * config.threads
     under_way = prefix.requests + lines
     free = under_way <= min(config.store_buffer, config.line_requests, config.load_parts)
-    # One after the other, if there may be no place for them.
-    waits = entry + _PART + memory.base if free else (1 + lines) * (entry + _PART + memory.base)
-    longest = max(latency for latency in (config.latency_div, config.latency_fdiv, LOAD))
+    one = entry + _PART + memory.base
+    if demand.shared.uncached:
+        # What is not cached is made one after the other.
+        waits = (1 + under_way) * one
+    elif free:
+        # A load may wait for the stores of its line, and holds back what is behind it.
+        waits = one + loads * config.threads * entry
+    else:
+        # There may be no place for them.
+        waits = (1 + lines) * one
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
     # Each part that waits is a turn at the port of the registers.
     turns = lines * (_FILL + 2) + config.load_parts
-    return longest + ISSUE_TO_EXECUTE + waits + turns + queued + _FETCH + memory.base
+    return _longest(config) + waits + turns + queued + _FETCH + memory.base
+
+
+def _longest(config: SmConfig) -> int:
+    """From the issue of what takes longest to its result, but for misses."""
+    return ISSUE_TO_EXECUTE + max(config.latency_div, config.latency_fdiv, LOAD)
 
 
 def _blocked(demand: Demand, port: int = _LOAD_PORT) -> int:

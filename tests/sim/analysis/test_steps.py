@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-from metronome.hdl.isa.ops import SimtOp, Unit
+from metronome.hdl.isa.ops import Unit
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.analysis import bound as bounds
 from metronome.sim.analysis import costs, counts, lines, masks, pipeline
@@ -72,7 +72,7 @@ BRANCHES = asm(16, "beq x0, x0, 1f", "nop", "1: bne x0, x0, 1b", "beq x0, x0, 2f
 
 @step("a redirect makes one NOP less", alone(BRANCHES))
 def _(patch):
-    patch.setattr(pipeline, "DEPTH", costs.DEPTH - 1)
+    patch.setattr(costs, "DEPTH", costs.DEPTH - 1)
 
 
 @step("control flow resolves a cycle sooner", alone(BRANCHES))
@@ -91,19 +91,15 @@ def _(patch):
     "2: .insn r 0x0b, 3, 0, x0, t1, x0",
 )))
 def _(patch):
-    usual = pipeline.Pipeline._nops
-
-    def nops(self, pc, cost, following):
-        code = self._shared.program.at(pc).decoded
-        joins = code.unit is Unit.SIMT and code.row.op is SimtOp.JOIN
-        return usual(self, pc, cost, pc + 4 if joins else following)
-
-    patch.setattr(pipeline.Pipeline, "_nops", nops)
+    usual = costs.Cost.redirects
+    patch.setattr(
+        costs.Cost, "redirects", lambda cost, pc, to: usual(cost, pc, pc + 4 if cost.unit is Unit.SIMT else to)
+    )
 
 
 @step("no NOPs behind a jump that is followed at decode", alone(asm(16, "j 1f", "nop", "1: nop", "j 2f", "2: nop")))
 def _(patch):
-    patch.setattr(pipeline.Pipeline, "_turned", lambda self: 0)
+    patch.setattr(costs, "DECODED_AFTER", 0)
 
 
 @step("a load that hits is a cycle quicker", alone(asm(16, "lw t0, 0(%0)", "lw t1, 4(%0)", "add t0, t0, t1")))
@@ -201,7 +197,7 @@ def _(patch):
         self, store, dataclasses.replace(access, turns=min(1, access.turns))))
 
 
-@step("others take no issue slots", both(asm(16, *(f"add t{each}, t1, t1" for each in (2, 3, 4, 5)))))
+@step("others take no issue slots", both(asm(120, *(f"add t{each}, t1, t1" for each in (2, 3, 4, 5)))))
 def _(patch):
     usual = work_conserving._sum
 
@@ -230,7 +226,7 @@ def _without_stores(usual):
     asm(1, "sb t0, 0(%1)", "lw t1, 0(%1)", "add t1, t1, t1"), turns=120), latency=100,
 )
 def _(patch):
-    patch.setattr(counts.Shared, "stored_and_loaded", lambda self: 0)
+    patch.setattr(counts.Shared, "stored_and_loaded", lambda self: set())
 
 
 @step("a fence waits for nothing", alone(asm(4, "sw t0, 0(%0)", "fence", "sb t0, 0(%0)", "fence")))
@@ -262,8 +258,8 @@ def _(patch):
 
 #: Each warp waits when the other does not.
 UNLIKE = f"""
-    if (blockIdx.x & 2) {{ {asm(16, "lw t0, 0(%0)", "add t0, t0, t0", "nop", "nop")} }}
-    else {{ {asm(16, "nop", "nop", "lw t0, 0(%0)", "add t0, t0, t0")} }}
+    if (blockIdx.x & 2) {{ {asm(48, "lw t0, 0(%0)", "add t0, t0, t0", "nop", "nop")} }}
+    else {{ {asm(48, "nop", "nop", "lw t0, 0(%0)", "add t0, t0, t0")} }}
 """
 
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.costs import LOAD
+from metronome.sim.analysis.bound import longest_time
+from metronome.sim.analysis.costs import LOAD, Costs
 from metronome.sim.analysis.turns import Turns
+from metronome.sim.asm import add
 from metronome.sim.kernel import prepare_source
 from metronome.sim.prediction.predictor import predict
 from tests.sim.analysis.programs import machine, request_of
@@ -56,25 +58,61 @@ def test_a_dependent_of_a_load(warps, tmp_path):
     _, gap = longest_gap(config, tmp_path)
     turns = Turns()
     turns.active = warps
-    turns.last = 0
-    bound = turns.take(1, LOAD, writes=True)
+    turns.load(5, 0, LOAD, own=True)
+    bound = turns.take([5], warps)
     assert gap <= bound
     if warps >= 7:
         # The turn at which the load would have come is lost.
         assert gap == 2 * warps > -(-LOAD // warps) * warps
 
 
+WRITES = Costs(TINY).of(add(6, 0, 0))
+
+
 def test_turns():
     turns = Turns()
     turns.active = 8
-    turns.last = 0
-    assert turns.take(1, None, writes=True) == 8
     # 22 cycles are four rounds of 7 warps, but three of 8.
-    assert turns.take(30, None, writes=False) == 8 + 28
-    # Behind a turn that was not used the port was free, so the load has come.
-    assert turns.take(37, 39, writes=True) == 36 + 8
-    # One that comes later than that: it waits for its warp's next unused turn.
-    assert turns.take(45, 47, writes=True) == 44 + 16
+    assert turns.after(1) == 8 and turns.after(22) == 28
+    # Whichever the turns are, one comes within a round.
+    assert turns.later(22) == 29
+    # Others write in all cycles from 86 to 90: the turn in which the load could have come is lost.
+    turns.load(5, 80, 80 + LOAD, own=True)
+    assert turns.take([5], 88) == 80 + 16
+    # What a warp writes in its own turns may keep the port: the load comes behind a turn that is not used.
+    turns.active = 2
+    for writes, turn in ((0, 8), (1, 10), (2, 12), (3, 12)):
+        turns.load(5, 0, LOAD, own=True)
+        for _ in range(writes):
+            turns.issue(WRITES)
+        assert turns.take([5], 2) == turn
+    turns.load(5, 0, LOAD, own=True)
     twin = turns.copy()
-    twin.take(80, None, writes=True)
-    assert turns.join(twin) == 7 and turns.last == twin.last
+    twin.issue(WRITES)
+    turns.join(twin)
+    assert turns.take([5], 2) == 10
+    assert turns.take([5], 2) == 2, "it is not waited for twice"
+
+
+def gap_chain(started, left, latency, tmp_path):
+    """The cycles of 240 multiplications that depend on each other, and the waits of their bound."""
+    config = dataclasses.replace(machine(TINY, "srr"), warps=started, latency_mul=latency)
+    path = tmp_path / "program.c"
+    path.write_text(f"""#include "metronome.h"
+static void work(__attribute__((unused)) const void *arg) {{
+    if (blockIdx.x < {2 * left}) asm volatile(".rept 240; mul t0, t0, t0; nop; .endr" ::: "t0");
+}}
+int main(void) {{ const uint32_t n = simt_num_warps() * 2; return spawn_threads(1, &n, 0, work, 0); }}
+""")
+    launch = prepare_source(path, config=config)
+    bound = longest_time(config, request_of(launch, "srr"), launch, compose=True)
+    return bound.cycles, bound.composed[0].parts["waits"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("started", "left", "latency"), [(3, 2, 7), (4, 3, 8), (5, 2, 7)])
+def test_turns_of_fewer_warps_fall_between(started, left, latency, tmp_path):
+    """Nine cycles are three rounds of three warps, and take five of two."""
+    cycles, waits = gap_chain(started, left, latency, tmp_path)
+    assert 240 * 10 < cycles
+    assert 240 * (2 + latency + 1) <= waits

@@ -143,6 +143,33 @@ def test_a_program_that_spins_is_not_recorded_to_the_limit():
     assert prediction.result.total_cycles < 10_000
 
 
+@pytest.mark.parametrize("number", [0x340, 0xCC3], ids=["mscratch", "active warps"])
+def test_a_csr_that_another_warp_changes_is_read_when_it_is(number):
+    """Warp 0 waits for memory, while warp 1 executes more instructions until it writes or ends."""
+    program = asm.Program()
+    program.li(7, 2)
+    program.la(28, "other")
+    program.add(asm.wspawn(7, 28))
+    program.la(30, "end")
+    for at in range(12):
+        program.add(asm.lw(29, 64 * at, 30), asm.add(29, 29, 29))
+    program.add(asm.csrr(31, number), asm.andi(31, 31, 0xFE))
+    program.branch(asm.beq, 31, 0, "end")
+    program.label("turns")
+    program.add(asm.addi(31, 31, -1))
+    program.branch(asm.bne, 31, 0, "turns")
+    program.label("end")
+    program.add(asm.tmc(0))
+    program.label("other")
+    program.add(*[asm.nop()] * 60)
+    program.li(7, 0xFE)
+    program.add(asm.csrw(0x340, 7), asm.tmc(0))
+    request = RunRequest(launch=RawProgram(program.assemble() + bytes(1024)), policy="lrr")
+    prediction = predict(TINY, request)
+    assert prediction.stepped == "the program reads a CSR that another warp may change"
+    assert prediction.result.total_cycles == predict(TINY, request, steps=True).result.total_cycles
+
+
 def test_a_program_that_reads_a_counter_is_stepped():
     program = asm.Program()
     program.add(asm.csrr(5, 0xB00), asm.csrr(6, 0xB02), asm.tmc(0))

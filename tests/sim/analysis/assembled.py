@@ -1,0 +1,111 @@
+"""Programs of a few instructions, their bounds and their runs: for what a compiler does not write."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import TINY
+from metronome.sim.analysis.bound import Bound, longest_time
+from metronome.sim.analysis.inputs import Inputs
+from metronome.sim.asm import Program, addi, beq, bne, lw, nop, wspawn
+from metronome.sim.elf import ElfImage, Segment
+from metronome.sim.kernel import Launch
+from metronome.sim.prediction.predictor import predict
+from metronome.sim.runner_types import RunRequest
+from tests.sim.analysis.programs import machine
+
+START, INPUTS, DATA = 0x8000_0000, 0x0010_0000, 0x0020_0000
+RA, T0, T1, T2, S0, A0, T3, T4, T5, T6 = 1, 5, 6, 7, 8, 10, 28, 29, 30, 31
+ZEROS, ONES = bytes(64), b"\1\0\0\0" * 16
+
+
+def words(*values: int) -> bytes:
+    return b"".join((value & 0xFFFF_FFFF).to_bytes(4, "little") for value in values)
+
+
+class Assembled(Program):
+    """``depends``: it begins with a branch on an input, so its time is not exact."""
+
+    def __init__(self, *, depends: bool = True) -> None:
+        super().__init__()
+        self._made = 0
+        if depends:
+            self.choice()
+
+    def choice(self) -> None:
+        """A branch that is taken if the first word of the inputs is 0; it makes no difference but of time."""
+        self._made += 1
+        self.li(T0, INPUTS)
+        self.add(lw(T1, 0, T0))
+        self.branch(beq, T1, 0, f"choice {self._made}")
+        self.add(nop())
+        self.label(f"choice {self._made}")
+
+    def align(self, offset: int = 0) -> None:
+        """Go on so far in a line."""
+        while self.here % 64 != offset:
+            self.add(nop())
+
+    def turns(self, count: int, *body: int) -> None:
+        """A loop."""
+        self._made += 1
+        name = f"loop {self._made}"
+        self.li(T6, count)
+        self.label(name)
+        self.add(*body, addi(T6, T6, -1))
+        self.branch(bne, T6, 0, name)
+
+    def warps(self, count: int, name: str) -> None:
+        """Start others, which begin at a label."""
+        self.li(T2, count)
+        self.la(T3, name)
+        self.add(wspawn(T2, T3))
+
+
+def one(policy: str = "lrr", prediction: str = "btfn", preset: SmConfig = TINY, **changes: Any) -> SmConfig:
+    return dataclasses.replace(machine(preset, policy, prediction), **changes)
+
+
+def launch_of(config: SmConfig, program: Program | bytes, inputs: bytes = ZEROS, data: int = 4096) -> Launch:
+    code = program if isinstance(program, bytes) else program.assemble() + bytes(256)
+    segments = Segment(DATA, bytes(data), data), Segment(START, code, len(code))
+    image = ElfImage(path=Path("assembled"), entry=START, segments=segments)
+    return Launch(name="assembled", image=image, memory_map=config.memory_map, loads={"inputs": (INPUTS, inputs)})
+
+
+def asked(config: SmConfig, launch: Launch, memory: str = "fixed", latency: int = 20, **more: Any) -> RunRequest:
+    return RunRequest(launch=launch, policy=config.policies[0], memory=memory, latency=latency, **more)
+
+
+def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", latency: int = 20, **more: Any) -> Bound:
+    return longest_time(config, asked(config, launch, memory, latency), launch, **more)
+
+
+def runs_of(
+    config: SmConfig, launch: Launch, inputs: Sequence[bytes], memory: str = "fixed", latency: int = 20
+) -> list[int]:
+    """How long each run takes; all come to their end."""
+    results = [
+        predict(config, asked(config, Inputs(launch).filled({"inputs": each}), memory, latency)).result
+        for each in inputs
+    ]
+    assert {each.status for each in results} == {"ended"}
+    return [each.total_cycles for each in results]
+
+
+def holds(
+    config: SmConfig, program: Program | Launch, inputs: Sequence[bytes] = (ZEROS, ONES), *, latency: int = 20
+) -> tuple[Bound, int]:
+    """No run with any of ``inputs`` is longer than any bound that is to hold; the bound and the longest run."""
+    launch = program if isinstance(program, Launch) else launch_of(config, program, inputs[0])
+    bound = bound_of(config, launch, latency=latency)
+    runs = runs_of(config, launch, inputs, latency=latency)
+    if bound.exact:
+        assert set(runs) == {bound.cycles}
+    for each in bound.composed:
+        assert not each.holds or max(runs) <= each.cycles, each.method
+    return bound, max(runs)
