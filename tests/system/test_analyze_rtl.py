@@ -36,6 +36,7 @@ def test_tiny(name):
     assert differences(TINY, listing_of(TINY, launch), measured(TINY, launch, "gtlo")) == []
 
 
+@pytest.mark.long
 @on("BASE")
 @pytest.mark.parametrize("name", KERNELS)
 def test_base(name):

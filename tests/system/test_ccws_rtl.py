@@ -33,7 +33,7 @@ SMALL = {
     "eight": replace(MID, threads=4, policies=POLICIES, dcache_bytes=512, dcache_ways=2, locality_base=30),
 }
 #: Builds that `make test` does without.
-LONG = ("one tag", "channels", "eight")
+LONG = ("base", "one tag", "channels", "eight")
 
 
 def builds():
