@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .analyze_output import described_analysis, print_analysis
-from .asking import AskedRun, asked_run, ordered, with_parameters_of
+from .asking import AskedRun, asked_run, with_parameters_of
 from .errors import Exit, UsageError
 from .outputs import require_writable, write_file, write_json
 from .run import run
@@ -54,7 +54,7 @@ def analyze(
         if name is not None
     ]
     sizes = None if cache is None else [_cache(text) for text in cache]
-    asked = asked_run(ctx, given, files)
+    asked = asked_run(ctx, given, files, with_list=False)
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.listing.analyzer import analyze as analyzed
     from metronome.sim.listing.estimate import CacheSize, estimate, lookups
@@ -64,8 +64,7 @@ def analyze(
     except RefusedError as error:
         raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
     if sizes is None:
-        config = asked.config
-        sizes = [CacheSize(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)]
+        sizes = [CacheSize.of(asked.config)]
     estimates = [estimate(lookups(listing), size) for size in sizes]
     for option, path in files:
         write_file(path, _written(option, asked, listing))
@@ -76,25 +75,22 @@ def analyze(
 
 def _verified(asked: AskedRun, listing: Listing) -> Verified:
     """What the hardware does, with channels in order, and with the machine's own data cache."""
-    from metronome.hdl.config import Channels
+    from metronome.sim.elf import ImageError
     from metronome.sim.listing.estimate import CacheSize, estimate, lookups
     from metronome.sim.listing.measured import Lookups, Verified, measured
+    from metronome.sim.listing.ordered import ordered_machine, with_order
     from metronome.sim.runner import run as simulate
 
-    config = asked.config
-    if not config.ordered:
-        depth = max(config.channel_depth, config.threads)
-        try:
-            config = dataclasses.replace(config, channels=Channels.ORDERED, channel_depth=depth)
-        except ValueError as error:
-            raise UsageError(f"--verify: {error}") from None
-    plain = asked.request
-    launch = asked.launch if asked.config.ordered else ordered(config, plain, asked.launch)
-    result = simulate(config, dataclasses.replace(plain, launch=launch, trace=True))
+    try:
+        config = ordered_machine(asked.config)
+        launch = with_order(asked.launch, listing, config)
+    except (ValueError, ImageError) as error:
+        raise UsageError(f"--verify: {error}") from None
+    result = simulate(config, dataclasses.replace(asked.request, launch=launch, trace=True))
     if result.status != "ended" or result.events is None:
         raise UsageError(f"--verify: the run has not ended by itself: {result.status}")
-    size = CacheSize(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)
-    return Verified.of(estimate(lookups(listing), size), measured(listing, Lookups.of_hardware(result.events)))
+    expected = estimate(lookups(listing), CacheSize.of(config))
+    return Verified.of(expected, measured(listing, Lookups.of_hardware(result.events)))
 
 
 def _cache(text: str) -> CacheSize:

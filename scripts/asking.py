@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
     from metronome.sim.runner_types import RunRequest, RunResult
 
-__all__ = ["AskedRun", "asked_run", "ordered", "with_parameters_of"]
+__all__ = ["AskedRun", "asked_run", "with_parameters_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +79,12 @@ class AskedRun:
 
 
 def asked_run(
-    ctx: typer.Context, given: Mapping[str, Any], outputs: Sequence[tuple[str, Path]] = ()
+    ctx: typer.Context, given: Mapping[str, Any], outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True
 ) -> AskedRun:
     """Check what was ``given`` for the parameters of ``metronome run``, and prepare the program.
 
-    ``outputs``: further files that are written, by their option.
+    ``outputs``: further files that are written, by their option. ``with_list``: with ordered channels the program gets
+    its list of accesses.
 
     Raises
     ------
@@ -133,8 +134,8 @@ def asked_run(
         seed=given["seed"], memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
         max_cycles=given["max_cycles"],
     )
-    if config.ordered:
-        launch = ordered(config, request, launch)
+    if config.ordered and with_list:
+        launch = _ordered(config, request, launch)
         request = dataclasses.replace(request, launch=launch)
     return AskedRun(
         machine=asked, config=config, launch=launch, request=request, dumps=dumps,
@@ -142,7 +143,7 @@ def asked_run(
     )
 
 
-def ordered(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
+def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
     """``launch``, which is that of ``request``, with its list of accesses.
 
     Raises

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
@@ -9,7 +11,7 @@ from ..config import SmConfig
 from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
 
-__all__ = ["MemoryArbiter"]
+__all__ = ["MemoryArbiter", "share_port"]
 
 
 class MemoryArbiter(Component):
@@ -34,39 +36,45 @@ class MemoryArbiter(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        requests, responses = self.port.request, self.port.response
-        held, use_lsu = Signal(), Signal()
-        m.d.comb += [
-            use_lsu.eq(held | ~self.icache.request.valid),
-            requests.valid.eq(self.icache.request.valid | self.lsu.request.valid),
-            self.icache.request.ready.eq(requests.ready & ~use_lsu),
-            self.lsu.request.ready.eq(requests.ready & use_lsu),
-        ]
-        m.d.sync += held.eq(use_lsu & self.lsu.request.valid & ~requests.ready)
-
-        source_bits = self.config.mem_tag_bits - 1
-        for selected, source in ((~use_lsu, self.icache), (use_lsu, self.lsu)):
-            with m.If(selected):
-                m.d.comb += [
-                    requests.payload.line.eq(source.request.payload.line),
-                    requests.payload.tag[:source_bits].eq(source.request.payload.tag),
-                ]
-        # The I-cache writes nothing: no multiplexer for bytes, which are most of a request.
-        m.d.comb += [
-            requests.payload.tag[source_bits].eq(use_lsu),
-            requests.payload.write.eq(use_lsu & self.lsu.request.payload.write),
-            requests.payload.byte_mask.eq(self.lsu.request.payload.byte_mask),
-            requests.payload.data.eq(self.lsu.request.payload.data),
-        ]
-
-        to_lsu = responses.payload.tag[source_bits]
-        m.d.comb += responses.ready.eq(Mux(to_lsu, self.lsu.response.ready, self.icache.response.ready))
-        for valid, source in ((~to_lsu, self.icache), (to_lsu, self.lsu)):
-            tag = source.response.payload.tag
-            m.d.comb += [
-                source.response.valid.eq(responses.valid & valid),
-                tag.eq(responses.payload.tag[: len(tag)]),
-                source.response.payload.error.eq(responses.payload.error),
-                source.response.payload.data.eq(responses.payload.data),
-            ]
+        # The I-cache writes nothing.
+        share_port(m, self.port, first=self.icache, second=self.lsu, writer=self.lsu)
         return m
+
+
+def share_port(m: Module, port: Any, *, first: Any, second: Any, writer: Any) -> None:
+    """Two sources ask on ``port``: ``first`` goes first, but what is offered and not taken stays offered.
+
+    Only ``writer``, one of them, writes: there is no multiplexer for bytes, which are most of a request. Tags on the
+    port have the source, 0 or 1, above the source's own tag, zero-extended.
+    """
+    requests, responses = port.request, port.response
+    held, use_second = Signal(), Signal()
+    m.d.comb += [
+        use_second.eq(held | ~first.request.valid),
+        requests.valid.eq(first.request.valid | second.request.valid),
+        first.request.ready.eq(requests.ready & ~use_second),
+        second.request.ready.eq(requests.ready & use_second),
+    ]
+    m.d.sync += held.eq(use_second & second.request.valid & ~requests.ready)
+    source_bits = len(requests.payload.tag) - 1
+    to_second = responses.payload.tag[source_bits]
+    m.d.comb += [
+        requests.payload.tag[source_bits].eq(use_second),
+        requests.payload.write.eq((use_second if writer is second else ~use_second) & writer.request.payload.write),
+        requests.payload.byte_mask.eq(writer.request.payload.byte_mask),
+        requests.payload.data.eq(writer.request.payload.data),
+        responses.ready.eq(Mux(to_second, second.response.ready, first.response.ready)),
+    ]
+    for selected, answered, source in ((~use_second, ~to_second, first), (use_second, to_second, second)):
+        with m.If(selected):
+            m.d.comb += [
+                requests.payload.line.eq(source.request.payload.line),
+                requests.payload.tag[:source_bits].eq(source.request.payload.tag),
+            ]
+        tag = source.response.payload.tag
+        m.d.comb += [
+            source.response.valid.eq(responses.valid & answered),
+            tag.eq(responses.payload.tag[: len(tag)]),
+            source.response.payload.error.eq(responses.payload.error),
+            source.response.payload.data.eq(responses.payload.data),
+        ]

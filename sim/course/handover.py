@@ -10,6 +10,7 @@ import random
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import Csr
 from metronome.sim import asm
 from metronome.sim.memory.store import SparseMemory
 
@@ -18,7 +19,6 @@ __all__ = ["MOST_TURNS", "Handover", "handover"]
 #: The greatest size.
 MOST_TURNS = 500
 
-_MREGION, _WARP_ID = 0x7C0, 0xCC1
 #: Registers: a count, the warp's own number, its address, what it works on.
 _COUNT, _OWN, _AT, _A, _B, _C, _T = 5, 6, 7, 10, 11, 12, 28
 #: Where a warp reads from in a round begins so far behind the warp before it; so much further each of its loads is.
@@ -54,7 +54,7 @@ def handover(config: SmConfig, size: int, seed: int) -> Handover:
     oldest = [0, *list(reversed(range(1, warps)))[: _ROUNDS - 1]]
     program = asm.Program()
     program.li(_T, 1)
-    program.add(asm.csrw(_MREGION, _T))
+    program.add(asm.csrw(Csr.MREGION, _T))
     for number, leader in enumerate(oldest):
         _start(program, warps, f"round{number}")
         program.label(f"round{number}")
@@ -78,7 +78,7 @@ def _start(program: asm.Program, warps: int, entry: str) -> None:
 
 def _work(program: asm.Program, size: int, rng: random.Random, number: int, leader: int) -> None:
     """A loop with loads that no other warp makes at the time, and arithmetic that waits for them in places."""
-    program.add(asm.csrr(_OWN, _WARP_ID))
+    program.add(asm.csrr(_OWN, Csr.WARP_ID))
     program.li(_A, rng.randrange(1, 1 << 11))
     program.li(_T, _PAGE)
     program.li(_AT, 0x0002_0000 + number * 64 * _PAGE)

@@ -10,7 +10,7 @@ from metronome.hdl.config import LINE_BYTES
 
 from .records import Access
 
-__all__ = ["ENTRY_BYTES", "MOST_LINES", "MOST_WARPS", "Entry", "decode", "encode", "entries_of"]
+__all__ = ["ENTRY_BYTES", "MOST_LINES", "MOST_WARPS", "Entry", "decode", "encode", "entries_of", "fields"]
 
 _ENTRY = struct.Struct("<II")
 ENTRY_BYTES = _ENTRY.size
@@ -18,6 +18,11 @@ ENTRY_BYTES = _ENTRY.size
 _WARP_BITS, _LINE_BITS = 6, 6
 MOST_WARPS, MOST_LINES = 1 << _WARP_BITS, (1 << _LINE_BITS) - 1
 _END = bytes(ENTRY_BYTES)
+
+
+def fields(first: int, second: int) -> tuple[int, int, int, int]:
+    """Of the two words of an entry: pc, whether it is a store, warp, lines; all 0 at the end."""
+    return first & ~3, first & 1, second & MOST_WARPS - 1, second >> _WARP_BITS & MOST_LINES
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import NamedTuple
 
-from metronome.hdl.config import LINE_BYTES
+from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.sim.predict.compiled import as_python
+from metronome.sim.predict.l1 import set_of
 
 from .records import Listing
 
@@ -36,6 +39,11 @@ class CacheSize:
             raise ValueError(
                 f"bytes must be {LINE_BYTES} * ways * a power of two, not {self.bytes!r} with ways={self.ways!r}"
             )
+
+    @classmethod
+    def of(cls, config: SmConfig) -> CacheSize:
+        """The data cache of a machine."""
+        return cls(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)
 
     @property
     def sets(self) -> int:
@@ -94,15 +102,12 @@ class LruCache:
 
     def __init__(self, size: CacheSize) -> None:
         self._ways = size.ways
-        self._mask, self._bits = size.sets - 1, max(size.sets - 1, 0).bit_length()
+        self._sizes = SimpleNamespace(dcache_sets=size.sets, dcache_bits=max(1, size.sets.bit_length() - 1))
         self._sets: list[dict[int, None]] = [{} for _ in range(size.sets)]
 
     def set_of(self, line: int) -> int:
-        """The exclusive or of all groups of set bits of the line's number."""
-        index = 0
-        while self._bits and line:
-            index ^= line & self._mask
-            line >>= self._bits
+        """As the predictor has it, and so the hardware."""
+        index: int = as_python(set_of)(self._sizes, line)
         return index
 
     def look_up(self, line: int, store: bool) -> bool:

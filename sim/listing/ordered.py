@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.sim import asm
 from metronome.sim.analysis.program import RefusedError
@@ -18,12 +19,24 @@ from .analyzer import analyze
 from .configuration import encode, entries_of
 from .records import Listing
 
-__all__ = ["LIST_ADDRESS", "LIST_NAME", "ordered_launch", "with_order"]
+__all__ = ["LIST_ADDRESS", "LIST_NAME", "ordered_launch", "ordered_machine", "with_order"]
 
 #: Where the list lies, and its name among what is loaded.
 LIST_ADDRESS = 0x4000_0000
 LIST_NAME = "order"
 _ZERO, _T0 = asm.REGISTERS["zero"], asm.REGISTERS["t0"]
+
+
+def ordered_machine(config: SmConfig, **fields: Any) -> SmConfig:
+    """The same machine with ordered channels that have room for a load or store, and with other ``fields``.
+
+    Raises
+    ------
+    ValueError
+        As of :class:`SmConfig`, for a policy, say, that ordered channels exclude.
+    """
+    depth = max(fields.pop("channel_depth", config.channel_depth), config.threads)
+    return dataclasses.replace(config, channels=Channels.ORDERED, channel_depth=depth, **fields)
 
 
 def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:

@@ -6,7 +6,7 @@ from . import l1
 from .compiled import inlined
 from .records import NONE, Wait
 
-__all__ = ["enter", "offer"]
+__all__ = ["enter", "offer", "put", "remove", "take_from", "take_head"]
 
 #: So many accesses may pass one that waits.
 PASSES = 255
@@ -33,6 +33,57 @@ def _conflicts(m, w, line, bytes_, store):
 
 
 @inlined
+def put(m, head, line, depth):
+    """A line of the queue's head goes into its warp's channel of ``depth`` places; its place there."""
+    lsu = m.lsu[0]
+    w, code = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]]
+    at = (lsu.channel_first[w] + lsu.channel_count[w]) % depth
+    lsu.channel_count[w] += 1
+    lsu.channelled += 1
+    lsu.channel_stores[w] += code.store
+    lsu.channel_register[w, at], lsu.channel_store[w, at] = code.register, code.store
+    lsu.channel_begins[w, at], lsu.channel_line[w, at] = line == 0, lsu.line[line]
+    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.line_bytes[line], lsu.waiting_pc[head]
+    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.line_address[line], lsu.waiting_row[head]
+    lsu.channel_lanes[w, at] = lsu.line_lanes[line]
+    return at
+
+
+@inlined
+def remove(lsu, w, depth):
+    """The oldest access of a warp's channel leaves it."""
+    at = lsu.channel_first[w]
+    lsu.channel_first[w] = (at + 1) % depth
+    lsu.channel_count[w] -= 1
+    lsu.channelled -= 1
+    lsu.channel_stores[w] -= lsu.channel_store[w, at]
+
+
+@inlined
+def take_head(m, head, line):
+    """A line of the queue's head is in the lookup; its load has no number yet."""
+    config, lsu = m.config[0], m.lsu[0]
+    code = m.code[lsu.waiting_code[head]]
+    lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
+    lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
+    lsu.held_set = l1.set_of(config, lsu.held_line)
+    lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
+    lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
+
+
+@inlined
+def take_from(m, w, at):
+    """The access at a place of a warp's channel is in the lookup."""
+    config, lsu = m.config[0], m.lsu[0]
+    lsu.held_warp, lsu.held_register = w, lsu.channel_register[w, at]
+    lsu.held_store, lsu.held_first = lsu.channel_store[w, at], lsu.channel_begins[w, at]
+    lsu.held_line, lsu.held_bytes = lsu.channel_line[w, at], lsu.channel_bytes[w, at]
+    lsu.held_load, lsu.held_pc = lsu.channel_load[w, at], lsu.channel_pc[w, at]
+    lsu.held_address, lsu.held_row = lsu.channel_address[w, at], lsu.channel_row[w, at]
+    lsu.held_lanes, lsu.held_set = lsu.channel_lanes[w, at], l1.set_of(config, lsu.held_line)
+
+
+@inlined
 def enter(m, offered):
     """What is done in the lookup leaves its channel, and the next line of the head is taken, if it is ``offered``.
 
@@ -46,27 +97,14 @@ def enter(m, offered):
     elif done and lsu.passes < PASSES:
         lsu.passes += 1
     if done:
-        w = lsu.held_warp
-        lsu.channel_first[w] = (lsu.channel_first[w] + 1) % config.channels
-        lsu.channel_count[w] -= 1
-        lsu.channelled -= 1
-        lsu.channel_stores[w] -= lsu.held_store
+        remove(lsu, lsu.held_warp, config.channels)
     if not offered:
         return NONE
     head, line = lsu.first, lsu.line_next
     w, code = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]]
     if lsu.channel_count[w] == config.channels or _conflicts(m, w, lsu.line[line], lsu.line_bytes[line], code.store):
         return NONE
-    at = (lsu.channel_first[w] + lsu.channel_count[w]) % config.channels
-    lsu.channel_count[w] += 1
-    lsu.channelled += 1
-    lsu.channel_stores[w] += code.store
-    lsu.channel_register[w, at], lsu.channel_store[w, at] = code.register, code.store
-    lsu.channel_begins[w, at], lsu.channel_line[w, at] = line == 0, lsu.line[line]
-    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.line_bytes[line], lsu.waiting_pc[head]
-    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.line_address[line], lsu.waiting_row[head]
-    lsu.channel_lanes[w, at] = lsu.line_lanes[line]
-    return at
+    return put(m, head, line, config.channels)
 
 
 @inlined
@@ -93,10 +131,4 @@ def offer(m, limited, senior):
     lsu.turn = chosen
     if chosen == current and not done:
         return
-    at = lsu.channel_first[chosen]
-    lsu.held_warp, lsu.held_register = chosen, lsu.channel_register[chosen, at]
-    lsu.held_store, lsu.held_first = lsu.channel_store[chosen, at], lsu.channel_begins[chosen, at]
-    lsu.held_line, lsu.held_bytes = lsu.channel_line[chosen, at], lsu.channel_bytes[chosen, at]
-    lsu.held_load, lsu.held_pc = lsu.channel_load[chosen, at], lsu.channel_pc[chosen, at]
-    lsu.held_address, lsu.held_row = lsu.channel_address[chosen, at], lsu.channel_row[chosen, at]
-    lsu.held_lanes, lsu.held_set = lsu.channel_lanes[chosen, at], l1.set_of(config, lsu.held_line)
+    take_from(m, chosen, lsu.channel_first[chosen])

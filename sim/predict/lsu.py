@@ -307,12 +307,7 @@ def _advance(m, served, warp_x, code_x, step_x):
         taken = there and lsu.line_next < lsu.lines
         lsu.held = taken
         if taken:
-            line, code = lsu.line_next, m.code[lsu.waiting_code[head]]
-            lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
-            lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
-            lsu.held_set = l1.set_of(m.config[0], lsu.held_line)
-            lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
-            lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
+            channels.take_head(m, head, lsu.line_next)
     lsu.stored = there and m.code[lsu.waiting_code[head]].store and (
         lsu.waiting_misaligned[head] == NONE and not lsu.started
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import l1
+from .channels import put, remove, take_from, take_head
 from .compiled import inlined
 from .policies import lowest
 from .records import AHEAD, LIST_WORDS, NONE
@@ -79,7 +79,7 @@ def give(m, offered):
         if not (offered and ready):
             return False, NONE
         lsu.held = 1
-        _take_head(m, head, line)
+        take_head(m, head, line)
         return True, NONE
     if lsu.closing:
         return False, NONE
@@ -114,9 +114,10 @@ def give(m, offered):
         if ready and (lsu.broken or (known and fits and not bad)):
             lsu.held = lsu.gave = 1
             if inside:
-                _take_channel(m, whose, first)
+                take_from(m, whose, first)
+                remove(lsu, whose, config.ordered)
             else:
-                _take_head(m, head, line)
+                take_head(m, head, line)
             if known:
                 lsu.list_given += 1
                 if lsu.list_given == m.lists[at, LINES]:
@@ -126,7 +127,7 @@ def give(m, offered):
         return False, NONE
     if present and not inside and lsu.gave:
         return True, NONE
-    return True, _push(m, comes, head, line)
+    return True, put(m, head, line, config.ordered)
 
 
 @inlined
@@ -144,51 +145,6 @@ def _fault(m, cause, w, pc, address):
     w &= numbers - 1
     lsu.order_cause, lsu.order_warp, lsu.order_pc, lsu.order_address = cause, w, pc, address
     lsu.order_new = 1
-
-
-@inlined
-def _take_head(m, head, line):
-    """The next line of the queue's head goes to the lookup."""
-    config, lsu = m.config[0], m.lsu[0]
-    code = m.code[lsu.waiting_code[head]]
-    lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
-    lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
-    lsu.held_set = l1.set_of(config, lsu.held_line)
-    lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
-    lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
-
-
-@inlined
-def _take_channel(m, w, at):
-    """The oldest access of a channel goes to the lookup."""
-    config, lsu = m.config[0], m.lsu[0]
-    lsu.held_warp, lsu.held_register, lsu.held_store = w, lsu.channel_register[w, at], lsu.channel_store[w, at]
-    lsu.held_first, lsu.held_line = lsu.channel_begins[w, at], lsu.channel_line[w, at]
-    lsu.held_bytes, lsu.held_set = lsu.channel_bytes[w, at], l1.set_of(config, lsu.channel_line[w, at])
-    lsu.held_load, lsu.held_pc = lsu.channel_load[w, at], lsu.channel_pc[w, at]
-    lsu.held_address, lsu.held_row = lsu.channel_address[w, at], lsu.channel_row[w, at]
-    lsu.held_lanes = lsu.channel_lanes[w, at]
-    lsu.channel_first[w] = (at + 1) % config.ordered
-    lsu.channel_count[w] -= 1
-    lsu.channelled -= 1
-    lsu.channel_stores[w] -= lsu.channel_store[w, at]
-
-
-@inlined
-def _push(m, w, head, line):
-    """The next line of the queue's head goes into its warp's channel; its place there."""
-    config, lsu = m.config[0], m.lsu[0]
-    code = m.code[lsu.waiting_code[head]]
-    at = (lsu.channel_first[w] + lsu.channel_count[w]) % config.ordered
-    lsu.channel_count[w] += 1
-    lsu.channelled += 1
-    lsu.channel_stores[w] += code.store
-    lsu.channel_register[w, at], lsu.channel_store[w, at] = code.register, code.store
-    lsu.channel_begins[w, at], lsu.channel_line[w, at] = line == 0, lsu.line[line]
-    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.line_bytes[line], lsu.waiting_pc[head]
-    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.line_address[line], lsu.waiting_row[head]
-    lsu.channel_lanes[w, at] = lsu.line_lanes[line]
-    return at
 
 
 @inlined

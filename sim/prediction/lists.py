@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
+from metronome.sim.listing.configuration import ENTRY_BYTES, fields
 from metronome.sim.memory.store import SparseMemory
 
 __all__ = ["Lists"]
-
-#: Bytes of an entry, and the bits of the second word of one.
-_ENTRY, _WARP_BITS, _COUNT_BITS = 8, 6, 6
 
 
 class Lists:
@@ -18,25 +16,23 @@ class Lists:
 
     def __init__(self, memory: SparseMemory) -> None:
         self._memory = memory
-        self.rows: list[tuple[int, int, int, int, int]] = []
+        self.rows: list[tuple[int, ...]] = []
         self._first: dict[int, int] = {}
         #: The lines that were read.
         self.lines: set[int] = set()
 
     def at(self, address: int) -> int:
         """The row in which the list at this address begins."""
-        base = address // LINE_BYTES * LINE_BYTES
-        if base not in self._first:
-            self._first[base] = len(self.rows)
-            while True:
-                word, more = self._memory.read_word(base), self._memory.read_word(base + 4)
-                warp, lines = more & (1 << _WARP_BITS) - 1, more >> _WARP_BITS & (1 << _COUNT_BITS) - 1
-                self.rows.append((word & ~3, word & 1, warp, lines, base // LINE_BYTES))
-                self.lines.add(base // LINE_BYTES)
-                base += _ENTRY
-                if not any(self.rows[-1][:4]):
-                    break
-        return self._first[address // LINE_BYTES * LINE_BYTES]
+        begin = address // LINE_BYTES * LINE_BYTES
+        if begin not in self._first:
+            self._first[begin] = len(self.rows)
+            place, last = begin, (1, 0, 0, 0)
+            while any(last):
+                last = fields(self._memory.read_word(place), self._memory.read_word(place + 4))
+                self.rows.append((*last, place // LINE_BYTES))
+                self.lines.add(place // LINE_BYTES)
+                place += ENTRY_BYTES
+        return self._first[begin]
 
     @property
     def table(self) -> np.ndarray:

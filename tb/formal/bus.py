@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 from amaranth.hdl import Assume, ClockDomain, Instance, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 
@@ -23,13 +22,12 @@ from metronome.tb.axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineR
 
 from .bus_lemmas import add_lemmas
 from .claims import Claims
-from .flow import Problem
+from .flow import Problem, as_problem
 from .inside import Inside
 from .records import Column
 
 __all__ = ["BusModel", "bus_problem"]
 
-_ESCAPED, _CELL = r"cell \$anyconst ", "cell $anyconst "
 
 
 @dataclass(frozen=True)
@@ -75,15 +73,6 @@ class BusModel(Claims):
         if lemmas:
             add_lemmas(self)
         self._show()
-
-    def show(self, title: str, value: Value, when: Value | None = None) -> None:
-        """A column of the counterexample's table."""
-        names = [f"show_{len(self.columns)}", "" if when is None else f"show_{len(self.columns)}_when"]
-        for name, shown in zip(names, (value, when), strict=True):
-            if shown is not None:
-                signal = Signal(len(shown), name=name, attrs={"keep": 1})
-                self.m.d.comb += signal.eq(shown)
-        self.columns.append(Column(title, names[0], "number", names[1]))
 
     def _anyconst(self, bits: int, name: str) -> Signal:
         value = Signal(bits, name=name)
@@ -222,5 +211,4 @@ def bus_problem(make: Callable[..., Any] = AxiMaster, *, data_bits: int = 16, re
         config = cast(SmConfig, _Narrow())
         bridge = make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits)
         model = BusModel(bridge, lemmas=lemmas)
-        text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
-    return Problem("bus", text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
+        return as_problem("bus", model)

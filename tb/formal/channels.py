@@ -6,47 +6,26 @@ What is claimed of one warp, and of one of its accesses, is claimed of each: bot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, cast
 
-from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 from amaranth.hdl import Assume, Cat, ClockDomain, Instance, Module, Mux, Signal, Value
 
 from metronome.hdl.config import Channels as ChannelKind
-from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.config import SmConfig
 from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.memory.channel import claim_layout
 from metronome.hdl.memory.channels import PASSES, Channels
 from metronome.hdl.memory.seam import access_layout
 
 from .claims import Claims
-from .flow import Problem
+from .flow import Problem, as_problem
 from .inside import Inside
+from .narrow import Narrow
 from .records import Column
 
 __all__ = ["ChannelModel", "channel_problem"]
 
-_ESCAPED, _CELL = r"cell \$anyconst ", "cell $anyconst "
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Narrow:
-    """What the channels ask of a configuration, with lines so short that the solver has little to carry."""
-
-    warps: int
-    channel_depth: int
-    threads: int = 1
-    line_bytes: int = 8
-    words_per_line: int = 2
-    load_parts: int = 2
-    channels: ChannelKind = ChannelKind.FREE
-    assertions: bool = False
-    memory_map: MemoryMap = field(default_factory=MemoryMap)
-
-    @property
-    def warp_bits(self) -> int:
-        return max(1, (self.warps - 1).bit_length())
 
 
 def _may_not_pass(one: Any, other: Any) -> Value:
@@ -224,18 +203,11 @@ class ChannelModel(Claims):
 
     def _show(self) -> None:
         unit = self.unit
-        columns = {
-            "comes": (unit.taken.payload.part.warp, unit.taken.valid & unit.taken.ready),
-            "given": (unit.given.payload.part.warp, unit.given.valid & unit.given.ready),
-            "done": (self.held.part.warp, unit.done), "mine": (self.warp, self.follows),
-            "ahead": (self.ahead, self.follows),
-        }
-        for number, (title, (value, when)) in enumerate(columns.items()):
-            shown, there = Signal(len(value), name=f"show_{number}"), Signal(name=f"show_{number}_when")
-            for signal, what in ((shown, value), (there, when)):
-                signal.attrs["keep"] = 1
-                self.m.d.comb += signal.eq(what)
-            self.columns.append(Column(title, shown.name, "number", there.name))
+        self.show("comes", unit.taken.payload.part.warp, unit.taken.valid & unit.taken.ready)
+        self.show("given", unit.given.payload.part.warp, unit.given.valid & unit.given.ready)
+        self.show("done", self.held.part.warp, unit.done)
+        self.show("mine", self.warp, self.follows)
+        self.show("ahead", self.ahead, self.follows)
 
     def ports(self) -> list[Value]:
         """The clock, and everything that is free."""
@@ -247,6 +219,5 @@ class ChannelModel(Claims):
 def channel_problem(*, warps: int = 2, depth: int = 2, lemmas: bool = True) -> Problem:
     """The claims of small channels for the solver."""
     with collector_paused():
-        model = ChannelModel(cast(SmConfig, _Narrow(warps=warps, channel_depth=depth)), lemmas=lemmas)
-        text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
-    return Problem("channels", text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
+        config = Narrow(warps=warps, channel_depth=depth, channels=ChannelKind.FREE)
+        return as_problem("channels", ChannelModel(cast(SmConfig, config), lemmas=lemmas))

@@ -1,8 +1,10 @@
-"""What every harness of a proof has: claims, each a signal that is asserted in every cycle."""
+"""What every harness of a proof has: claims, each a signal that is asserted in every cycle, and columns for a trace."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Assert, Module, Signal, Value
+
+from .records import Column
 
 __all__ = ["Claims"]
 
@@ -12,6 +14,7 @@ class Claims:
 
     m: Module
     claims: dict[str, str]
+    columns: list[Column]
 
     def claim(self, text: str, holds: Value) -> None:
         """Something to prove: ``holds`` in every cycle."""
@@ -19,3 +22,13 @@ class Claims:
         signal = Signal(name=name, attrs={"keep": 1})
         self.m.d.comb += [signal.eq(holds), Assert(signal)]
         self.claims[name] = text
+
+    def show(self, title: str, value: Value, when: Value | None = None, *, kind: str = "number") -> None:
+        """A column of the counterexample's table (:class:`Column`)."""
+        number = len(self.columns)
+        names = [f"show_{number}", "" if when is None else f"show_{number}_when"]
+        for name, shown in zip(names, (value, when), strict=True):
+            if shown is not None:
+                signal = Signal(Value.cast(shown).shape(), name=name, attrs={"keep": 1})
+                self.m.d.comb += signal.eq(shown)
+        self.columns.append(Column(title, names[0], kind, names[1]))

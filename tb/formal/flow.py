@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 
@@ -34,7 +35,8 @@ from .tables import NoReference
 from .witness import Counterexample, make_table, read_trace
 
 __all__ = [
-    "Case", "Problem", "Proof", "ProofError", "bounded_check", "problem", "prove", "prove_problem", "schemes_of",
+    "Case", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
+    "schemes_of",
 ]
 
 #: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
@@ -143,8 +145,13 @@ def problem(case: Case, *, lemmas: bool = True) -> Problem:
             PROPERTIES[case.property](model)
         except NoReference as error:
             raise ProofError(str(error)) from None
-        text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
-    return Problem(case.property, text.replace(_ESCAPED, _CELL), model.claims, tuple(model.columns))
+        return as_problem(case.property, model)
+
+
+def as_problem(name: str, harness: Any) -> Problem:
+    """A harness (:class:`tb.formal.claims.Claims`, with ``ports``) for the solver."""
+    text = rtlil.convert(harness.m, name="top", ports=harness.ports(), emit_src=False)
+    return Problem(name, text.replace(_ESCAPED, _CELL), harness.claims, tuple(harness.columns))
 
 
 def _run(command: list[str], folder: Path, seconds: float | None = None) -> subprocess.CompletedProcess[str]:

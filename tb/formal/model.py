@@ -79,16 +79,6 @@ class Model(Claims):
         if self._lemmas:
             self.claim(text, holds)
 
-    def show(self, title: str, value: Value, kind: str = "number", when: Value | None = None) -> None:
-        """A column of the counterexample's table (:class:`Column`)."""
-        number = len(self.columns)
-        names = [f"show_{number}", "" if when is None else f"show_{number}_when"]
-        for name, shown in zip(names, (value, when), strict=True):
-            if shown is not None:
-                signal = Signal(Value.cast(shown).shape(), name=name, attrs={"keep": 1})
-                self.m.d.comb += signal.eq(shown)
-        self.columns.append(Column(title, names[0], kind, names[1]))
-
     def of_mine(self, vector: Value) -> Value:
         """The symbolic warp's bit."""
         return (Value.cast(vector) & self.mine).any()
@@ -185,18 +175,18 @@ class Model(Claims):
         pops = self.issued.any()
         word = select(self.fetched, self.fetch_pcs())
         self.show("warp in question", self.warp)
-        self.show("active", dut.active, "mask")
-        self.show("eligible", dut.event.eligible, "mask")
-        self.show("selected", dut.select, "mask")
-        self.show("pops", dut.select_nop, "popped", pops)
-        self.show("fetches", word, "pc", self.fetched.any())
-        self.show("misses", self.missed, "mask", self.missed.any())
-        self.show("redirect", self.redirected, "mask", self.redirected.any())
-        self.show("to", dut.resolution.target, "pc", self.redirected.any())
-        self.show("jumps in decode", self.turned, "mask", self.turned.any())
-        self.show("starts", dut.activation.warps, "mask", dut.activation.warps.any())
-        self.show("unresolved", dut.event.unresolved, "mask", dut.event.unresolved.any())
-        self.show("suspended", self.suspended, "mask", self.suspended.any())
+        self.show("active", dut.active, kind="mask")
+        self.show("eligible", dut.event.eligible, kind="mask")
+        self.show("selected", dut.select, kind="mask")
+        self.show("pops", dut.select_nop, pops, kind="popped")
+        self.show("fetches", word, self.fetched.any(), kind="pc")
+        self.show("misses", self.missed, self.missed.any(), kind="mask")
+        self.show("redirect", self.redirected, self.redirected.any(), kind="mask")
+        self.show("to", dut.resolution.target, self.redirected.any(), kind="pc")
+        self.show("jumps in decode", self.turned, self.turned.any(), kind="mask")
+        self.show("starts", dut.activation.warps, dut.activation.warps.any(), kind="mask")
+        self.show("unresolved", dut.event.unresolved, dut.event.unresolved.any(), kind="mask")
+        self.show("suspended", self.suspended, self.suspended.any(), kind="mask")
 
     # The symbolic warp's ring, place 0 the next to issue.
 
@@ -208,10 +198,10 @@ class Model(Claims):
     def ring(self, *, contents: bool) -> list[Held]:
         """The d places of the symbolic warp, the oldest first; with ``contents`` also what the entries say."""
         places = [self._place(number, contents=contents) for number in range(self.config.buffer_depth)]
-        self.show("its ring", Cat(Cat(place.nop, place.decoded) for place in places), "ring")
+        self.show("its ring", Cat(Cat(place.nop, place.decoded) for place in places), kind="ring")
         if contents:
             for number, place in enumerate(places):
-                self.show(f"pc {number}", place.pc, "pc", ~place.nop)
+                self.show(f"pc {number}", place.pc, ~place.nop, kind="pc")
         return places
 
     def head(self) -> Value:

@@ -24,13 +24,14 @@ from typing import Any, cast
 
 from amaranth.hdl import Assume, Cat, Instance, Mux, Signal, Value
 
-from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.config import Channels, FaultCause, SmConfig
 from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.memory.seam import access_layout
 
-from .flow import Problem
-from .order_list import ListWatch, as_problem, show
-from .order_world import Narrow, OrderWorld
+from .flow import Problem, as_problem
+from .narrow import Narrow
+from .order_list import ListWatch
+from .order_world import OrderWorld
 
 __all__ = ["OrderModel", "order_problem"]
 
@@ -239,16 +240,20 @@ class OrderModel(OrderWorld):
 
     def _show(self) -> None:
         unit, reader, given = self.unit, self.reader, self.unit.given
-        show(self, self.columns, {
-            "on": (self.on, self.on), "ends": (self.closing, self.closing), "broken": (self.broken, self.broken),
-            "comes": (unit.taken.payload.part.warp, unit.taken.valid & unit.taken.ready),
-            "given": (given.payload.part.warp, self.goes), "entry of": (reader.entry.warp, reader.valid),
-            "end": (reader.end, reader.valid), "next": (reader.next, reader.next), "mine": (self.warp, self.follows),
-            "ahead": (self.ahead, self.follows), "fault": (unit.fault.cause, unit.fault_valid),
-        })
+        for title, value, when in (
+            ("on", self.on, self.on), ("ends", self.closing, self.closing), ("broken", self.broken, self.broken),
+            ("comes", unit.taken.payload.part.warp, unit.taken.valid & unit.taken.ready),
+            ("given", given.payload.part.warp, self.goes), ("entry of", reader.entry.warp, reader.valid),
+            ("end", reader.end, reader.valid), ("next", reader.next, reader.next), ("mine", self.warp, self.follows),
+            ("ahead", self.ahead, self.follows), ("fault", unit.fault.cause, unit.fault_valid),
+        ):
+            self.show(title, value, when)
+
 
 def order_problem(*, warps: int = 2, depth: int = 2, threads: int = 1, lemmas: bool = True) -> Problem:
     """The claims of a small reordering unit for the solver."""
     with collector_paused():
-        config = Narrow(warps=warps, channel_depth=depth, threads=threads)
+        config = Narrow(
+            warps=warps, channel_depth=depth, channels=Channels.ORDERED, threads=threads, assertions=True,
+        )
         return as_problem("order", OrderModel(cast(SmConfig, config), lemmas=lemmas))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 from amaranth.hdl import Assume, Cat, ClockDomain, Instance, Module, Signal, Value
 from amaranth.lib import data
 
@@ -18,13 +17,11 @@ from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.memory.order.reader import AHEAD, ENTRY_BYTES, ListReader, entry_layout
 
 from .claims import Claims
-from .flow import Problem
+from .flow import Problem, as_problem
 from .inside import Inside
 from .records import Column
 
-__all__ = ["ListWatch", "as_problem", "list_problem", "show"]
-
-_ESCAPED, _CELL = r"cell \$anyconst ", "cell $anyconst "
+__all__ = ["ListWatch", "list_problem"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,23 +30,6 @@ class _Lines:
 
     line_bytes: int
     l1_tag_bits: int = 2
-
-
-def show(harness: Claims, columns: list[Column], shown: dict[str, tuple[Value, Value]]) -> None:
-    """Columns of a trace: title -> value, and when there is one."""
-    for title, (value, when) in shown.items():
-        number = len(columns)
-        seen, there = Signal(len(value), name=f"show_{number}"), Signal(name=f"show_{number}_when")
-        for signal, what in ((seen, value), (there, when)):
-            signal.attrs["keep"] = 1
-            harness.m.d.comb += signal.eq(what)
-        columns.append(Column(title, seen.name, "number", there.name))
-
-
-def as_problem(name: str, harness: Any) -> Problem:
-    """The harness for the solver."""
-    text = rtlil.convert(harness.m, name="top", ports=harness.ports(), emit_src=False)
-    return Problem(name, text.replace(_ESCAPED, _CELL), harness.claims, tuple(harness.columns))
 
 
 class ListWatch:
@@ -217,11 +197,12 @@ class _Reader(Claims):
         ]
         watch = ListWatch(self, inside, "", reader, lemmas=lemmas)
         request, response = reader.mem.request, reader.mem.response
-        show(self, self.columns, {
-            "starts": (reader.start, reader.start), "line": (request.payload.line, request.valid & request.ready),
-            "answer": (response.payload.tag, response.valid), "entry": (reader.entry.as_value(), reader.valid),
-            "next": (reader.next, reader.next), "passed": (watch.passed, reader.valid),
-        })
+        self.show("starts", reader.start, reader.start)
+        self.show("line", request.payload.line, request.valid & request.ready)
+        self.show("answer", response.payload.tag, response.valid)
+        self.show("entry", reader.entry.as_value(), reader.valid)
+        self.show("next", reader.next, reader.next)
+        self.show("passed", watch.passed, reader.valid)
 
     def ports(self) -> list[Value]:
         """The clock, and everything that is free."""

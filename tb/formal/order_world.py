@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from amaranth.hdl import Assume, ClockDomain, Module, Mux, Signal, Value
 
-from metronome.hdl.config import Channels, MemoryMap, SmConfig
+from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.order.unit import OrderUnit
 
 from .claims import Claims
 from .inside import Inside
 from .records import Column
 
-__all__ = ["Narrow", "OrderWorld"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Narrow:
-    """What the unit asks of a configuration, with lines so short that the solver has little to carry."""
-
-    warps: int
-    channel_depth: int
-    threads: int = 1
-    line_bytes: int = 8
-    words_per_line: int = 2
-    load_parts: int = 2
-    l1_tag_bits: int = 2
-    channels: Channels = Channels.ORDERED
-    assertions: bool = True
-    memory_map: MemoryMap = field(default_factory=MemoryMap)
-
-    @property
-    def warp_bits(self) -> int:
-        """Bits of a warp's number."""
-        """Bits of a warp's number."""
-        return max(1, (self.warps - 1).bit_length())
+__all__ = ["OrderWorld"]
 
 
 def _one_or_none(bits: Value) -> Value:

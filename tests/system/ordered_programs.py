@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
-from metronome.hdl.config import Channels, SmConfig
+from metronome.hdl.config import SmConfig
 from metronome.sim.elf import ElfImage, Segment
 from metronome.sim.kernel import Launch
 from metronome.sim.listing.analyzer import analyze
-from metronome.sim.listing.ordered import with_order
+from metronome.sim.listing.ordered import ordered_machine, with_order
 from metronome.sim.listing.records import Listing
 from metronome.sim.region_stub import with_region
 from metronome.sim.runner_types import RunRequest
@@ -40,7 +39,7 @@ class OwnWords(RandomProgram):
 def ordered(config: SmConfig, depth: int) -> SmConfig:
     """The same machine with ordered channels, and no policy that they exclude."""
     policies = tuple(policy for policy in config.policies if policy not in ("prr", "ccws"))
-    return replace(config, channels=Channels.ORDERED, channel_depth=max(depth, config.threads), policies=policies)
+    return ordered_machine(config, channel_depth=depth, policies=policies)
 
 
 def launch_of(program: RandomProgram, config: SmConfig) -> Launch:

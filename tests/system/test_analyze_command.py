@@ -1,30 +1,16 @@
 """``metronome analyze`` on the command line."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from metronome.scripts.cli import main
 from metronome.sim import kernel
 from metronome.sim.listing.configuration import decode
 from metronome.sim.listing.estimate import CacheSize, estimate, lookups
 from tests.builds import TINY, on
 from tests.sim.listing.programs import compiled, listing_of
 
-
-@pytest.fixture
-def metronome(capsys, tmp_path, monkeypatch):
-    """Call the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments):
-        status = main(list(arguments))
-        captured = capsys.readouterr()
-        return SimpleNamespace(status=status, out=captured.out, err=captured.err)
-
-    return call
+COLUMNS = 80
 
 
 def test_table_files_and_json(metronome, tmp_path):

@@ -25,8 +25,8 @@ SEED = 20261125
 
 def verified(config, listing, result):
     """What of the run's order and misses is not as listed and estimated."""
-    size = CacheSize(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)
-    found = Verified.of(estimate(lookups(listing), size), measured(listing, Lookups.of_hardware(result.events)))
+    expected = estimate(lookups(listing), CacheSize.of(config))
+    found = Verified.of(expected, measured(listing, Lookups.of_hardware(result.events)))
     return [f"{found}"] if found.mismatches else []
 
 

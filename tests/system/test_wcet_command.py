@@ -1,25 +1,10 @@
 """``metronome wcet`` on the command line."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from metronome.scripts.cli import main
-
-
-@pytest.fixture
-def metronome(capsys, tmp_path, monkeypatch):
-    """Call the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments):
-        status = main(list(arguments))
-        captured = capsys.readouterr()
-        return SimpleNamespace(status=status, out=captured.out, err=captured.err)
-
-    return call
+COLUMNS = 200
 
 
 def test_exact_and_bound(metronome, tmp_path):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
+from ..arbiter import share_port
 
 __all__ = ["ListPort"]
 
@@ -32,27 +33,5 @@ class ListPort(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        l1, reader, out = self.l1.request, self.reader.request, self.mem.request
-        answer, held, use_reader = self.mem.response, Signal(), Signal()
-        m.d.comb += [
-            use_reader.eq(held | ~l1.valid),
-            out.valid.eq(l1.valid | reader.valid),
-            l1.ready.eq(out.ready & ~use_reader),
-            reader.ready.eq(out.ready & use_reader),
-            out.payload.line.eq(Mux(use_reader, reader.payload.line, l1.payload.line)),
-            out.payload.tag.eq(Mux(use_reader, Cat(reader.payload.tag, Const(1, 1)), l1.payload.tag)),
-            out.payload.write.eq(~use_reader & l1.payload.write),
-            out.payload.byte_mask.eq(l1.payload.byte_mask),
-            out.payload.data.eq(l1.payload.data),
-        ]
-        m.d.sync += held.eq(use_reader & reader.valid & ~out.ready)
-        to_reader = answer.payload.tag[-1]
-        m.d.comb += answer.ready.eq(Mux(to_reader, self.reader.response.ready, self.l1.response.ready))
-        for mine, source in ((~to_reader, self.l1), (to_reader, self.reader)):
-            m.d.comb += [
-                source.response.valid.eq(answer.valid & mine),
-                source.response.payload.tag.eq(answer.payload.tag),
-                source.response.payload.error.eq(answer.payload.error),
-                source.response.payload.data.eq(answer.payload.data),
-            ]
+        share_port(m, self.mem, first=self.l1, second=self.reader, writer=self.l1)
         return m

@@ -15,14 +15,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from metronome.hdl.config import Channels, SmConfig
+from metronome.hdl.config import SmConfig
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PRESETS
 from metronome.sim.kernel import Launch, kernels, prepare
 from metronome.sim.listing.analyzer import analyze
 from metronome.sim.listing.estimate import CacheSize, estimate, lookups
 from metronome.sim.listing.measured import Lookups, Verified, measured
-from metronome.sim.listing.ordered import with_order
+from metronome.sim.listing.ordered import ordered_machine, with_order
 from metronome.sim.listing.records import Listing
 from metronome.sim.predict import policies
 from metronome.sim.prediction.predictor import Recordings, predict
@@ -50,11 +50,7 @@ class Events:
 
 def machine(preset: SmConfig, size: CacheSize, **fields: int) -> SmConfig:
     """With ordered channels and this data cache."""
-    depth = max(fields.pop("channel_depth", 10), preset.threads)
-    return replace(
-        preset, policies=NAMES, channels=Channels.ORDERED, channel_depth=depth, dcache_bytes=size.bytes,
-        dcache_ways=size.ways, **fields,
-    )
+    return ordered_machine(preset, policies=NAMES, dcache_bytes=size.bytes, dcache_ways=size.ways, **fields)
 
 
 def difference(
@@ -66,9 +62,8 @@ def difference(
     result = predict(config, asked, watcher=events, recordings=recordings).result
     if result.status != "ended":
         raise RuntimeError(f"{launch.name}: {result.status}, {result.fault}")
-    size = CacheSize(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)
     found = measured(listing, Lookups.of_prediction(np.concatenate(events.parts)))
-    return Verified.of(estimate(lookups(listing), size), found), result.counters["cycles"]
+    return Verified.of(estimate(lookups(listing), CacheSize.of(config)), found), result.counters["cycles"]
 
 
 def _cases(options: argparse.Namespace) -> Iterator[tuple[str, CacheSize, str, str]]:

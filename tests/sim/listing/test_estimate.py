@@ -8,7 +8,6 @@ from metronome.hdl.presets import BASE
 from metronome.sim import kernel
 from metronome.sim.listing.estimate import CacheSize, Counts, Lookup, LruCache, compare, estimate, lookups
 from metronome.sim.listing.records import Access, Listing, Place
-from metronome.sim.predict.l1 import set_of
 from tests.sim.listing.programs import listing_of
 from tests.tiers import some_long
 
@@ -82,17 +81,11 @@ def test_random_sequences(seed):
 @pytest.mark.parametrize("size", [CacheSize(64), CacheSize(512, 2), CacheSize(16384, 4), CacheSize(65536, 16)])
 def test_sets_are_those_of_the_machine(size):
     rng = random.Random(size.bytes)
-
-    class Config:
-        dcache_sets, dcache_bits = size.sets, size.sets.bit_length() - 1
-
     cache = LruCache(size)
     for _ in range(200):
         line = rng.randrange(1 << 26)
         place = cache.set_of(line)
         assert place == folded(line, size.sets) < size.sets
-        if size.sets > 1:
-            assert place == set_of.py_func(Config, line) if hasattr(set_of, "py_func") else set_of(Config, line)
 
 
 def outcomes(size, *accesses):
