@@ -75,7 +75,10 @@ def _kit(reference: str | None, task: int | None) -> Kit:
         raise UsageError(str(error)) from None
     if missing := [case.name for case in kit.cases if case.name not in kit.reference]:
         raise UsageError(f"--reference {reference}: case {missing[0]} has no values: make them with --make-reference")
-    return dataclasses.replace(kit, cases=tuple(case for case in kit.cases if task in (None, case.task)))
+    cases = tuple(case for case in kit.cases if task in (None, case.task))
+    if not cases:
+        raise UsageError("--reference: it has no case" + (f" of task {task}" if task else ""))
+    return dataclasses.replace(kit, cases=cases)
 
 
 def _make(target: str, cases: str | None) -> int:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["children_ended", "end_with_parent", "own_folder", "run", "start", "started", "surely", "undisturbed"]
+__all__ = ["begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely", "undisturbed"]
 
 #: What a user or a batch system ends a command with.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -94,6 +94,14 @@ def end_with_parent(parent: int | None = None) -> Callable[[], None] | None:
             os._exit(1)
 
     return die_with_parent
+
+
+def begin_worker(parent: int) -> None:
+    """What a worker does first: it ends with its parent, and leaves Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if (end := end_with_parent(parent)) is not None:
+        end()
 
 
 @functools.cache

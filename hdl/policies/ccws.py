@@ -17,7 +17,7 @@ TOTAL_BITS = 20
 
 
 class CacheConscious(LastWarpPolicy):
-    """Loose round robin among the warps of the highest scores, as many as fit below the cutoff, at least one.
+    """Loose round robin among the warps of the highest scores, as many as fit within the cutoff, at least one.
 
     CS8803, task 2, after Rogers 2012, section 3.3 (docs/policies.md, "Lost locality"). A warp's score is ``base`` or
     more. A warp that has lost locality (``PolicyInputs.lost``) gets losses * throttle * cutoff / selections of the

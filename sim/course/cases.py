@@ -12,10 +12,11 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import PRESETS
-from metronome.sim.kernel import KernelError, prepare
+from metronome.sim.kernel import KernelError, Launch, prepare
 from metronome.sim.policy_base import Policy
+from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import Recordings, predict
-from metronome.sim.runner_types import RunRequest
+from metronome.sim.runner_types import Program, RunRequest
 from metronome.sim.settings import ConfigError, one_of, replaced
 from metronome.sim.toolchain import ToolchainError
 
@@ -81,6 +82,12 @@ class Case:
     memory: str = "fixed"
     latency: int = 20
     set: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for each in dataclasses.fields(self):
+            kind, value = str(each.type).partition("[")[0], getattr(self, each.name)
+            if type(value).__name__ != kind:
+                raise TypeError(f"case {self.name}: {each.name} must be of type {kind}, not {value!r}")
 
     def config(self) -> SmConfig:
         """The machine, with the solution's policy. Raises CaseError."""
@@ -149,7 +156,7 @@ class Kit:
         }
 
 
-def launch_of(case: Case, folder: Path) -> Any:
+def launch_of(case: Case, folder: Path) -> Program | Launch:
     """The program of a case with its inputs; compiled, if that has not been done before. Raises CaseError."""
     config = case.config()
     if case.kernel == "handover":
@@ -180,7 +187,12 @@ def measure(
         launch=launch_of(case, folder), policy=TASKS[case.task].policy, memory=case.memory, latency=case.latency,
         seed=case.seed, max_cycles=most_cycles,
     )
-    prediction = predict(config, request, policy=policy, recordings=recordings)
+    try:
+        prediction = predict(config, request, policy=policy, recordings=recordings)
+    except PickError:
+        raise
+    except ValueError as error:
+        raise CaseError(f"case {case.name}: {error}") from None
     result = prediction.result
     if result.status == "hang":
         return None

@@ -16,7 +16,7 @@ from metronome.sim.policy_base import Policy
 from metronome.sim.predict.compiled import is_compiled
 from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import prepare
-from metronome.sim.processes import end_with_parent
+from metronome.sim.processes import begin_worker
 
 from .cases import TASKS, Case, Kit, Statistics, launch_of, measure, patience
 from .submission import SubmissionError, guarded, load, policy_of, where
@@ -49,7 +49,6 @@ class _Guarded:
 
     def __init__(self, path: Path, policy: Policy[Any]) -> None:
         self._path, self._policy = path, policy
-        self.reads = getattr(policy, "reads", ("eligible",))
 
     def reset(self) -> Any:
         return guarded(self._path, self._policy.reset)
@@ -66,11 +65,8 @@ def _alarm(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _begin(parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    begin_worker(parent)
     signal.signal(signal.SIGALRM, _alarm)
-    if (end := end_with_parent(parent)) is not None:
-        end()
     prepare()
 
 
@@ -98,13 +94,13 @@ def _measured(path: Path, kit: Kit, case: Case) -> tuple[Statistics | None, str 
     except SubmissionError as error:
         return None, f"{error} (on {case.name})"
     except PickError as error:
-        return None, f"{path.name}: class {kind}: {error} (on {case.name})"
+        return None, f"{path.name}: class {kind}: {' '.join(str(error).split())} (on {case.name})"
 
 
 def check(
     path: Path, kit: Kit, *, seconds: float, tell: Callable[[str], None] = lambda step: None
 ) -> Iterator[Outcome]:
-    """Each case of ``kit`` in its order; of a task with an error only what comes before it.
+    """Each case of ``kit`` in its order; of a task only up to its first error.
 
     ``seconds``: the time that a case may take. ``tell`` is called with the name of each step.
     """

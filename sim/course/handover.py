@@ -23,6 +23,8 @@ MOST_TURNS = 500
 _COUNT, _OWN, _AT, _A, _B, _C, _T = 5, 6, 7, 10, 11, 12, 28
 #: Where a warp reads from in a round begins so far behind the warp before it; so much further each of its loads is.
 _PAGE, _LINE = 4096, 64
+#: Where the first of them begins, from the start of the user area.
+_DATA = 0x1_0000
 _ROUNDS = 4
 
 
@@ -52,13 +54,13 @@ def handover(config: SmConfig, size: int, seed: int) -> Handover:
     rng, warps = random.Random(seed), config.warps
     # Who starts each round, and so is the oldest in it; the first of them starts none: warp 0 is the oldest there.
     oldest = [0, *list(reversed(range(1, warps)))[: _ROUNDS - 1]]
-    program = asm.Program()
+    program = asm.Program(config.memory_map.start)
     program.li(_T, 1)
     program.add(asm.csrw(Csr.MREGION, _T))
     for number, leader in enumerate(oldest):
         _start(program, warps, f"round{number}")
         program.label(f"round{number}")
-        _work(program, size, rng, number, leader)
+        _work(program, size, rng, number, leader, config.memory_map.user + _DATA)
         if number + 1 < len(oldest):
             # All but the one who hands over end.
             program.li(_T, oldest[number + 1])
@@ -76,12 +78,12 @@ def _start(program: asm.Program, warps: int, entry: str) -> None:
     program.add(asm.wspawn(_COUNT, _T))
 
 
-def _work(program: asm.Program, size: int, rng: random.Random, number: int, leader: int) -> None:
+def _work(program: asm.Program, size: int, rng: random.Random, number: int, leader: int, data: int) -> None:
     """A loop with loads that no other warp makes at the time, and arithmetic that waits for them in places."""
     program.add(asm.csrr(_OWN, Csr.WARP_ID))
     program.li(_A, rng.randrange(1, 1 << 11))
     program.li(_T, _PAGE)
-    program.li(_AT, 0x0002_0000 + number * 64 * _PAGE)
+    program.li(_AT, data + number * 64 * _PAGE)
     program.add(asm.mul(_T, _T, _OWN), asm.add(_AT, _AT, _T), asm.andi(_COUNT, _OWN, 3))
     program.add(asm.addi(_COUNT, _COUNT, size), asm.addi(_T, _OWN, -leader), asm.sltiu(_T, _T, 1))
     program.li(_B, 3 * size)

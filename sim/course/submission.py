@@ -82,7 +82,7 @@ def guarded(path: Path, work: Callable[[], Any]) -> Any:
         return work()
     except Exception as error:
         raise SubmissionError(f"{where(path, error)}: {_told(error)}") from None
-    except SystemExit:
+    except (SystemExit, KeyboardInterrupt, GeneratorExit):
         raise SubmissionError(f"{path.name}: it ends the program") from None
 
 

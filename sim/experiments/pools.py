@@ -9,14 +9,13 @@ from __future__ import annotations
 import dataclasses
 import multiprocessing
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from ..engines import Engine
-from ..processes import end_with_parent
+from ..processes import begin_worker
 from .execute import TRIES, build_machine, execute
 from .record import Run
 from .rows import failed_row
@@ -69,14 +68,6 @@ def _by_build(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
     return groups
 
 
-def _begin_worker(parent: int) -> None:
-    """What a worker does first: it ends with its parent, and leaves Ctrl-C to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if (end := end_with_parent(parent)) is not None:
-        end()
-
-
 class LocalPool:
     """So many processes of this machine. One that dies is replaced, and its run done again."""
 
@@ -95,7 +86,7 @@ class LocalPool:
 
         pool = ProcessPool(
             max_workers=self._workers, context=multiprocessing.get_context("spawn"),
-            initializer=_begin_worker, initargs=(os.getpid(),),
+            initializer=begin_worker, initargs=(os.getpid(),),
         )
         try:
             yield from self._events(pool, tasks)

@@ -110,7 +110,7 @@ def test_two_schedulers(coordination):
 
 
 def test_it_makes_up_for_a_small_cache():
-    """docs/policies.md, "What ccws is worth": twice the hits' share and more, and fewer cycles than round robin."""
+    """docs/policies.md, "Lost locality": twice the hits' share and more, and fewer cycles than round robin."""
     config = replace(MID, policies=POLICIES, dcache_bytes=2048)
     launch = prepare("row_sums", "int32", 128, 1, config)
     found = {policy: predict(config, RunRequest(launch=launch, policy=policy, memory="dram")).result

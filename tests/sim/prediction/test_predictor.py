@@ -11,12 +11,19 @@ from metronome.hdl.presets import TINY
 from metronome.sim import asm
 from metronome.sim.course.handover import handover
 from metronome.sim.kernel import kernels, prepare
+from metronome.sim.parameter_policies import TOTAL_BITS
+from metronome.sim.policies import AGE_BITS
 from metronome.sim.policies import POLICIES as PYTHON
+from metronome.sim.predict import policies
 from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import Recordings, predict, refuse
 from metronome.sim.prediction.verify import RESULT_FIELDS
 from metronome.sim.runner import RunRequest
 from tests.system.rtl_programs import RawProgram
+
+
+def test_ages_and_totals_end_where_those_of_the_policies_do():
+    assert (policies.OLDEST, policies.TOTAL) == ((1 << AGE_BITS) - 1, 1 << TOTAL_BITS)
 
 
 def comparable(prediction):
