@@ -14,7 +14,7 @@ from metronome.sim.prediction.setup import latencies
 from .decoding import decode
 from .order import target_of
 
-__all__ = ["DECODED_AFTER", "DEPTH", "LOAD", "MISS", "RESOLUTION", "SHORTEST", "STORE", "Cost", "Costs"]
+__all__ = ["DEPTH", "LOAD", "MISS", "RESOLUTION", "SHORTEST", "STORE", "Cost", "Costs"]
 
 _NEXT = 4
 #: R: a branch that is issued in t resolves in t + R (design.md section 3).

@@ -101,7 +101,6 @@ class Shared:
     meetings: int = 0
     active: int = 1
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
-    load_ranges: set[tuple[int, int]] = field(default_factory=set)
     local: bool = False
     uncached: bool = False
     loads_anywhere: bool = False

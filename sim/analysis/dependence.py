@@ -21,8 +21,8 @@ from metronome.sim.iss import Iss
 from metronome.sim.iss.records import IssEnd
 from metronome.sim.memory.shadow import Marks
 from metronome.sim.memory.store import SparseMemory
+from metronome.sim.predict.code import CodeTable
 
-from .costs import Costs
 from .decoding import Decoded, decode
 from .fetching import followed
 
@@ -63,7 +63,7 @@ class Follower:
         for first, end in inputs:
             self._memory.mark(first, end)
             self._ever.mark(first, end)
-        self._costs = Costs(config)
+        self._table = CodeTable(config)
         self._followed: dict[int, set[int]] = {}
         self._fcsr = np.zeros(config.warps, bool)
         #: By CSR of the core whether it is marked.
@@ -114,7 +114,7 @@ class Follower:
         """The words that count for where is fetched while the instruction at ``pc`` is in the buffer."""
         if self._iss.config.prediction is not Prediction.BTFN:
             return {pc}
-        return followed(pc, self._look, lambda code: self._costs.of(code.word).followed)
+        return followed(pc, self._look, lambda code: self._table.jumps(code.word))
 
     def was_marked(self, pc: int) -> bool:
         """Whether the word there has depended on the inputs at any time."""
@@ -123,7 +123,7 @@ class Follower:
     def finish(self) -> None:
         """The run is over: what instructions are, and what jumps are followed behind them, may depend on the inputs."""
         for pc, before in self._followed.items():
-            places = np.array(sorted(each & 0xFFFF_FFFF for each in before | self._fetched(pc)), np.uint32)
+            places = np.array(list(before | self._fetched(pc)), np.uint32)
             if self._ever.read(places, 4).any():
                 self.found.add(Dependence(pc, Kind.CODE))
 

@@ -124,7 +124,7 @@ class Execution(Accesses, Threads):
         if code.decoded.writes_csr:
             self._write_csr(path, code, number)
         # What was written to mregion is not kept here.
-        free = number in (*PERFORMANCE_CSRS, Csr.ACTIVE_WARPS, Csr.MREGION)
+        free = number in PERFORMANCE_CSRS or number in (Csr.ACTIVE_WARPS, Csr.MREGION)
         free |= number in FLOAT_CSRS and self._flags_unknown
         if number == Csr.MSCRATCH:
             if rd is not None or not code.decoded.writes_csr:

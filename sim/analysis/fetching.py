@@ -41,4 +41,5 @@ def _behind(place: int, look: _Look, follows: _Follows) -> list[int]:
     """Where the fetch may go on behind that of a place."""
     decoded = look(place)
     target = None if decoded is None else target_of(decoded, place)
-    return [place + 4, target] if target is not None and decoded is not None and follows(decoded) else [place + 4]
+    following = place + 4 & 0xFFFF_FFFF
+    return [following, target] if target is not None and decoded is not None and follows(decoded) else [following]

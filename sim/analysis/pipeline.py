@@ -147,7 +147,8 @@ class Pipeline:
                 ready = self.lines.load(cost.writes, time, access, excess)
             if self._strict and cost.writes is not None:
                 self._turn.load(cost.writes, time, ready, own=ready == own)
-                ready = self._turn.later(ready)
+                # The turns tell when; beside them counts what another path, on which it is no load, has for it.
+                ready = 0
         if cost.writes is not None:
             self._ready[cost.writes] = ready
             if cost.load:
@@ -158,11 +159,11 @@ class Pipeline:
     def _earliest(self, cost: Cost) -> int:
         """When the instruction is issued: its operands are there, its unit is free, and it is the warp's turn."""
         ready, time = self._ready, self.time
-        loads = [register for register in (range(64) if cost.drains else cost.reads) if register in self._loads]
+        registers = range(64) if cost.drains else cost.reads
+        loads = [register for register in registers if register in self._loads]
         self._loads.difference_update(loads)
         self.lines.read(cost.reads)
-        waits = [register for register in (range(64) if cost.drains else cost.reads) if register not in loads]
-        time = max(time, *(ready[register] for register in waits), 0)
+        time = max(time, *(ready[register] for register in registers), 0)
         if cost.drains:
             time = max(time, self._turn.later(self._written) if self._strict else self._written)
             self.lines.drained()
@@ -172,7 +173,7 @@ class Pipeline:
             time = self._turn.take(loads, time)
         elif loads:
             # The load may have come only now, and this warp's own results were in its way.
-            time = max(time, *(ready[register] for register in loads), self._written + _BEHIND)
+            time = max(time, self._written + _BEHIND)
         if cost.fences and self._stored:
             # A store of the warp may wait for an older one to its line, or for a load of it.
             time = self._behind(time, 2 * (STORE + self._shared.memory.base) + MISS)
@@ -225,7 +226,6 @@ class Pipeline:
         elif store:
             shared.stores_anywhere = True
         elif access.within is not None and access.within[1] - access.within[0] < _MANY:
-            shared.load_ranges.add(access.within)
             lines.update(range(access.within[0], access.within[1] + 1))
         else:
             shared.loads_anywhere = True
@@ -262,6 +262,7 @@ class Pipeline:
         self.lines = Lines(self._shared, self.counts, self._shared.prefix.data)
         self._ready, self._units, self._written = [0] * 64, {}, 0
         self._loads.clear()
+        self._turn.clear()
         self._stored = False
         self.edges = {}
         self.segments = Segments()

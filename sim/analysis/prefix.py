@@ -124,8 +124,9 @@ class _Begin:
 def _access(word: int) -> tuple[bool, bool]:
     """Whether it is a load or a store, and whether it is a load."""
     decoded = decode(word & 0xFFFF_FFFF)
-    access = decoded is not None and decoded.unit is Unit.LSU
-    return access, access and decoded is not None and not decoded.store
+    if decoded is None or decoded.unit is not Unit.LSU:
+        return False, False
+    return True, not decoded.store
 
 
 def common_prefix(config: SmConfig, request: RunRequest, places: Iterable[int]) -> Prefix:

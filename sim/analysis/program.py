@@ -110,8 +110,7 @@ class Program:
 
     def changes(self, places: Iterable[int]) -> bool:
         """Whether a word at one of ``places`` may have become a jump, of whatever kind."""
-        words = np.array(sorted(each & 0xFFFF_FFFF for each in places), np.uint32)
-        return bool(len(words) and self._changed.read(words, 4).any())
+        return bool(self._changed.read(np.array(list(places), np.uint32), 4).any())
 
     def stores(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> bool:
         """It stores a number from ``low`` to ``high`` to each of ``addresses``, of so many bytes.

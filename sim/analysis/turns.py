@@ -41,15 +41,19 @@ class Turns:
 
     def begin(self, active: int) -> None:
         """From now on so many warps are active, at most."""
-        more = (active,) * (active - self.active)
+        more = active - self.active
         self._loads = {
             register: each._replace(
-                there=each.there + tuple(max(each.there) + later for later in more),
-                useful=each.useful + tuple(max(each.useful) + later for later in more),
+                there=each.there + (max(each.there) + active,) * more,
+                useful=each.useful + (max(each.useful) + active,) * more,
             )
             for register, each in self._loads.items()
         }
         self.active = active
+
+    def clear(self) -> None:
+        """Nothing that was loaded is under way."""
+        self._loads.clear()
 
     def copy(self) -> Turns:
         """The same on another path."""
@@ -98,7 +102,7 @@ class Turns:
         loads = [self._loads.pop(register) for register in registers if register in self._loads]
         turn = time
         for each in loads:
-            for active, (there, useful) in enumerate(zip(each.there, each.useful, strict=False), 1):
+            for active, (there, useful) in enumerate(zip(each.there, each.useful, strict=True), 1):
                 first = max(time, there)
                 # Either a turn was not used before, behind those of what writes, or the first one of the wait is.
                 free = min(first, useful + each.writers * active)

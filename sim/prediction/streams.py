@@ -12,7 +12,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import Csr
-from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit
+from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
 from metronome.sim.iss import EndStatus, Iss, IssEnd
 from metronome.sim.iss.state import State
 from metronome.sim.memory.store import SparseMemory
@@ -25,9 +25,6 @@ from .lists import Lists
 __all__ = ["Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
-_MREGION = 0x7C0
-#: The opcode of CSR instructions.
-_SYSTEM = 0x73
 #: Instructions that the golden model executes before it is asked whether anything can change any more.
 _SLICE = 1 << 16
 
@@ -156,8 +153,7 @@ class _Streams:
         """CODE of each operation."""
         table = CodeTable(self.config)
         places, inverse = np.unique(self.pcs, return_inverse=True)
-        self.words = [memory.read_word(int(pc)) for pc in places]
-        rows = np.array([table.decode(word) for word in self.words], CODE)
+        rows = np.array([table.decode(memory.read_word(int(pc))) for pc in places], CODE)
         self.code, self.kind = rows, inverse
 
     def reason(self) -> str | None:
@@ -182,14 +178,10 @@ class _Streams:
         """Whether a CSR is read that is one for all warps, and that another one of several may write."""
         if int(np.bitwise_count(np.bitwise_or.reduce(self.warps, initial=0))) <= 1:
             return False
-        read, written = set(), set()
-        for word in self.words:
-            if word & 0x7F == _SYSTEM and word >> 12 & 3:
-                sets = word >> 12 & 3 == 1
-                if word >> 7 & 31 or not sets:
-                    read.add(word >> 20)
-                if sets or word >> 15 & 31:
-                    written.add(word >> 20)
+        code = self.code[self.code["unit"] == _CSR]
+        word, sets = code["word"], code["op"] == CsrOp.RW.value
+        read = set((word[~sets | (word >> 7 & 31 != 0)] >> 20).tolist())
+        written = set((word[sets | (word >> 15 & 31 != 0)] >> 20).tolist())
         # Others end while they run.
         return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION} & read & written)
 
@@ -231,8 +223,8 @@ class _Streams:
         always = (code["unit"] == _BRANCH) & np.isin(code["op"], (BranchOp.JAL.value, BranchOp.JALR.value))
         mine["taken"] = always | (elsewhere & (mine["after"] > 0) & (simt | (code["unit"] == _BRANCH)))
         speaks = simt & np.isin(code["op"], (SimtOp.BAR.value, SimtOp.WSPAWN.value))
-        speaks |= (code["unit"] == _CSR) & (code["word"] >> 20 == _MREGION) & (
-            (code["op"] == 1) | (code["word"] >> 15 & 31 != 0)
+        speaks |= (code["unit"] == _CSR) & (code["word"] >> 20 == Csr.MREGION) & (
+            (code["op"] == CsrOp.RW.value) | (code["word"] >> 15 & 31 != 0)
         )
         said = np.array(self.recorder.said[w], np.uint32).reshape(-1, 2)
         mine["a"][speaks], mine["b"][speaks] = said[:, 0], said[:, 1]

@@ -191,4 +191,5 @@ def test_what_a_sum_of_maxima_and_a_wrong_path_hide(text, latency, changes, tmp_
     request = dataclasses.replace(request_of(launch), latency=latency)
     bound = longest_time(config, request, launch)
     observed = Search(config, request, launch, seed=18).run(24)
-    assert all(observed.cycles <= each.cycles for each in bound.composed if each.holds)
+    held = [each.cycles for each in bound.composed if each.holds]
+    assert held and observed.cycles <= min(held)

@@ -8,7 +8,7 @@ from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound import longest_time
 from metronome.sim.analysis.program import RefusedError
-from metronome.sim.asm import add, addi, andi, bne, csrr, div, fence, jal, jalr, lw, mul, nop, slli, sw, tmc
+from metronome.sim.asm import add, addi, andi, beq, bne, csrr, div, fence, jal, jalr, lw, mul, nop, slli, sw, tmc
 from metronome.sim.memory.models import MemoryOptions
 from metronome.sim.prediction.predictor import predict
 from tests.sim.analysis.assembled import (
@@ -17,7 +17,6 @@ from tests.sim.analysis.assembled import (
     INPUTS,
     ONES,
     S0,
-    START,
     T0,
     T1,
     T2,
@@ -274,7 +273,6 @@ def test_words_behind_the_code_that_are_followed(stored):
     launch = launch_of(config, code, words(*[nop()] * 16))
     if not stored:
         launch = dataclasses.replace(launch, loads={"inputs": (after, words(*[nop()] * 16))})
-    assert START < after
     bound, run = holds(config, launch, [words(*[nop()] * 16), far])
     assert not bound.exact and run > 1.5 * min(runs_of(config, launch, [words(*[nop()] * 16)]))
 
@@ -322,3 +320,24 @@ def test_a_warp_that_is_started_often_begins_with_nops(policy):
     if policy == "srr":
         # In d turns of four warps each time.
         assert bound.parts["waits"] > 40 * 4 * 4
+
+
+@pytest.mark.parametrize("policy", ["lrr", "srr"])
+def test_a_register_that_is_loaded_on_one_path_and_divided_on_the_other(policy):
+    program = Assembled()
+    program.li(T0, INPUTS)
+    program.li(T3, 7)
+    program.li(T4, 3)
+    program.li(T6, 300)
+    program.label("loop")
+    program.add(add(T5, T2, T2), lw(T1, 0, T0))
+    program.branch(beq, T1, 0, "a")
+    program.add(lw(T2, 0, T0))
+    program.jal(0, "j")
+    program.label("a")
+    program.add(div(T2, T3, T4))
+    program.label("j")
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "loop")
+    program.add(tmc(0))
+    holds(one(policy, "not_taken", warps=1), program)

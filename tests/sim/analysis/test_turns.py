@@ -95,7 +95,7 @@ def test_turns():
 
 
 def gap_chain(started, left, latency, tmp_path):
-    """The cycles of 240 multiplications that depend on each other, and the waits of their bound."""
+    """The waits in the bound of 240 multiplications that depend on each other."""
     config = dataclasses.replace(machine(TINY, "srr"), warps=started, latency_mul=latency)
     path = tmp_path / "program.c"
     path.write_text(f"""#include "metronome.h"
@@ -106,13 +106,11 @@ int main(void) {{ const uint32_t n = simt_num_warps() * 2; return spawn_threads(
 """)
     launch = prepare_source(path, config=config)
     bound = longest_time(config, request_of(launch, "srr"), launch, compose=True)
-    return bound.cycles, bound.composed[0].parts["waits"]
+    return bound.composed[0].parts["waits"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("started", "left", "latency"), [(3, 2, 7), (4, 3, 8), (5, 2, 7)])
 def test_turns_of_fewer_warps_fall_between(started, left, latency, tmp_path):
     """Nine cycles are three rounds of three warps, and take five of two."""
-    cycles, waits = gap_chain(started, left, latency, tmp_path)
-    assert 240 * 10 < cycles
-    assert 240 * (2 + latency + 1) <= waits
+    assert 240 * (2 + latency + 1) <= gap_chain(started, left, latency, tmp_path)
