@@ -19,7 +19,7 @@ _RESPONSE = f"{_MEMORY}.lanes.response:ResponseStage"
 _ENTRANCE = f"{_MEMORY}.lanes.entrance:Entrance.elaborate"
 _COALESCER = f"{_MEMORY}.lanes.coalescer:Coalescer.elaborate"
 _LSU = f"{_MEMORY}.lsu:Lsu"
-_ARBITER = f"{_MEMORY}.arbiter:MemoryArbiter.elaborate"
+_SHARE_PORT = f"{_MEMORY}.arbiter:share_port"
 _TAGS = "metronome.hdl.lib.tags:CacheTags._replacement"
 _MISSES = "metronome.hdl.frontend.misses:MissUnit"
 _COUNTERS = "metronome.hdl.observe.counters:Counters._steps"
@@ -28,7 +28,6 @@ _STALLS = "metronome.hdl.observe.counters:StallAttribution.elaborate"
 _LISTED = f"{_MEMORY}.order.unit:OrderUnit"
 _CHANNEL_RING = f"{_MEMORY}.order.ring:Ring"
 _LIST_READER = f"{_MEMORY}.order.reader:ListReader.elaborate"
-_LIST_PORT = f"{_MEMORY}.order.port:ListPort.elaborate"
 _UNIT = "tests/hdl/memory/l1"
 _RANDOM = "tests/hdl/memory/test_lsu.py::test_random_program_equals_sequential_execution"
 _RATES = "tests/hdl/memory/test_lsu_rates.py"
@@ -149,11 +148,12 @@ MUTANTS = (
            (f"{_UNIT}/test_requests.py::test_random_traffic[4-2]",)),
     Mutant("what was offered may change", _REQUESTS, "held.eq(~request.ready)", "held.eq(0)",
            (f"{_UNIT}/test_requests.py::test_what_is_offered_stays[2]",)),
-    Mutant("the LSU goes before the I-cache", _ARBITER, "held | ~self.icache.request.valid",
-           "held | self.lsu.request.valid",
+    Mutant("the LSU goes before the I-cache", _SHARE_PORT, "held | ~first.request.valid",
+           "held | second.request.valid",
            ("tests/hdl/memory/test_arbiter.py::test_icache_first_and_one_request_a_cycle",)),
-    Mutant("the LSU keeps the port a cycle longer", _ARBITER, "self.lsu.request.valid & ~requests.ready",
-           "self.lsu.request.valid", ("tests/hdl/memory/test_arbiter.py::test_random_traffic[4-16]",)),
+    Mutant("the LSU keeps the port a cycle longer", _SHARE_PORT,
+           "second.request.valid & ~requests.ready", "second.request.valid",
+           ("tests/hdl/memory/test_arbiter.py::test_random_traffic[4-16]",)),
     # Memory's answers.
     Mutant("a line waits until the one before is gone", _FILL, "room.eq(~valid | self.release)",
            "room.eq(~valid)", (f"{_UNIT}/test_fill.py::test_one_line_a_cycle",
@@ -293,9 +293,11 @@ MUTANTS = (
            (f"{_ORDER_TESTS}/test_reader.py::test_one_entry_a_cycle",)),
     Mutant("a list that ends withdraws its request", _LIST_READER, " & ~(request.valid & ~request.ready)", "",
            (f"{_ORDER_TESTS}/test_reader.py::test_what_is_offered_stays_and_a_list_can_be_left",)),
-    Mutant("the list goes before the L1", _LIST_PORT, "held | ~l1.valid", "held | reader.valid",
+    Mutant("the list goes before the L1", _SHARE_PORT, "held | ~first.request.valid",
+           "held | second.request.valid",
            (f"{_ORDER_TESTS}/test_port.py::test_random_requests",)),
-    Mutant("the list's request gives way", _LIST_PORT, "held.eq(use_reader & reader.valid & ~out.ready)", "held.eq(0)",
+    Mutant("the list's request gives way", _SHARE_PORT,
+           "held.eq(use_second & second.request.valid & ~requests.ready)", "held.eq(0)",
            (f"{_ORDER_TESTS}/test_port.py::test_random_requests",)),
     Mutant("a place that waits for its line is given away", f"{_MEMORY}.l1.l1:L1._places", " & ~places.taken", "",
            (f"{_PLACES}[1]", f"{_PLACES}[2]")),
