@@ -10,6 +10,7 @@ from metronome.sim.runner_types import RunRequest
 from tests.builds import BASE, TINY, on
 from tests.sim.listing.programs import Lookups, differences, listing_of
 from tests.sim.listing.test_analyzer import KERNELS
+from tests.tiers import some_long
 
 
 def measured(config, launch, policy):
@@ -30,7 +31,7 @@ def measured(config, launch, policy):
 
 @pytest.mark.slow
 @on("TINY")
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", some_long(KERNELS, 6))
 def test_tiny(name):
     launch = kernel.prepare(name, None, None, 1, TINY)
     assert differences(TINY, listing_of(TINY, launch), measured(TINY, launch, "gtlo")) == []

@@ -32,12 +32,11 @@ SMALL = {
                         locality_throttle=64),
     "eight": replace(MID, threads=4, policies=POLICIES, dcache_bytes=512, dcache_ways=2, locality_base=30),
 }
-#: Builds that `make test` does without.
-LONG = ("base", "one tag", "channels", "eight")
 
 
 def builds():
-    return [pytest.param(name, marks=pytest.mark.long if name in LONG else pytest.mark.slow) for name in SMALL]
+    """A build of half a minute each: `make test` has the policy on BASE (test_policy_parameters_rtl), and alone."""
+    return [pytest.param(name, marks=pytest.mark.long) for name in SMALL]
 
 
 def held_back(result):

@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 from pyarrow import parquet
 
-from metronome.hdl.presets import BASE, TINY
 from metronome.sim.kernel import prepare
 from metronome.sim.kernel_folders import KERNELS
 from metronome.sim.prediction.predictor import predict
@@ -20,7 +19,7 @@ from metronome.sim.trace.page import HtmlTrace
 from metronome.sim.trace.perfetto import PerfettoTrace
 from metronome.sim.trace.profile import USES, Profile
 from metronome.sim.trace.tables import CsvTrace, ParquetTrace
-from tests.builds import on
+from tests.builds import BASE, TINY, on
 from tests.sim.trace.kanata_reader import read_kanata
 from tests.sim.trace.perfetto_reader import tables
 from tests.system.scheme_builds import BASELINE, build_of, group_of

@@ -29,7 +29,7 @@ def ordered(shape: tuple[int, int, str, int]) -> SmConfig:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", some_long(SHAPES, 2), ids=str)
+@pytest.mark.parametrize("shape", some_long(SHAPES, 1), ids=str)
 def test_programs_with_lists_and_without(shape: tuple[int, int, str, int]) -> None:
     """One after the other: what is looked up, in which order, and what loads and memory see of it."""
     config = ordered(shape)
@@ -62,7 +62,7 @@ def crowded(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ways", [1, 2])
+@pytest.mark.parametrize("ways", some_long([2, 1], 1))
 def test_lines_take_each_others_places(ways: int) -> None:
     """What hits is what docs/analyze.md says, however long memory takes; no line lies where another comes."""
     config = small(1, cache="cached", channels=Channels.ORDERED, channel_depth=4)
@@ -175,7 +175,7 @@ def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", some_long(WRONG, 4))
+@pytest.mark.parametrize("what", some_long(WRONG, 2))
 def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
     for seed in range(4):
         rng = random.Random(seed)

@@ -275,8 +275,10 @@ def test_the_table_of_the_documentation():
         assert ("eligible", *re.findall(r"`(\w+)`", reads)) == metronome.sim.policies.POLICIES[name].reads, name
 
 
-@pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 2, 3, 8, pytest.param(32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "warps"), [
+    pytest.param(name, warps, marks=[] if warps < 32 else pytest.mark.long if name == "ccws" else pytest.mark.slow)
+    for warps in (1, 2, 3, 8, 32) for name in POLICIES
+])
 def test_random_runs(name, warps):
     """From reset on, with the policy's own picks and with those that another policy made."""
     bench = Bench(name, warps)

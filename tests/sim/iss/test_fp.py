@@ -20,6 +20,7 @@ import softfloatpy as sf
 from numpy.typing import NDArray
 
 from metronome.sim.iss import fp
+from tests.tiers import some_long
 
 U32 = NDArray[np.uint32]
 SEED = 20240611
@@ -235,7 +236,7 @@ def _exact_to_int(encoding: int, rm: int, low: int, high: int) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rm", MODES)
-@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("signed", some_long([True, False], 1))
 def test_to_int(signed: bool, rm: int) -> None:
     operands = _to_int_operands(np.random.default_rng([SEED, rm]))
     convert = sf.f32_to_i32 if signed else sf.f32_to_ui32

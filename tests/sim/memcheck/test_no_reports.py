@@ -56,7 +56,9 @@ def random_launch(config, number, kind=WrittenProgram):
     return launch_of(kind(rng, config, blocks=rng.randrange(3, 10), floats=rng.random() < 0.5), config)
 
 
-@pytest.mark.parametrize("config", [pytest.param(TINY, id="TINY"), pytest.param(BASE, id="BASE")])
+@pytest.mark.parametrize("config", [
+    pytest.param(TINY, id="TINY"), pytest.param(BASE, id="BASE", marks=pytest.mark.long),
+])
 @pytest.mark.parametrize(("name", "dtype"), KERNELS)
 def test_no_report_on_a_kernel(name, dtype, config):
     launch = prepare(name, dtype, min(24, max(launch_sizes(name))), 3, config)
