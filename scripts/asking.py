@@ -31,6 +31,7 @@ from .wcet_lines import refusal
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.kernel import Launch
+    from metronome.sim.listing.records import Listing
     from metronome.sim.runner_types import RunRequest, RunResult
 
 __all__ = ["AskedRun", "asked_run", "with_parameters_of"]
@@ -48,6 +49,8 @@ class AskedRun:
     as_json: bool
     target: Path | None
     per_warp: bool
+    #: What the program has its list of accesses from, with ordered channels.
+    listing: Listing | None = None
 
     def finish(
         self, result: RunResult, more: Mapping[str, Any] | None = None, *, engine: Engine = Engine.RTL,
@@ -134,17 +137,18 @@ def asked_run(
         seed=given["seed"], memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
         max_cycles=given["max_cycles"],
     )
+    listing = None
     if config.ordered and with_list:
-        launch = _ordered(config, request, launch)
+        listing, launch = _ordered(config, request, launch)
         request = dataclasses.replace(request, launch=launch)
     return AskedRun(
         machine=asked, config=config, launch=launch, request=request, dumps=dumps,
-        as_json=given["json_file"] is not None, target=target, per_warp=given["per_warp"],
+        as_json=given["json_file"] is not None, target=target, per_warp=given["per_warp"], listing=listing,
     )
 
 
-def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
-    """``launch``, which is that of ``request``, with its list of accesses.
+def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Listing, Launch]:
+    """The list of accesses of ``launch``, which is that of ``request``, and the launch with it.
 
     Raises
     ------
@@ -153,10 +157,12 @@ def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
     """
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.elf import ImageError
-    from metronome.sim.listing.ordered import ordered_launch
+    from metronome.sim.listing.analyzer import analyze
+    from metronome.sim.listing.ordered import with_order
 
     try:
-        return ordered_launch(config, request, launch)
+        listing = analyze(config, request, launch)
+        return listing, with_order(launch, listing, config)
     except RefusedError as error:
         raise UsageError(
             f"{launch.name}: channels=ordered needs a list of its accesses, and there is none:"

@@ -91,7 +91,7 @@ def wcet(
         try:
             bound = longest_time(
                 asked.config, asked.request, asked.launch, ranges=known, facts=facts,
-                memory_latency=memory_bound, compose=compose, progress=progress,
+                memory_latency=memory_bound, compose=compose, miss_rate=_miss_rate(asked), progress=progress,
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
@@ -106,6 +106,15 @@ def wcet(
     if not asked.as_json or asked.target is not None:
         _print(asked, bound, observed)
     return _verdict(asked, bound, observed, facts, memory_bound)
+
+
+def _miss_rate(asked: AskedRun) -> float | None:
+    """The part of the loads of the list that misses, which is known before the run."""
+    if asked.listing is None:
+        return None
+    from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+
+    return estimate(lookups(asked.listing), CacheSize.of(asked.config)).total.miss_rate or 0.0
 
 
 def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:

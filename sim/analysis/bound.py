@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from metronome.sim.trace.cycles import CycleStream
 from .assumptions import Assumption, assumptions_of
 from .by_line import Laid, Lined, Run, lay
 from .compose.parts import Composed
-from .compose.published import multi_phase, segments, segments_with_misses
+from .compose.published import multi_phase, segments, segments_at_rate, segments_with_misses
 from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
 from .costs import Costs
 from .counts import Shared
@@ -36,6 +37,8 @@ from .program import Program, RefusedError
 
 __all__ = ["Bound", "contradicted", "longest_time"]
 
+#: A way of composing.
+Composer: TypeAlias = Callable[[Demand, MemoryBound], Composed]
 #: Memory models whose time for given requests is the same in every run.
 _EXACT_MEMORY = ("fixed", "tdm")
 #: Instructions that are looked at before an analysis is given up.
@@ -112,7 +115,7 @@ class _Uses:
 def longest_time(
     config: SmConfig, request: RunRequest, launch: Launch, *, ranges: Sequence[Range] = (),
     facts: Facts | None = None, memory_latency: int | None = None, compose: bool = False,
-    progress: Callable[[str], None] = lambda text: None,
+    miss_rate: float | None = None, progress: Callable[[str], None] = lambda text: None,
 ) -> Bound:
     """The bound of a program.
 
@@ -126,6 +129,8 @@ def longest_time(
         The most cycles from the acceptance of a request to its answer, of a memory that has no bound of its own.
     compose
         Compose bounds even where the time is exact.
+    miss_rate
+        With ordered channels, the misses in loads of the list: with it, the published formulas can be composed.
     progress
         Called with the name of each step.
 
@@ -161,7 +166,8 @@ def longest_time(
     if begins and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         prefix = common_prefix(config, request, {each.pc for each in found})
-    composed, loops, laid = _composed(config, request, job, inputs, memory, prefix, facts, progress)
+    ways = _composers(config, request.policy, miss_rate if exact is not None else None)
+    composed, loops, laid = _composed(config, request, job, inputs, memory, prefix, facts, ways, progress)
     used = facts.used if facts is not None else {}
     given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
     origins = {pc: told.origin for pc, told in used.items()}
@@ -199,13 +205,8 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
 
 def _composed(
     config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound, prefix: Prefix,
-    facts: Facts | None, progress: Callable[[str], None],
+    facts: Facts | None, ways: Sequence[Composer], progress: Callable[[str], None],
 ) -> tuple[list[Composed], dict[int, int], Laid]:
-    if config.channels is not Channels.NONE:
-        raise RefusedError(
-            f"no bound with channels={config.channels}: bounds are composed for lookups in order of issue"
-        )
-    ways = _composers(request.policy)
     kept: list[Shared] = []
     # First as if each line stayed in the data cache; again if another may push some of them out.
     gone: frozenset[int] | None = frozenset() if config.dcache_bytes else None
@@ -244,8 +245,15 @@ def _composed(
     return composed, loops, laid
 
 
-def _composers(policy: str) -> list[Callable[[Demand, MemoryBound], Composed]]:
-    """The ways of composing that hold for a policy."""
+def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Composer]:
+    """The ways of composing for a machine and policy, and with ordered channels for the rate at which loads miss."""
+    if config.ordered and miss_rate is not None:
+        # Ours is the exact time, which the published formulas are compared with.
+        return [segments, segments_at_rate(miss_rate)]
+    if config.channels is not Channels.NONE:
+        raise RefusedError(
+            f"no bound with channels={config.channels}: bounds are composed for lookups in order of issue"
+        )
     if policy in POLICIES:
         return [work_conserving, implicit_paths, multi_phase, segments, segments_with_misses]
     if policy == "prr":

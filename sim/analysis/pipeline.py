@@ -113,13 +113,13 @@ class Pipeline:
         if cost.slot:
             self._written = max(self._written, time + cost.result)
         self._results(cost, time, access)
-        self.segments.issue(cost, access)
+        nops = cost.nops(pc, following)
+        self.segments.issue(cost, access, nops)
         if code.row.control:
             self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
             self._loop(pc, code, following)
         elif following in shared.loops:
             self._turns[following] = 0
-        nops = cost.nops(pc, following)
         self.counts.nops += nops
         self.time = self._behind(time, 1 + (RESOLUTION if cost.waits else 0)) + nops * self._slot
         self._least += self.counts.slots - slots

@@ -42,8 +42,8 @@ class Segments:
         if other._last.total > self._last.total:
             self._last, self._written = other._last, set(other._written)
 
-    def issue(self, cost: Cost, access: Access | None) -> None:
-        """An instruction is issued."""
+    def issue(self, cost: Cost, access: Access | None, nops: int) -> None:
+        """An instruction is issued, and so many NOPs behind it: they are issued like instructions."""
         if self._written.intersection(cost.reads):
             self._last = _Segment(self._last, 0, 0, 0)
             self._written.clear()
@@ -52,7 +52,7 @@ class Segments:
             lines = max(lines, access.most)
         else:
             latency = max(latency, cost.result)
-        self._last = _Segment(before, issue + 1, latency, lines)
+        self._last = _Segment(before, issue + 1 + nops, latency, lines)
         if cost.writes is not None:
             self._written.add(cost.writes)
 

@@ -36,6 +36,12 @@ def test_exact_and_bound(metronome, tmp_path):
     assert all(each["held_by"] for each in bound["assumptions"])
 
 
+def test_the_published_formulas_with_the_misses_of_a_list(metronome):
+    run = metronome("wcet", "saxpy", "--preset", "TINY", "--size", "24", "--set", "channels=ordered", "--compose")
+    assert run.status == 0 and "every run takes exactly" in run.out
+    assert "segments with a miss rate (Huangfu 2017)" in run.out and "work-conserving" not in run.out
+
+
 def test_the_slowest_run_as_a_page(metronome, tmp_path):
     page, document = tmp_path / "slowest.html", tmp_path / "wcet.json"
     options = ("--preset", "TINY", "--size", "8", "--slowest", str(page), "--json", str(document))

@@ -14,7 +14,7 @@ from metronome.sim.analysis.memory_bound import MemoryBound
 from .parts import Composed
 from .work_conserving import Demand
 
-__all__ = ["multi_phase", "segments", "segments_with_misses"]
+__all__ = ["multi_phase", "segments", "segments_at_rate", "segments_with_misses"]
 
 
 def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
@@ -39,9 +39,16 @@ def segments(demand: Demand, memory: MemoryBound) -> Composed:
 def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
     """Huangfu 2017, equations 1, 2 and 4: with the rate at which loads miss, at most."""
     loads = demand.total("loaded_lines")
-    rate = demand.misses / loads if loads else 0
-    name = "segments with a miss rate (Huangfu 2017)"
-    return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))
+    return segments_at_rate(demand.misses / loads if loads else 0)(demand, memory)
+
+
+def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
+    """The same, with the ``rate`` of misses that a list of accesses has (:mod:`sim.listing.estimate`)."""
+    def compose(demand: Demand, memory: MemoryBound) -> Composed:
+        name = "segments with a miss rate (Huangfu 2017)"
+        return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))
+
+    return compose
 
 
 def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:

@@ -1,0 +1,57 @@
+"""The published formulas beside the exact time, with a list: ``python -m tests.sim.listing.measure_formulas``.
+
+A row has the kernel, the data cache, the misses in loads, the cycles of every run, and how much more or less the
+segments of Huangfu 2017 say without and with that miss rate. The last rows have the means of these by cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+
+from metronome.hdl.presets import PRESETS
+from metronome.sim import kernel
+from metronome.sim.analysis.bound import longest_time
+from metronome.sim.kernel_folders import kernels
+from metronome.sim.listing.analyzer import analyze
+from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+from metronome.sim.listing.ordered import ordered_machine, with_order
+from metronome.sim.runner_types import RunRequest
+from tests.sim.listing.test_analyzer import KERNELS
+
+#: As in Huangfu 2017: bytes and ways.
+CACHES = ((16384, 4), (32768, 8), (65536, 16))
+
+
+def main() -> int:
+    """Print a row for each case."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--preset", default="MID")
+    parser.add_argument("--memory", default="fixed")
+    parser.add_argument("--kernels", nargs="+", default=KERNELS)
+    options = parser.parse_args()
+    types = {each.name: each.types[0] for each in kernels()}
+    means: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for size, ways in CACHES:
+        config = ordered_machine(PRESETS[options.preset], dcache_bytes=size, dcache_ways=ways)
+        cache = CacheSize.of(config)
+        for name in options.kernels:
+            launch = kernel.prepare(name, types[name], None, 1, config)
+            request = RunRequest(launch=launch, policy="lrr", memory=options.memory)
+            listing = analyze(config, request, launch)
+            rate = estimate(lookups(listing), cache).total.miss_rate or 0.0
+            launch = with_order(launch, listing, config)
+            request = RunRequest(launch=launch, policy="lrr", memory=options.memory)
+            bound = longest_time(config, request, launch, compose=True, miss_rate=rate)
+            assert bound.exact
+            over = [each.cycles / bound.cycles - 1 for each in bound.composed]
+            means[str(cache)].append(tuple(over))
+            print(name, cache, f"misses {rate:.1%}", bound.cycles, *(f"{each:+.1%}" for each in over), flush=True)
+    for text, rows in means.items():
+        print("mean", text, *(f"{sum(column) / len(column):+.1%}" for column in zip(*rows, strict=True)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
