@@ -139,7 +139,7 @@ def asked_run(
     )
     listing = None
     if config.ordered and with_list:
-        listing, launch = _ordered(config, request, launch)
+        launch, listing = _ordered(config, request, launch)
         request = dataclasses.replace(request, launch=launch)
     return AskedRun(
         machine=asked, config=config, launch=launch, request=request, dumps=dumps,
@@ -147,8 +147,8 @@ def asked_run(
     )
 
 
-def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Listing, Launch]:
-    """The list of accesses of ``launch``, which is that of ``request``, and the launch with it.
+def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Launch, Listing | None]:
+    """``launch``, which is that of ``request``, with its list of accesses, and what that is made of.
 
     Raises
     ------
@@ -157,12 +157,10 @@ def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Lis
     """
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.elf import ImageError
-    from metronome.sim.listing.analyzer import analyze
-    from metronome.sim.listing.ordered import with_order
+    from metronome.sim.listing.ordered import ordered_launch
 
     try:
-        listing = analyze(config, request, launch)
-        return listing, with_order(launch, listing, config)
+        return ordered_launch(config, request, launch)
     except RefusedError as error:
         raise UsageError(
             f"{launch.name}: channels=ordered needs a list of its accesses, and there is none:"

@@ -20,6 +20,7 @@ from .record import Run
 from .rows import failed_row, result_row
 
 if TYPE_CHECKING:
+    from ..listing.records import Listing
     from ..prediction.predictor import Prediction, Recordings
 
 __all__ = ["TRIES", "build_machine", "execute"]
@@ -33,16 +34,16 @@ _PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, SimulationErr
 def execute(run: Run, key: str) -> dict[str, Any]:
     """The row of the run. What goes wrong with it is the row's ``reason``."""
     try:
-        outcome, progress = _outcome(run)
-        return result_row(run, key, outcome, progress)
+        outcome, more = _outcome(run)
+        return result_row(run, key, outcome, more)
     except Exception as error:  # whatever it is: the sweep goes on, and the row has it
         text = str(error) if isinstance(error, _PLAIN) else f"{type(error).__name__}: {error}"
         return failed_row(run, key, text.splitlines()[0].strip().rstrip(":") if text else type(error).__name__)
 
 
-def _outcome(run: Run) -> tuple[Outcome, dict[str, Any] | None]:
-    """What came of it, and the progress of its warps, if that is asked for."""
-    launch = run.prepare()
+def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
+    """What came of it, and what only a sweep's row has: the progress of its warps, the misses of its list."""
+    launch, listing = run.with_listing()
     request = run.request(launch)
     forecast = progress = None
     if run.engine is Engine.PREDICT:
@@ -58,7 +59,14 @@ def _outcome(run: Run) -> tuple[Outcome, dict[str, Any] | None]:
     return Outcome(
         machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine,
         forecast=forecast,
-    ), progress
+    ), {"progress": progress, "estimated_misses": None if listing is None else _estimated(run, listing)}
+
+
+def _estimated(run: Run, listing: Listing) -> int:
+    """The loads of the list that will miss the machine's data cache; known before the run."""
+    from ..listing.estimate import CacheSize, estimate, lookups
+
+    return estimate(lookups(listing), CacheSize.of(run.config)).total.misses
 
 
 def _simulated(run: Run, request: RunRequest) -> RunResult:

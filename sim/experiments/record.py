@@ -18,6 +18,7 @@ from ..elf import ImageError
 from ..engines import Engine
 from ..kernel import KernelError, Launch, prepare
 from ..listing.ordered import ordered_launch
+from ..listing.records import Listing
 from ..memory.models import MemoryOptions
 from ..outcome import described
 from ..runner_types import RunRequest
@@ -63,7 +64,11 @@ class Run:
     progress: bool = False
 
     def prepare(self) -> Launch:
-        """The kernel, built, with its inputs.
+        """The kernel, built, with its inputs; raises as :meth:`with_listing`."""
+        return self.with_listing()[0]
+
+    def with_listing(self) -> tuple[Launch, Listing | None]:
+        """The kernel, built, with its inputs, and with ordered channels what its list of accesses is made of.
 
         Raises
         ------

@@ -80,7 +80,7 @@ def schema() -> pa.Schema:
     columns |= {f"config.{name}": kind for name, kind in _OPTIONS.items()}
     columns |= dict(_config_columns())
     columns |= _ENDS | dict(_counter_columns()) | dict.fromkeys(TIMES, _REAL)
-    columns["progress"] = _TEXT
+    columns |= {"progress": _TEXT, "estimated_misses": _COUNT}
     columns |= {f"forecast.{name}": kind for name, kind in _FORECAST.items()}
     return pa.schema(list(columns.items()))
 
@@ -107,13 +107,14 @@ def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> d
     return row | {name: value for name, value in flat.items() if name in row}
 
 
-def result_row(run: Run, key: str, outcome: Outcome, progress: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def result_row(run: Run, key: str, outcome: Outcome, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The row of a run that has been simulated; ``reason`` says what is wrong, if something is.
 
-    ``progress``: as of :func:`sim.experiments.progress.progress_of`.
+    ``more``: what is in no JSON of a run: ``progress`` (:func:`sim.experiments.progress.progress_of`), and
+    ``estimated_misses``, those of its list.
     """
     reason = None if outcome.passed else next(iter(outcome.complaints()), str(outcome.result.status))
-    values = outcome.as_json() | {"kernel": run.kernel, "config": run.described, "progress": progress}
+    values = outcome.as_json() | {"kernel": run.kernel, "config": run.described} | dict(more or {})
     return _row(run, key, values, reason)
 
 

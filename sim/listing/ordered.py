@@ -39,8 +39,10 @@ def ordered_machine(config: SmConfig, **fields: Any) -> SmConfig:
     return dataclasses.replace(config, channels=Channels.ORDERED, channel_depth=depth, **fields)
 
 
-def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> Launch:
+def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Launch, Listing | None]:
     """``launch``, that of ``request``, as ``config`` runs it: with ordered channels it has its list of accesses.
+
+    Also what that list is made of; None without ordered channels.
 
     Raises
     ------
@@ -50,8 +52,9 @@ def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> Lau
         If the list has no place.
     """
     if not config.ordered:
-        return launch
-    return with_order(launch, analyze(config, request, launch), config)
+        return launch, None
+    listing = analyze(config, request, launch)
+    return with_order(launch, listing, config), listing
 
 
 def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:

@@ -1,4 +1,4 @@
-"""What an order of accesses to the data cache costs: Huangfu 2017, figures 12 and 13, with our runs."""
+"""What an order of accesses to the data cache costs, and what it tells: Huangfu 2017, figures 12 to 15."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ SCHEMES: Mapping[str, tuple[str, str]] = {
     "free channels": ("lrr", "free"),
 }
 _BASE, *_OTHERS = SCHEMES
+#: Rates of misses, and their columns.
+_RATES: Mapping[str, str] = {"estimated": "estimated_misses", "measured": "lines.loads.misses"}
 #: Memory, bytes and ways of the data cache.
 _Size = tuple[str, int, int]
 #: What is the same in a group of four.
@@ -55,9 +57,54 @@ def reorder_sections(rows: Sequence[Row]) -> list[Section]:
     paper = papers()["huangfu"]
     items: list[str | Sequence[str] | Figure | Table] = [
         paper["about"], *(_figure(size, complete[size]) for size in _smallest(complete)), _table(complete, paper),
-        paper["differs"],
+        paper["differs"], *_rates(rows, paper),
     ]
     return [Section("reorder", "What the order of accesses costs", items)]
+
+
+def _rates(rows: Sequence[Row], paper: Mapping[str, Any]) -> list[Figure | Table]:
+    """Rates of misses that were estimated before the runs with a list, and those of the runs."""
+    listed = [row for row in rows if row.values.get("estimated_misses") is not None and row["lines.loads.accesses"]]
+    if not listed:
+        return []
+    by_size = grouped(listed, _sizes)
+    return [*(_rates_figure(size, by_size[size]) for size in _smallest(by_size)), _rates_table(by_size, paper)]
+
+
+def _rate(row: Row, column: str) -> float:
+    return float(row[column] / row["lines.loads.accesses"])
+
+
+def _rates_figure(size: _Size, rows: Sequence[Row]) -> Figure:
+    values: list[dict[str, Any]] = [
+        {"group": row.kernel, "series": name, "value": _rate(row, column), "panel": "",
+         "said": f"{row.kernel}, {name}: {row[column]} of {row['lines.loads.accesses']} loads"}
+        for row in rows for name, column in _RATES.items()
+    ]
+    return Figure(
+        f"reorder-misses-{size[0]}", f"Loads that miss, with a list: {_cache(size)}",
+        "The rate was computed from the list before the run, and counted in the run.", "docs/analyze.md",
+        charts.bars(values, series=dict(zip(_RATES, SERIES, strict=False)), title="misses in loads", legend="rate"),
+        Numbers(
+            ("kernel", "rate", "misses in loads"), [(each["group"], each["series"], each["value"]) for each in values]
+        ),
+    )
+
+
+def _rates_table(by_size: Mapping[_Size, Sequence[Row]], paper: Mapping[str, Any]) -> Table:
+    rows = []
+    for size in sorted(by_size):
+        its = by_size[size]
+        means = [sum(_rate(row, column) for row in its) / len(its) for column in _RATES.values()]
+        wrong = sum(row["estimated_misses"] != row["lines.loads.misses"] for row in its)
+        rates = [cells.share(mean, 1) for mean in means]
+        rows.append([cells.text(_cache(size)), cells.count(len(its)), *rates, cells.count(wrong)])
+    return Table(
+        "reorder-rates", "Rates of misses by data cache", paper["rates"], "docs/analyze.md",
+        [Column("memory, data cache", text=True), Column("runs"), Column("estimated", "misses in loads, mean"),
+         Column("measured", "misses in loads, mean"), Column("runs with another number")],
+        rows,
+    )
 
 
 def _smallest(sizes: Iterable[_Size]) -> list[_Size]:

@@ -42,3 +42,21 @@ def test_only_programs_with_each_scheme_count():
     assert reorder_sections(asked[4:]) == [] and reorder_sections([]) == []
     other = [row("a", scheme, 5, **{"config.channels": "none"}) for scheme in SCHEMES]
     assert reorder_sections(other) == []
+
+
+def listed(kernel, estimated, measured, size=16384):
+    return row(kernel, "order from a list", 100, size, estimated_misses=estimated,
+               **{"lines.loads.accesses": 10, "lines.loads.misses": measured})
+
+
+def test_rates_of_misses_stand_beside_each_other():
+    asked = [*rows("a", (100, 400, 110, 100)), listed("a", 2, 2), listed("b", 4, 5), listed("a", 1, 1, 32768)]
+    (section,) = reorder_sections(asked)
+    *_, figure, table = section.items
+    assert figure.numbers.rows == [
+        ("a", "estimated", 0.2), ("a", "measured", 0.2), ("b", "estimated", 0.4), ("b", "measured", 0.5),
+    ]
+    assert "b, measured: 5 of 10 loads" in draw(figure.chart)
+    small, large = [[cell.value for cell in line] for line in table.rows]
+    assert small == ["dram, 16 KiB, 4 ways", 2, pytest.approx(30), pytest.approx(35), 1]
+    assert large == ["dram, 32 KiB, 4 ways", 1, 10, 10, 0]

@@ -58,9 +58,9 @@ def test_a_run_with_another_list_is_seen():
 def test_only_ordered_channels_get_a_list():
     launch = kernel.prepare("saxpy", None, 8, 1, TINY)
     request = RunRequest(launch=launch, policy="lrr")
-    assert ordered_launch(TINY, request, launch) is launch
+    assert ordered_launch(TINY, request, launch) == (launch, None)
     config = machine(TINY, CacheSize(512, 2))
-    ready = ordered_launch(config, request, launch)
+    ready, _ = ordered_launch(config, request, launch)
     address, data = ready.loads[LIST_NAME]
     assert address == LIST_ADDRESS and len(decode(data)) == len(listing_of(config, launch).accesses)
     assert ready.image.entry != launch.image.entry
