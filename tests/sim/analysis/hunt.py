@@ -155,7 +155,8 @@ class _Written(Assembled):
             self._input(counter, 3)
             self.add(asm.addi(counter, counter, 1))
         else:
-            self.li(counter, self._rng.randint(1, 5))
+            # Where a loop goes round often, what is constant counts less.
+            self.li(counter, self._rng.randint(1, 5) if depth else self._rng.choice((2, 5, 40)))
         self.label(name)
         self.body(self._rng.randint(1, 4), depth=depth + 1, free=True)
         self.add(asm.addi(counter, counter, -1))
