@@ -31,7 +31,7 @@ def measured(config, launch, policy):
 
 @pytest.mark.slow
 @on("TINY")
-@pytest.mark.parametrize("name", some_long(KERNELS, 6))
+@pytest.mark.parametrize("name", some_long(KERNELS, 3))
 def test_tiny(name):
     launch = kernel.prepare(name, None, None, 1, TINY)
     assert differences(TINY, listing_of(TINY, launch), measured(TINY, launch, "gtlo")) == []

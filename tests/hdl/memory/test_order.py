@@ -61,8 +61,8 @@ def crowded(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ways", some_long([2, 1], 1))
+@pytest.mark.long  # ten seconds each; tests/sim/listing has the same of the predictor
+@pytest.mark.parametrize("ways", [1, 2])
 def test_lines_take_each_others_places(ways: int) -> None:
     """What hits is what docs/analyze.md says, however long memory takes; no line lies where another comes."""
     config = small(1, cache="cached", channels=Channels.ORDERED, channel_depth=4)
