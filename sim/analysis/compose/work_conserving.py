@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-from metronome.sim.analysis.costs import LOAD, MISS, SHORTEST, STORE
+from metronome.sim.analysis.costs import DEPTH, LOAD, MISS, SHORTEST, STORE
 from metronome.sim.analysis.counts import Shared
 from metronome.sim.analysis.memory_bound import MemoryBound
 from metronome.sim.analysis.pipeline import Pipeline
@@ -36,8 +36,9 @@ _PART = 6
 _FILL = 2
 #: From the issue of a load that hits to its values at the port of the registers.
 _LOAD_PORT = LOAD - 1
-#: Loads that are issued until the first of them comes to the port, but for the cycles in which that is free for them.
-_OLDER = _LOAD_PORT - SHORTEST
+#: Loads before another one, that are not at the port yet: those that may gather before a lookup that waits (one more
+#: than the queue takes, itself among them), and what a hit goes through behind it.
+_OLDER = QUEUE + 3
 #: What goes by between the last arrival at a barrier, or the last end of a warp, and the next selection.
 _MEETING = 8
 #: From the launch to the first selection, and from the last instruction to the end.
@@ -132,15 +133,21 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     parts |= {"instructions": 0, "nops": 0, "waits": chain}
     parts["writeback"] = _blocked(demand, port=SHORTEST)
     events = parts["writeback"] + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
-    # A load may find older ones at the port: no more than are issued while one is under way that finds it free.
+    # A load may find older ones at the port: each costs a round, and none is before two loads of the chain. The chain
+    # is one warp unless warps meet.
     answers = [each.counts.answers for each in demand.pipelines]
-    parts["lanes"] += min(_OLDER * max(answers), sum(answers) - min(answers)) * (missed + 1)
+    others = min(_OLDER * max(answers), sum(answers) - min(answers))
+    parts["lanes"] += (sum(answers) if demand.shared.meetings else others) * (missed + 1)
     fetches, _ = _fetches(demand)
     # A miss also makes a NOP; that and its end are turns.
     parts["icache"] += 2 * fetches * (missed + 1)
     parts["memory"] += (2 * demand.total("missing") + demand.total("stored_lines") + demand.total("fences")) * missed
     parts["lanes"] += events * missed
     parts["barriers"] += demand.shared.meetings * demand.shared.active * (demand.shared.active + 1)
+    if demand.shared.prefix.cycles:
+        # At the end of the beginning: turns of parts at the port are rounds, and so are the NOPs of a warp that waits.
+        parts["memory"] += _unfinished_turns(demand) * missed
+        parts["barriers"] += (DEPTH + 1) * demand.shared.active
     return Composed.of("strict turns", parts, stolen)
 
 
@@ -214,7 +221,8 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     if stores > config.store_buffer:
         parts["memory"] += stores // config.store_buffer * entry
     both = shared.stored_and_loaded()
-    again = missing if both is None or (both and misses > len(shared.awaited)) else len(both)
+    # A line that stays comes once; any other may be missing, and in the write buffer, at each load.
+    again = missing if both is None or not all(map(shared.stays, both)) else len(both)
     parts["memory"] += min(stores, again) * entry
     # The load that is to bring a line may find it in the write buffer. So it comes later, while nothing else does.
     late = sum(map(shared.stays, shared.awaited if both is None else both))
@@ -228,8 +236,7 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
 def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     """From the end of the common beginning until all is over that was under way: then as if all were ready."""
     config, prefix = demand.config, demand.shared.prefix
-    # What waits for a bank of local memory is not seen in the lookup.
-    accesses, loads = (QUEUE + 1,) * 2 if demand.shared.local else (prefix.accesses, prefix.loads)
+    accesses, loads = _unfinished_accesses(demand)
     lines = accesses * config.threads
     under_way = prefix.requests + lines
     free = under_way <= min(config.store_buffer, config.line_requests, config.load_parts)
@@ -245,9 +252,19 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
         waits = (1 + lines) * one
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
-    # Each part that waits is a turn at the port of the registers.
-    turns = lines * (_FILL + 2) + config.load_parts
-    return _longest(config) + waits + turns + queued + _FETCH + memory.base
+    return _longest(config) + waits + _unfinished_turns(demand) + queued + _FETCH + memory.base
+
+
+def _unfinished_turns(demand: Demand) -> int:
+    """Each part that waits there is a turn at the port of the registers."""
+    config = demand.config
+    return _unfinished_accesses(demand)[0] * config.threads * (_FILL + 2) + config.load_parts
+
+
+def _unfinished_accesses(demand: Demand) -> tuple[int, int]:
+    """Accesses that may not be through the lookup at the end of the beginning, and the loads among them."""
+    # What waits for a bank of local memory is not seen in the lookup.
+    return (QUEUE + 1,) * 2 if demand.shared.local else (demand.shared.prefix.accesses, demand.shared.prefix.loads)
 
 
 def _longest(config: SmConfig) -> int:
