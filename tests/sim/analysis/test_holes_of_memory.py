@@ -86,6 +86,33 @@ def test_a_line_that_another_pushes_out():
     check(config, store_and_load(program, 80, lw(A1, 0, T4), add(A1, A1, A1)), 60)
 
 
+def roles(program, period, rounds, unrolled):
+    """What each warp does in its loop."""
+    writes = addi(T2, T2, 1)
+    for role, first in (
+        ("other", [writes] * 2), ("helper", [sw(T5, 0, S0)] * 2), ("loader", [lw(20, 0, T5), lw(21, 0, T5)]),
+    ):
+        program.align()
+        program.label(role)
+        for number in range(unrolled):
+            program.add(first[number % 2], *[writes] * (period - 1))
+        program.add(addi(T6, T6, -1))
+        program.branch(bne, T6, 0, role)
+        program.jal(0, "meet")
+    program.align()
+    program.label("chain")
+    program.add(*[sw(T5, 128, S0), lw(20, 0, T5), add(21, 20, 20)] * unrolled)
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "chain")
+    program.li(T6, 7 * rounds // 32)
+    program.branch(beq, A4, 0, "tail")
+    program.li(T6, 1)
+    program.label("tail")
+    program.add(*[writes] * 30, addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "tail")
+    program.jal(0, "meet")
+
+
 @pytest.mark.long  # a quarter of a minute; it takes many warps
 def test_loads_gather_while_the_lookup_waits():
     """Of 64 warps one stores and loads; eight load, one stores, the others write in every turn of theirs."""
@@ -122,29 +149,7 @@ def test_loads_gather_while_the_lookup_waits():
     program.add(jalr(0, A3, 0))
     program.label("end")
     program.add(tmc(0))
-    writes = addi(T2, T2, 1)
-    for role, first in (
-        ("other", [writes] * 2), ("helper", [sw(T5, 0, S0)] * 2), ("loader", [lw(20, 0, T5), lw(21, 0, T5)]),
-    ):
-        program.align()
-        program.label(role)
-        for number in range(unrolled):
-            program.add(first[number % 2], *[writes] * (period - 1))
-        program.add(addi(T6, T6, -1))
-        program.branch(bne, T6, 0, role)
-        program.jal(0, "meet")
-    program.align()
-    program.label("chain")
-    program.add(*[sw(T5, 128, S0), lw(20, 0, T5), add(21, 20, 20)] * unrolled)
-    program.add(addi(T6, T6, -1))
-    program.branch(bne, T6, 0, "chain")
-    program.li(T6, 7 * rounds // 32)
-    program.branch(beq, A4, 0, "tail")
-    program.li(T6, 1)
-    program.label("tail")
-    program.add(*[writes] * 30, addi(T6, T6, -1))
-    program.branch(bne, T6, 0, "tail")
-    program.jal(0, "meet")
+    roles(program, period, rounds, unrolled)
     config = one(
         "srr", "not_taken", warps=warps, threads=1, store_buffer=1, dcache_mshrs=4, icache_bytes=16384,
     )
