@@ -19,7 +19,7 @@ from .characterize_models import judge, kernels_of, print_judged
 from .errors import Exit, UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
 from .options import JsonOption, json_target, within
-from .outputs import refuse_inputs, write_json
+from .outputs import refuse_inputs, require_writable, write_file, write_json
 from .progress import Report, show_progress
 from .run_options import (
     BankHashOption,
@@ -81,6 +81,9 @@ def characterize(
         str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: these kernels, not all.")
     ] = None,
     dtype: TypeOption = None,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="A page of figures beside those of the Fermi study.")
+    ] = None,
     json_file: JsonOption = None,
 ) -> int:
     """Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's."""
@@ -92,7 +95,8 @@ def characterize(
     _refuse(config, scheme.issue)
     names = kernels_of(kernels, kind, models)
     target = json_target(json_file)
-    refuse_inputs(target, {"--config": config_file})
+    page = None if html is None else require_writable(html, "--html")
+    refuse_inputs(target, {"--config": config_file}, [] if page is None else [("--html", page)])
     from metronome.sim.runner_types import RunRequest
 
     request = RunRequest(
@@ -113,6 +117,8 @@ def characterize(
         document["models"] = [each.as_json() for each in judged]
     if json_file is not None:
         write_json(target, document)
+    if page is not None:
+        write_file(page, _page(document, f"{asked.title}, {config.warps} warps x {config.threads} threads, {how}"))
     if json_file is None or target is not None:
         _print(f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}", rows, document, curves)
         print_judged(judged)
@@ -210,6 +216,14 @@ def _measure(
     return _Measurements(
         rows=rows, document=document(rows, measured, repeated), parameters=parameters_of(findings, measured)
     )
+
+
+def _page(document: dict[str, Any], title: str) -> bytes:
+    """The figures as HTML. Only here: the library that draws takes a second to import."""
+    from metronome.sim.characterize.page import curve_page
+    from metronome.sim.experiments.report.page import render
+
+    return render(curve_page(document, title)).encode()
 
 
 def _text(value: float | None) -> str:

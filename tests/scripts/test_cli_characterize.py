@@ -21,6 +21,8 @@ from tests.scripts.lines import only_line
     (("--models", "--type", "double"), "--type: unknown name 'double'"),
     (("--models", "--kernels", "psrot"), "--kernels: unknown name 'psrot' (did you mean psort?)"),
     (("--engine", "spice"), "--engine: unknown name 'spice'"),
+    (("--html", "/nowhere/page.html"), "--html: cannot write '/nowhere/page.html': No such file"),
+    (("--html", "page", "--json", "page"), "page is already the file of"),
     (("--memory", "tape"), "--memory: unknown name 'tape'"),
 ])
 def test_refusals(metronome, words, line):
