@@ -37,10 +37,12 @@ def test_a_number_that_differs_is_told(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(expected, "_BEHIND", 3)
     file = tmp_path / "found.json"
     words = ["characterize", "--preset", "TINY", "--set", "latency_mul=6", "--repeat", "2", "--json", str(file)]
-    words += ["--models", "--kernels", "vecadd,saxpy"]
+    page = tmp_path / "page.html"
+    words += ["--models", "--kernels", "vecadd,saxpy", "--html", str(page)]
     assert main(words) == 1
     (found, done) = json.loads(file.read_text()), capsys.readouterr()
     assert only_line(done.err) == "metronome: dependent issue: measured 2, but design.md section 4 says 3"
+    assert 'id="figure-25"' in page.read_text("utf-8") and sorted(tmp_path.iterdir()) == [file, page]
     assert "latency_mul" in done.out and "1 differ" in done.out and "varying warps" in done.out
     assert not found["passed"] and found["config"]["latency_mul"] == 6 and found["config"]["engine"] == "predict"
     (mul,) = [each for each in found["latencies"] if each["name"] == "latency_mul"]
