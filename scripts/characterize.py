@@ -220,7 +220,7 @@ def _measure(
 
 def _page(document: dict[str, Any], title: str) -> bytes:
     """The figures as HTML. Only here: the library that draws takes a second to import."""
-    from metronome.sim.characterize.page import curve_page
+    from metronome.sim.experiments.report.curves import curve_page
     from metronome.sim.experiments.report.page import render
 
     return render(curve_page(document, title)).encode()

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..drawing import charts
-from ..drawing.palette import SERIES
-from ..experiments.report.model import Figure, Numbers, Page, Section
+from ...drawing import charts
+from ...drawing.palette import SERIES
+from .model import Figure, Numbers, Page, Section
 
 __all__ = ["curve_page"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metronome.sim.characterize.page import curve_page
+from metronome.sim.experiments.report.curves import curve_page
 from metronome.sim.experiments.report.page import render
 
 COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 16)
