@@ -76,7 +76,7 @@ def analyze(
 def _verified(asked: AskedRun, listing: Listing) -> Verified:
     """What the hardware does, with channels in order, and with the machine's own data cache."""
     from metronome.sim.elf import ImageError
-    from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+    from metronome.sim.listing.estimate import estimate_of
     from metronome.sim.listing.measured import Lookups, Verified, measured
     from metronome.sim.listing.ordered import ordered_machine, with_order
     from metronome.sim.runner import run as simulate
@@ -89,7 +89,7 @@ def _verified(asked: AskedRun, listing: Listing) -> Verified:
     result = simulate(config, dataclasses.replace(asked.request, launch=launch, trace=True))
     if result.status != "ended" or result.events is None:
         raise UsageError(f"--verify: the run has not ended by itself: {result.status}")
-    expected = estimate(lookups(listing), CacheSize.of(config))
+    expected = estimate_of(listing, config)
     return Verified.of(expected, measured(listing, Lookups.of_hardware(result.events)))
 
 

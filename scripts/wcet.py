@@ -112,9 +112,9 @@ def _miss_rate(asked: AskedRun) -> float | None:
     """The part of the loads of the list that misses, which is known before the run."""
     if asked.listing is None:
         return None
-    from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+    from metronome.sim.listing.estimate import estimate_of
 
-    return estimate(lookups(asked.listing), CacheSize.of(asked.config)).total.miss_rate or 0.0
+    return estimate_of(asked.listing, asked.config).total.miss_rate or 0.0
 
 
 def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:

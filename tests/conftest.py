@@ -26,8 +26,14 @@ def build_of(item):
     return mark.args[0] if mark else None
 
 
+#: The compiled model of the predictor, as if it were a build: first, so that nobody waits for it while others build.
+MODEL = "model"
+
+
 def rank(item):
     build = build_of(item)
+    if build == MODEL:
+        return -1
     return LONG_BUILDS.index(build) if build in LONG_BUILDS else len(LONG_BUILDS) + (build is None)
 
 

@@ -130,7 +130,7 @@ def longest_time(
     compose
         Compose bounds even where the time is exact.
     miss_rate
-        With ordered channels, the misses in loads of the list: with it, the published formulas can be composed.
+        With ordered channels, the part of the list's loads that misses: the published formulas are composed with it.
     progress
         Called with the name of each step.
 

@@ -10,6 +10,7 @@ from ..build import BuildError, build
 from ..elf import ImageError
 from ..engines import CannotPredictError, Engine
 from ..kernel import KernelError
+from ..listing.estimate import estimate_of
 from ..outcome import Outcome
 from ..runner import SimulationError
 from ..runner import run as simulate
@@ -20,7 +21,6 @@ from .record import Run
 from .rows import failed_row, result_row
 
 if TYPE_CHECKING:
-    from ..listing.records import Listing
     from ..prediction.predictor import Prediction, Recordings
 
 __all__ = ["TRIES", "build_machine", "execute"]
@@ -59,14 +59,7 @@ def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
     return Outcome(
         machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine,
         forecast=forecast,
-    ), {"progress": progress, "estimated_misses": None if listing is None else _estimated(run, listing)}
-
-
-def _estimated(run: Run, listing: Listing) -> int:
-    """The loads of the list that will miss the machine's data cache; known before the run."""
-    from ..listing.estimate import CacheSize, estimate, lookups
-
-    return estimate(lookups(listing), CacheSize.of(run.config)).total.misses
+    ), {"progress": progress, "estimated_misses": listing and estimate_of(listing, run.config).total.misses}
 
 
 def _simulated(run: Run, request: RunRequest) -> RunResult:

@@ -19,7 +19,9 @@ from metronome.sim.predict.l1 import set_of
 
 from .records import Listing
 
-__all__ = ["CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "lookups"]
+__all__ = [
+    "CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of", "lookups",
+]
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,11 @@ def estimate(sequence: Iterable[Lookup], size: CacheSize) -> Estimate:
         by_pc.setdefault(pc, Counts()).count(store, hit)
         total.count(store, hit)
     return Estimate(size, dict(sorted(by_pc.items())), total)
+
+
+def estimate_of(listing: Listing, config: SmConfig) -> Estimate:
+    """Hits and misses of the accesses of ``listing`` in the data cache of a machine."""
+    return estimate(lookups(listing), CacheSize.of(config))
 
 
 class Mismatch(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from metronome.hdl.config import FaultCause
 from metronome.sim.kernel import kernels, prepare
 from metronome.sim.listing.configuration import Entry, encode, entries_of
-from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+from metronome.sim.listing.estimate import estimate_of
 from metronome.sim.listing.measured import Lookups, Verified, measured
 from metronome.sim.listing.ordered import LIST_ADDRESS, LIST_NAME
 from metronome.sim.runner import RunRequest, run
@@ -25,7 +25,7 @@ SEED = 20261125
 
 def verified(config, listing, result):
     """What of the run's order and misses is not as listed and estimated."""
-    expected = estimate(lookups(listing), CacheSize.of(config))
+    expected = estimate_of(listing, config)
     found = Verified.of(expected, measured(listing, Lookups.of_hardware(result.events)))
     return [f"{found}"] if found.mismatches else []
 

@@ -1,6 +1,6 @@
 """What was measured, beside figures 16 to 25 of the Fermi study, as a page of ``metronome characterize``.
 
-All numbers come from the JSON document (:mod:`.document`), so page and JSON cannot disagree.
+All numbers come from the JSON document (:mod:`sim.characterize.document`), so page and JSON cannot disagree.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...characterize.classes import LONGER
 from ...drawing import charts
 from ...drawing.palette import SERIES
 from .model import Figure, Numbers, Page, Section
 
 __all__ = ["curve_page"]
 
-#: How many instructions the entries of a curve have: docs/characterize.md.
-_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 16)
 _SOURCE = "docs/characterize.md"
 _NO_SIMULATOR = (
     "Figure 18 has no counterpart: it is figure 17 on a simulator that differs from the hardware. Here the computed "
@@ -91,9 +90,9 @@ def _curves(
     for form, dependent in forms:
         line = f"{form}, {'dependent' if dependent else 'independent'}"
         (curve,) = [each for each in _found(document, form, dependent) if each["warps"] == 1]
-        said = f"{line}: {max(curve['cycles'][-1])} cycles for {_COUNTS[-1]}"
+        said = f"{line}: {max(curve['cycles'][-1])} cycles for {LONGER[-1]}"
         values += [{"panel": "", "line": line, "x": count, "y": max(cycles), "said": said}
-                   for count, cycles in zip(_COUNTS, curve["cycles"], strict=True)]
+                   for count, cycles in zip(LONGER, curve["cycles"], strict=True)]
     return Figure(
         name, title, caption, _SOURCE, charts.line_panels(values, x="instructions", y="cycles", legend="row of"),
         Numbers(("row", "instructions", "cycles"), [(each["line"], each["x"], each["y"]) for each in values]),

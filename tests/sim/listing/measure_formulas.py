@@ -9,14 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
+from dataclasses import replace
 
 from metronome.hdl.presets import PRESETS
 from metronome.sim import kernel
 from metronome.sim.analysis.bound import longest_time
 from metronome.sim.kernel_folders import kernels
-from metronome.sim.listing.analyzer import analyze
-from metronome.sim.listing.estimate import CacheSize, estimate, lookups
-from metronome.sim.listing.ordered import ordered_machine, with_order
+from metronome.sim.listing.estimate import CacheSize, estimate_of
+from metronome.sim.listing.ordered import ordered_launch, ordered_machine
 from metronome.sim.runner_types import RunRequest
 from tests.sim.listing.test_analyzer import KERNELS
 
@@ -39,11 +39,10 @@ def main() -> int:
         for name in options.kernels:
             launch = kernel.prepare(name, types[name], None, 1, config)
             request = RunRequest(launch=launch, policy="lrr", memory=options.memory)
-            listing = analyze(config, request, launch)
-            rate = estimate(lookups(listing), cache).total.miss_rate or 0.0
-            launch = with_order(launch, listing, config)
-            request = RunRequest(launch=launch, policy="lrr", memory=options.memory)
-            bound = longest_time(config, request, launch, compose=True, miss_rate=rate)
+            launch, listing = ordered_launch(config, request, launch)
+            assert listing is not None
+            rate = estimate_of(listing, config).total.miss_rate or 0.0
+            bound = longest_time(config, replace(request, launch=launch), launch, compose=True, miss_rate=rate)
             assert bound.exact
             over = [each.cycles / bound.cycles - 1 for each in bound.composed]
             means[str(cache)].append(tuple(over))

@@ -20,7 +20,7 @@ from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PRESETS
 from metronome.sim.kernel import Launch, kernels, prepare
 from metronome.sim.listing.analyzer import analyze
-from metronome.sim.listing.estimate import CacheSize, estimate, lookups
+from metronome.sim.listing.estimate import CacheSize, estimate_of
 from metronome.sim.listing.measured import Lookups, Verified, measured
 from metronome.sim.listing.ordered import ordered_machine, with_order
 from metronome.sim.listing.records import Listing
@@ -63,7 +63,7 @@ def difference(
     if result.status != "ended":
         raise RuntimeError(f"{launch.name}: {result.status}, {result.fault}")
     found = measured(listing, Lookups.of_prediction(np.concatenate(events.parts)))
-    return Verified.of(estimate(lookups(listing), CacheSize.of(config)), found), result.counters["cycles"]
+    return Verified.of(estimate_of(listing, config), found), result.counters["cycles"]
 
 
 def _cases(options: argparse.Namespace) -> Iterator[tuple[str, CacheSize, str, str]]:

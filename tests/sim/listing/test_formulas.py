@@ -7,9 +7,8 @@ from metronome.sim import kernel
 from metronome.sim.analysis.bound import longest_time
 from metronome.sim.analysis.costs import Cost
 from metronome.sim.analysis.program import RefusedError
-from metronome.sim.listing.analyzer import analyze
-from metronome.sim.listing.estimate import CacheSize, estimate, lookups
-from metronome.sim.listing.ordered import ordered_machine, with_order
+from metronome.sim.listing.estimate import estimate_of
+from metronome.sim.listing.ordered import ordered_launch, ordered_machine
 from metronome.sim.prediction.predictor import predict
 from metronome.sim.runner_types import RunRequest
 
@@ -18,10 +17,8 @@ def ready(name="saxpy", **fields):
     """The machine, the run with its list, and the rate of misses."""
     config = ordered_machine(TINY, **fields)
     launch = kernel.prepare(name, None, 24, 1, config)
-    listing = analyze(config, RunRequest(launch=launch, policy="lrr"), launch)
-    launch = with_order(launch, listing, config)
-    rate = estimate(lookups(listing), CacheSize.of(config)).total.miss_rate
-    return config, RunRequest(launch=launch, policy="lrr"), rate
+    launch, listing = ordered_launch(config, RunRequest(launch=launch, policy="lrr"), launch)
+    return config, RunRequest(launch=launch, policy="lrr"), estimate_of(listing, config).total.miss_rate
 
 
 def test_the_time_is_exact_and_the_formulas_stand_beside_it():

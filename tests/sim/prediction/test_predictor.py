@@ -15,11 +15,19 @@ from metronome.sim.parameter_policies import TOTAL_BITS
 from metronome.sim.policies import AGE_BITS
 from metronome.sim.policies import POLICIES as PYTHON
 from metronome.sim.predict import policies
+from metronome.sim.predict.compiled import is_compiled
 from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import Recordings, predict, refuse
+from metronome.sim.prediction.predictor import prepare as compile_model
 from metronome.sim.prediction.verify import RESULT_FIELDS
 from metronome.sim.runner import RunRequest
 from tests.system.rtl_programs import RawProgram
+
+
+@pytest.mark.build("model")  # tests/conftest.py
+def test_the_model_is_compiled_once():
+    compile_model()
+    assert is_compiled()
 
 
 def test_ages_and_totals_end_where_those_of_the_policies_do():

@@ -18,7 +18,7 @@ U32 = NDArray[np.uint32]
 
 NX, UF, OF, DZ, NV = (1 << k for k in range(5))
 ONE = 0x3F800000
-#: Drawn operands of an operation, beside the edges: in `make check`, `make test` and `make test-long`.
+#: Drawn operands of an operation, beside the edges: the first in `make check`, all in `make test-long`.
 COUNTS = [1_000, pytest.param(20_000, marks=pytest.mark.long), pytest.param(1_000_000, marks=pytest.mark.long)]
 #: SoftFloat's rounding modes have RISC-V's numbers.
 MODES = {"RNE": 0, "RTZ": 1, "RDN": 2, "RUP": 3, "RMM": 4}
