@@ -48,7 +48,8 @@ run: setup
 	$(BIN)/metronome run psort --preset BASE --check
 
 # A test's marks decide which of the three run it: tests/conftest.py.
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations 10 --durations-min 1
+# In the order of tests/conftest.py: pytest-xdist would begin with the largest groups, and wait for simulations at the end.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 10 --durations-min 1
 
 check: setup
 	$(PYTEST) -m "not slow and not long" $(PART:%=tests/%)

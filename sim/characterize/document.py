@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .classes import CLASSES
+from .classes import CLASSES, LONGER
 from .expected import Row
 from .measure import Curve
 
@@ -54,7 +54,7 @@ def document(
         "cpi": cpi(curves),
         "curves": [
             {
-                "class": each.name, "dependent": each.dependent, "warps": each.warps,
+                "class": each.name, "dependent": each.dependent, "warps": each.warps, "instructions": list(LONGER),
                 "cycles": [list(cycles) for cycles in each.cycles],
             }
             for each in curves

@@ -20,7 +20,8 @@ from metronome.sim.predict.l1 import set_of
 from .records import Listing
 
 __all__ = [
-    "CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of", "lookups",
+    "CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of",
+    "lookups",
 ]
 
 

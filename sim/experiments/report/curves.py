@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...characterize.classes import LONGER
 from ...drawing import charts
 from ...drawing.palette import SERIES
 from .model import Figure, Numbers, Page, Section
@@ -90,9 +89,9 @@ def _curves(
     for form, dependent in forms:
         line = f"{form}, {'dependent' if dependent else 'independent'}"
         (curve,) = [each for each in _found(document, form, dependent) if each["warps"] == 1]
-        said = f"{line}: {max(curve['cycles'][-1])} cycles for {LONGER[-1]}"
+        said = f"{line}: {max(curve['cycles'][-1])} cycles for {curve['instructions'][-1]}"
         values += [{"panel": "", "line": line, "x": count, "y": max(cycles), "said": said}
-                   for count, cycles in zip(LONGER, curve["cycles"], strict=True)]
+                   for count, cycles in zip(curve["instructions"], curve["cycles"], strict=True)]
     return Figure(
         name, title, caption, _SOURCE, charts.line_panels(values, x="instructions", y="cycles", legend="row of"),
         Numbers(("row", "instructions", "cycles"), [(each["line"], each["x"], each["y"]) for each in values]),

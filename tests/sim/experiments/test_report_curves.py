@@ -14,7 +14,7 @@ FORMS = (("alu", False), ("alu", True), ("mad_add", True), ("local_load", True),
 
 def curve(place, name, dependent, warps):
     cycles = [[(place + 2) * count + warp for warp in range(warps)] for count in COUNTS]
-    return {"class": name, "dependent": dependent, "warps": warps, "cycles": cycles}
+    return {"class": name, "dependent": dependent, "warps": warps, "instructions": COUNTS, "cycles": cycles}
 
 
 def document(runs):
