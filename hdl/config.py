@@ -319,8 +319,11 @@ class SmConfig:
 
     @property
     def l1_tag_bits(self) -> int:
-        """Bits of the L1's own tag: one for the kind (0 load, 1 store) above the number of the request."""
-        return 1 + max(1, (max(self.line_requests, self.store_buffer) - 1).bit_length())
+        """Bits of the L1's own tag: one for the kind (0 load, 1 store) above the number of the request.
+
+        With ordered channels at least 4: a tag of the list's lines has as many.
+        """
+        return 1 + max(3 if self.ordered else 1, (max(self.line_requests, self.store_buffer) - 1).bit_length())
 
     @property
     def lsu_tag_bits(self) -> int:

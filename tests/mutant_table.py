@@ -284,12 +284,14 @@ MUTANTS = (
            (f"{_CHANNEL_COUNTS}[3-1]",)),
     Mutant("a store that leaves a channel is still there", f"{_CHANNEL_RING}.elaborate",
            " - (self.pop & self.pop_store)", "", (f"{_CHANNEL_COUNTS}[5-2]",)),
-    Mutant("one line fewer of a list is read ahead", _LIST_READER, "asked.bit_select(tail, 1)),",
-           "asked.bit_select((tail + 1)[: len(tail)], 1)),",
+    Mutant("lines of a list are asked for one by one", _LIST_READER, "asked.bit_select(tail | self.burst - 1, 1)),",
+           "asked.bit_select(tail, 1)),", (f"{_ORDER_TESTS}/test_reader.py::test_bursts",)),
+    Mutant("a list is read on until its end is next", _LIST_READER, "(self.quit | over | last)",
+           "(self.quit | (self.valid & (self.end | self.error)))",
            (f"{_ORDER_TESTS}/test_reader.py::test_one_entry_a_cycle",)),
     Mutant("a line of a list is used a cycle late", _LIST_READER,
            "arrived = Mux(response.valid, 1 << response.payload.tag[: self._slot_bits], 0)",
-           "arrived = Signal(AHEAD); "
+           "arrived = Signal(ahead); "
            "m.d.sync += arrived.eq(Mux(response.valid, 1 << response.payload.tag[: self._slot_bits], 0))",
            (f"{_ORDER_TESTS}/test_reader.py::test_one_entry_a_cycle",)),
     Mutant("a list that ends withdraws its request", _LIST_READER, " & ~(request.valid & ~request.ready)", "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .channels import put, remove, take_from, take_head
 from .compiled import inlined
 from .policies import lowest
-from .records import AHEAD, LIST_WORDS, NONE
+from .records import AHEAD, BURST, LIST_WORDS, NONE
 
 __all__ = ["asks", "busy", "give", "list_end", "room", "start", "stop", "tick"]
 
@@ -26,8 +26,8 @@ def room(config, lsu, w):
 
 @inlined
 def asks(lsu):
-    """Whether a line of the list is offered to memory, if the L1 asks for nothing."""
-    return bool(lsu.list_active) and not lsu.list_asked >> lsu.list_tail & 1
+    """Whether a line of the list is offered to memory, if the L1 asks for nothing: there is room for all of its burst."""
+    return bool(lsu.list_active) and not lsu.list_asked >> (lsu.list_tail | BURST - 1) & 1
 
 
 @inlined
@@ -49,6 +49,16 @@ def list_end(m):
     """Whether the next entry is the list's end."""
     at = _entry(m)
     return m.lists[at, PC] == 0 and m.lists[at, LINES] == 0
+
+
+@inlined
+def _is_last(m, slot):
+    """Whether the line in a slot has an end, so that nothing behind it is needed."""
+    lsu = m.lsu[0]
+    at, found = lsu.list_row + LIST_WORDS * (lsu.list_lines + (slot - lsu.list_head) % AHEAD), False
+    for row in range(at, min(at + LIST_WORDS, len(m.lists))):
+        found = found or (m.lists[row, PC] == 0 and m.lists[row, LINES] == 0)
+    return found
 
 
 @inlined
@@ -172,7 +182,9 @@ def tick(m, selects, requested, answer, error):
     lsu.absent = 0
     # What is offered and not taken stays offered.
     offered = asks(lsu)
-    if (lsu.broken or (known and (end or bad))) and (requested or not offered):
+    if answer != NONE and (error or _is_last(m, answer)):
+        lsu.list_over = 1
+    if (lsu.broken or lsu.list_over) and (requested or not offered):
         lsu.list_active = 0
     if requested:
         lsu.list_asked |= 1 << lsu.list_tail
@@ -209,7 +221,7 @@ def _switch(m, stops):
     switch, lsu.switch = lsu.switch, 0
     if switch == BEGINS or stops:
         lsu.list_asked = lsu.list_come = lsu.list_bad = lsu.list_tail = lsu.list_head = lsu.list_index = 0
-        lsu.list_lines = 0
+        lsu.list_lines = lsu.list_over = 0
         lsu.list_active = switch == BEGINS
     if switch == BEGINS:
         lsu.ordering, lsu.closing = 1, 0

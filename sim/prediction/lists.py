@@ -6,6 +6,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.sim.listing.configuration import ENTRY_BYTES, fields
+from metronome.sim.predict.records import AHEAD
 from metronome.sim.memory.store import SparseMemory
 
 __all__ = ["Lists"]
@@ -22,17 +23,24 @@ class Lists:
         self.lines: set[int] = set()
 
     def at(self, address: int) -> int:
-        """The row in which the list at this address begins."""
+        """The row in which the list at this address begins. Behind its end come the lines that may be read ahead."""
         begin = address // LINE_BYTES * LINE_BYTES
         if begin not in self._first:
             self._first[begin] = len(self.rows)
-            place, last = begin, (1, 0, 0, 0)
-            while any(last):
-                last = fields(self._memory.read_word(place), self._memory.read_word(place + 4))
-                self.rows.append((*last, place // LINE_BYTES))
-                self.lines.add(place // LINE_BYTES)
-                place += ENTRY_BYTES
+            place = self._row(begin)
+            while any(self.rows[-1][:-1]):
+                place = self._row(place)
+            behind = begin + -(-(place - begin) // LINE_BYTES) * LINE_BYTES + (AHEAD - 1) * LINE_BYTES
+            while place < behind:
+                place = self._row(place)
         return self._first[begin]
+
+    def _row(self, place: int) -> int:
+        """One more row: the entry at ``place``. Returns where the next one lies."""
+        line = place // LINE_BYTES
+        self.rows.append((*fields(self._memory.read_word(place), self._memory.read_word(place + 4)), line))
+        self.lines.add(line)
+        return place + ENTRY_BYTES
 
     @property
     def table(self) -> np.ndarray:

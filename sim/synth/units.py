@@ -14,6 +14,7 @@ from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.bus.control import AxiLiteControl
 from metronome.hdl.bus.registers import ControlRegisters, host_ports
 from metronome.hdl.bus.wishbone import WishboneMaster
+from metronome.hdl.config import Channels as Kind
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.alu import AluUnit
 from metronome.hdl.execute.compute import ComputeUnits
@@ -32,7 +33,9 @@ from metronome.hdl.frontend.warps import WarpTable
 from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.issue.scoreboard import Scoreboard
 from metronome.hdl.lib.component import Component
+from metronome.hdl.memory.channels import Channels
 from metronome.hdl.memory.lsu import Lsu
+from metronome.hdl.memory.order.unit import OrderUnit
 from metronome.hdl.sm import Sm
 
 from ..design import Progress
@@ -134,6 +137,10 @@ UNITS: dict[str, UnitEntry] = {
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
+    "channels": UnitEntry("free channels between coalescer and data cache, whatever the configuration has", lambda config: (
+        Channels(dataclasses.replace(config, channels=Kind.FREE)))),
+    "order": UnitEntry("channels in the order of a list, with its reader, whatever the configuration has", lambda config: (
+        OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED)))),
     "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
     "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),
     "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster),

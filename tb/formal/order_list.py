@@ -14,7 +14,7 @@ from amaranth.lib import data
 
 from metronome.hdl.config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from metronome.hdl.lib.collector import collector_paused
-from metronome.hdl.memory.order.reader import AHEAD, ENTRY_BYTES, ListReader, entry_layout
+from metronome.hdl.memory.order.reader import ENTRY_BYTES, ListReader, entry_layout
 
 from .claims import Claims
 from .flow import Problem, as_problem
@@ -29,7 +29,7 @@ class _Lines:
     """What the reader asks of a configuration."""
 
     line_bytes: int
-    l1_tag_bits: int = 2
+    l1_tag_bits: int
 
 
 class ListWatch:
@@ -42,12 +42,13 @@ class ListWatch:
     def __init__(self, harness: Claims, inside: Inside, path: str, reader: ListReader, *, lemmas: bool) -> None:
         self.harness, self.m, self.inside, self.path, self.reader = harness, harness.m, inside, path, reader
         self.words = reader.config.line_bytes // ENTRY_BYTES
+        self.slot_bits = (reader.ahead - 1).bit_length()
         self.base, self.requested, self.passed = (
             Signal(LINE_NUMBER_BITS, name=name) for name in ("base", "requested", "passed"))
         self.word = Signal(range(self.words))
-        self.flying = Signal(AHEAD)
+        self.flying = Signal(reader.ahead)
         #: Which line of the list each slot was last asked for.
-        self.line_of = [Signal(LINE_NUMBER_BITS, name=f"line_of{slot}") for slot in range(AHEAD)]
+        self.line_of = [Signal(LINE_NUMBER_BITS, name=f"line_of{slot}") for slot in range(reader.ahead)]
         self._symbols()
         self._memory()
         self._counts()
@@ -74,13 +75,13 @@ class ListWatch:
     def _memory(self) -> None:
         """Every request is answered once; the symbolic line with its contents."""
         m, request, response = self.m, self.reader.mem.request, self.reader.mem.response
-        tag = response.payload.tag[: (AHEAD - 1).bit_length()]
-        asked = Signal(AHEAD, name="slot_asked")
-        answered = Signal(AHEAD, name="slot_answered")
+        tag, slots = response.payload.tag[: self.slot_bits], self.reader.ahead
+        asked = Signal(slots, name="slot_asked")
+        answered = Signal(slots, name="slot_answered")
         m.d.comb += [
-            asked.eq(((request.valid & request.ready) << request.payload.tag)[:AHEAD]),
-            answered.eq((response.valid << tag)[:AHEAD]),
-            Assume(~response.valid | (self.flying.bit_select(tag, 1) & (response.payload.tag < AHEAD))),
+            asked.eq(((request.valid & request.ready) << request.payload.tag)[:slots]),
+            answered.eq((response.valid << tag)[:slots]),
+            Assume(~response.valid | (self.flying.bit_select(tag, 1) & (response.payload.tag < slots))),
         ]
         m.d.sync += self.flying.eq((self.flying & ~answered) | asked)
         for slot, line in enumerate(self.line_of):
@@ -102,12 +103,14 @@ class ListWatch:
         with m.If(reader.start | reader.stop):
             m.d.sync += [self.base.eq(reader.address[LINE_OFFSET_BITS:]), self.requested.eq(0), self.passed.eq(0),
                          self.word.eq(0)]
-        #: More is asked for.
-        self.running = Signal()
-        with m.If(reader.start):
-            m.d.sync += self.running.eq(1)
-        with m.Elif(reader.stop | reader.quit | (reader.valid & (reader.end | reader.error))):
-            m.d.sync += self.running.eq(0)
+        #: There is a list; more of it is asked for; a line has come behind which nothing is needed.
+        self.listed, self.running, self.seen = (Signal(name=name) for name in ("listed", "running", "seen"))
+        answer, last = reader.mem.response, Signal(name="last_line")
+        ends = (answer.payload.data.word_select(word, 64)[:44] == 0 for word in range(self.words))
+        m.d.comb += last.eq(answer.valid & (answer.payload.error | Cat(ends).any()))
+        m.d.sync += [self.seen.eq(self.seen | last), self.running.eq(self.running & ~reader.quit & ~last)]
+        with m.If(reader.start | reader.stop):
+            m.d.sync += [self.seen.eq(0), self.running.eq(reader.start), self.listed.eq(reader.start)]
 
     def _claims(self) -> None:
         claim, reader = self.harness.claim, self.reader
@@ -116,7 +119,11 @@ class ListWatch:
         self.m.d.sync += [offered.eq(request.payload), held.eq(request.valid & ~request.ready)]
         self.ahead = Signal(LINE_NUMBER_BITS, name="ahead_of_use")
         self.m.d.comb += self.ahead.eq(self.requested - self.passed)
-        claim("no more lines than fit are asked for ahead", self.ahead <= AHEAD)
+        claim("no more lines than fit are asked for ahead", self.ahead <= reader.ahead)
+        claim("a burst begins with room for all of it", ~request.valid | (
+            self.requested % reader.burst != 0) | (self.ahead + reader.burst <= reader.ahead))
+        claim("what there is room for is asked for", ~self.running | request.valid | (
+            self.ahead + reader.burst > reader.ahead))
         claim("no tag is used twice", ~self.twice)
         claim("the lines of the list are read in order", ~request.valid | (
             (request.payload.line == (self.base + self.requested)[:LINE_NUMBER_BITS]) & ~request.payload.write))
@@ -134,8 +141,8 @@ class ListWatch:
                                 (self.base + self.passed)[:LINE_NUMBER_BITS])[:32]))
         waits = Cat(self.flying[slot] & (line == self.passed) for slot, line in enumerate(self.line_of)).any()
         claim("an entry is there when its line is", reader.valid == ((self.ahead != 0) & ~waits))
-        claim("while more is to come, and the next entry is not there, its line is asked for",
-              ~self.running | reader.valid | reader.busy)
+        claim("the next entry of a list is there, or its line is asked for",
+              ~self.listed | reader.quit | reader.valid | reader.busy)
         self.waits = waits
 
     # Lemmas.
@@ -151,15 +158,23 @@ class ListWatch:
         claim("the line that is used", self._signal("current") == (self.base + self.passed)[:LINE_NUMBER_BITS])
         if self.words > 1:
             claim("the word that is used", self._signal("index") == self.word)
-        claim("the tail is behind the youngest line", tail == (head + self.ahead)[:2])
+        bits = self.slot_bits
+        claim("the tail is behind the youngest line", tail == (head + self.ahead)[:bits])
+        claim("the tail counts the lines", tail == self.requested[:bits])
         claim("what has come was asked for", (come & ~asked) == 0)
+        claim("a line that is used has come", (self.word == 0) | come.bit_select(head, 1))
         claim("what was asked for and has not come is under way", self.flying == (asked & ~come))
+        claim("more is to come until an end was seen", ~(self.running & self.seen))
+        claim("nothing is asked for without a list", self.listed | ~(self._signal("active") | self.running | asked.any()))
+        claim("only a list that is left or at its end is not asked for", ~self.listed | self.running | self.seen | (
+            self.reader.quit))
         claim("more is asked for while it is to come", ~self.running | self._signal("active"))
         claim("not for longer", self.running | self.held | ~self._signal("active"))
-        left = self.reader.quit | (self.reader.valid & (self.reader.end | self.reader.error))
-        claim("who has left stays away", self.running | ~self._signal("active") | left)
+        over = self._signal("over")
+        claim("an end that was seen is remembered", over == self.seen)
+        claim("who has left stays away", self.running | ~self._signal("active") | self.reader.quit | over)
         for slot, line in enumerate(self.line_of):
-            behind = Signal(2, name=f"behind{slot}")
+            behind = Signal(bits, name=f"behind{slot}")
             self.m.d.comb += behind.eq(slot - head)
             claim(f"slot {slot} is taken in its turn", asked[slot] == (behind < self.ahead))
             claim(f"slot {slot} has its line", ~asked[slot] | (line == (self.passed + behind)[:LINE_NUMBER_BITS]))
@@ -167,22 +182,27 @@ class ListWatch:
     def _contents(self) -> None:
         lines = f"{self.path}.lines".lstrip(".")
         come, bad = self._signal("come"), self._signal("bad")
-        self.harness.claim("what was refused has come", (bad & ~come) == 0)
+        claim = self.harness.claim
+        claim("what was refused has come", (bad & ~come) == 0)
+        head, to_come = self._signal("head"), []
         for slot, line in enumerate(self.line_of):
-            place = Signal(2, name=f"slot{slot}", init=slot)
+            place = Signal(self.slot_bits, name=f"slot{slot}", init=slot)
             held = self.inside.look_at(lines, place, self.stored.shape())
-            self.harness.claim(f"slot {slot} holds what memory said", ~(come[slot] & (line == self.line)) | (
+            claim(f"slot {slot} holds what memory said", ~(come[slot] & (line == self.line)) | (
                 (held.as_value() == self.stored.as_value()) & (bad[slot] == self.refused)))
+            ends = Cat((held[word].as_value() == 0) & ((head != slot) | (word >= self.word)) for word in range(self.words))
+            to_come.append(come[slot] & (bad[slot] | ends.any()))
+        claim("an end that was seen is in a slot, and to come", ~self.seen | Cat(to_come).any())
 
 
 class _Reader(Claims):
     """The reader alone, used by anybody who keeps to its contract."""
 
-    def __init__(self, config: SmConfig, *, lemmas: bool) -> None:
+    def __init__(self, config: SmConfig, *, ahead: int, burst: int, lemmas: bool) -> None:
         self.m = m = Module()
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
-        self.reader = reader = ListReader(config)
+        self.reader = reader = ListReader(config, ahead=ahead, burst=burst)
         inside = Inside(reader)
         m.submodules.reader = inside.fragment
         self.claims: dict[str, str] = {}
@@ -212,7 +232,8 @@ class _Reader(Claims):
                 reader.mem.response.valid, Value.cast(reader.mem.response.payload)]
 
 
-def list_problem(*, words: int = 2, lemmas: bool = True) -> Problem:
-    """The claims of the reader of a list, with so many entries a line."""
+def list_problem(*, words: int = 2, ahead: int = 4, burst: int = 2, lemmas: bool = True) -> Problem:
+    """The claims of the reader of a list, with so many entries a line, and lines ahead, in bursts of so many."""
+    lines = _Lines(line_bytes=words * ENTRY_BYTES, l1_tag_bits=(ahead - 1).bit_length())
     with collector_paused():
-        return as_problem("list", _Reader(cast(SmConfig, _Lines(line_bytes=words * ENTRY_BYTES)), lemmas=lemmas))
+        return as_problem("list", _Reader(cast(SmConfig, lines), ahead=ahead, burst=burst, lemmas=lemmas))

@@ -27,7 +27,7 @@ class OrderWorld(Claims):
         # Without reset: a run starts from the registers' initial values.
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
-        self.unit = unit = OrderUnit(config)
+        self.unit = unit = OrderUnit(config, ahead=4, burst=2)
         self.inside = Inside(unit)
         m.submodules.order = self.inside.fragment
         self.rings = [self.inside.component(f"ring{warp}") for warp in range(config.warps)]

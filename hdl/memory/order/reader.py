@@ -11,10 +11,11 @@ from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
 
-__all__ = ["AHEAD", "ENTRY_BYTES", "ListReader", "entry_layout"]
+__all__ = ["AHEAD", "BURST", "ENTRY_BYTES", "ListReader", "entry_layout"]
 
-#: Lines that are read ahead. A power of two.
-AHEAD = 4
+#: Lines that are read ahead, and how many of them are asked for one after the other, once there is room for so many:
+#: memory of rows has to close one for each burst, not for each line. Powers of two.
+AHEAD, BURST = 16, 8
 #: Bytes of an entry.
 ENTRY_BYTES = 8
 _WARP_BITS, _COUNT_BITS = 6, 6
@@ -28,16 +29,24 @@ def entry_layout() -> data.StructLayout:
 
 
 class ListReader(Component):
-    """Hands out the entries of a list in order, and reads up to :data:`AHEAD` lines of it ahead.
+    """Hands out the entries of a list in order, and reads up to ``ahead`` lines of it ahead, in bursts of ``burst``.
 
-    The first line is requested in the cycle after ``start``, one a cycle, until an entry is the end. An entry of a line
-    that was answered in cycle c is there from c+1 on. The lines behind the end that have been requested by then are
-    not used. Reset: no list.
+    The first line is requested in the cycle after ``start``, one a cycle. A burst begins when there is room for all of
+    it. Nothing more is requested once a line has come that has an entry that is an end, or that memory has refused. An
+    entry of a line that was answered in cycle c is there from c+1 on. The lines behind the end that have been requested
+    by then are not used. Reset: no list.
+
+    Raises
+    ------
+    ValueError
+        If ``ahead`` and ``burst`` are not powers of two, ``burst`` the smaller one.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, ahead: int = AHEAD, burst: int = BURST) -> None:
         self.config = config
-        slot = (AHEAD - 1).bit_length()
+        self.ahead, self.burst = ahead, burst
+        if ahead & (ahead - 1) or burst & (burst - 1) or not 1 <= burst < ahead:
+            raise ValueError(f"ahead and burst must be powers of two, burst the smaller, not {ahead} and {burst}")
         super().__init__({
             #: A list begins, at ``address``; only while not ``busy``.
             "start": In(1),
@@ -59,12 +68,12 @@ class ListReader(Component):
             "place": Out(32),
             #: The entry is done; only while ``valid`` and not ``end``.
             "next": In(1),
-            #: Lines of the list; reads only. A tag is one of :data:`AHEAD` slots.
+            #: Lines of the list; reads only. A tag is one of ``ahead`` slots.
             "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
             #: A request is offered or under way.
             "busy": Out(1),
         })
-        self._slot_bits = slot
+        self._slot_bits = (ahead - 1).bit_length()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -72,11 +81,12 @@ class ListReader(Component):
         words = self.config.line_bytes // ENTRY_BYTES
         active = Signal()
         line, current = (Signal(LINE_NUMBER_BITS, name=name) for name in ("line", "current"))
-        asked, come, bad = (Signal(AHEAD, name=name) for name in ("asked", "come", "bad"))
+        ahead = self.ahead
+        asked, come, bad = (Signal(ahead, name=name) for name in ("asked", "come", "bad"))
         tail, head = (Signal(self._slot_bits, name=name) for name in ("tail", "head"))
         index = Signal(range(words))
         stored = data.ArrayLayout(entry_layout(), words)
-        m.submodules.lines = lines = Memory(shape=stored, depth=AHEAD, init=[])
+        m.submodules.lines = lines = Memory(shape=stored, depth=ahead, init=[])
         write, read = lines.write_port(), lines.read_port(domain="comb")
         places = response.payload.data
         m.d.comb += [
@@ -88,7 +98,8 @@ class ListReader(Component):
             self.error.eq(bad.bit_select(head, 1)),
             self.end.eq(~self.entry.as_value().any()),
             self.place.eq(Cat(index << (ENTRY_BYTES - 1).bit_length(), current)),
-            request.valid.eq(active & ~asked.bit_select(tail, 1)),
+            # The last slot of the burst is free: then all of them are, or were when it began.
+            request.valid.eq(active & ~asked.bit_select(tail | self.burst - 1, 1)),
             request.payload.line.eq(line), request.payload.tag.eq(tail),
             self.busy.eq(request.valid | (asked & ~come).any()),
         ]
@@ -107,11 +118,15 @@ class ListReader(Component):
             m.d.sync += index.eq(index + 1)
         with m.If(done):
             m.d.sync += [head.eq(head + 1), current.eq(current + 1)]
+        over, last = (Signal(name=name) for name in ("over", "last"))
+        m.d.comb += last.eq(response.valid & (
+            response.payload.error | Cat(~write.data[word].as_value().any() for word in range(words)).any()))
+        m.d.sync += over.eq(over | last)
         # What is offered and not taken stays offered.
-        with m.If((self.quit | (self.valid & (self.end | self.error))) & ~(request.valid & ~request.ready)):
+        with m.If((self.quit | over | last) & ~(request.valid & ~request.ready)):
             m.d.sync += active.eq(0)
         with m.If(self.start | self.stop):
-            m.d.sync += [asked.eq(0), come.eq(0), bad.eq(0), tail.eq(0), head.eq(0), index.eq(0)]
+            m.d.sync += [asked.eq(0), come.eq(0), bad.eq(0), tail.eq(0), head.eq(0), index.eq(0), over.eq(0)]
             m.d.sync += [active.eq(self.start), line.eq(self._line), current.eq(self._line)]
         return m
 

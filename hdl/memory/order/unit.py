@@ -14,7 +14,7 @@ from ...lib.component import Component
 from ...lib.lane_vectors import pick
 from ...lib.onehot import encode, lowest_one, one_hot, select
 from ..seam import access_layout
-from .reader import ListReader
+from .reader import AHEAD, BURST, ListReader
 from .ring import Ring
 
 __all__ = ["PATIENCE", "OrderUnit"]
@@ -36,10 +36,18 @@ class OrderUnit(Component):
     has not come. After a fault everything goes through, the lowest warp first: the SM has stopped.
 
     Reset: no list. May never happen: ``wrong``.
+
+    Parameters
+    ----------
+    config
+        Warps, threads and depth of a channel are used.
+    ahead, burst
+        Lines of the list that are read ahead, and those of a burst (:class:`.reader.ListReader`).
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, ahead: int = AHEAD, burst: int = BURST) -> None:
         self.config = config
+        self._ahead, self._burst = ahead, burst
         warps = config.warps
         super().__init__({
             #: A list begins, at ``address``; from the next cycle on. Only while nothing is in the load/store unit.
@@ -84,7 +92,7 @@ class OrderUnit(Component):
         m = Module()
         config = self.config
         warps = config.warps
-        m.submodules.reader = reader = ListReader(config)
+        m.submodules.reader = reader = ListReader(config, ahead=self._ahead, burst=self._burst)
         wiring.connect(m, reader.mem, wiring.flipped(self.mem))
         self._on, self._closing, self._broken = (Signal(name=name) for name in ("on", "closing", "broken"))
         arrives = Signal(warps)

@@ -44,14 +44,16 @@ LATE = {
 }
 #: The same of the reader, whose lines are of one entry.
 LINES = {
-    "a slot is used again": (8, "active & ~asked.bit_select(tail, 1)", "active"),
+    "a slot is used again": (8, "active & ~asked.bit_select(tail | self.burst - 1, 1)", "active"),
     "a request is withdrawn": (
         8, " & ~(request.valid & ~request.ready)", ""),
     "answers are used as they come": (8, "write.addr.eq(response.payload.tag)", "write.addr.eq(head)"),
     "the first line is the next one": (6, "line.eq(self._line), ", "line.eq(self._line + 1), "),
     "a line is skipped": (9, "line.eq(line + 1), ", "line.eq(line + 2), "),
     "a refused line is as good as any": (8, "Mux(response.payload.error, arrived, 0)", "0"),
-    "a list goes on behind its end": (9, "self.quit | (self.valid & (self.end | self.error))", "self.quit"),
+    "a burst begins with room for one line": (9, "asked.bit_select(tail | self.burst - 1, 1)", "asked.bit_select(tail, 1)"),
+    "an end is seen where there is none": (9, "payload.error | Cat(~", "payload.error | Cat("),
+    "a list goes on behind its end": (9, "self.quit | over | last", "self.quit"),
 }
 
 
@@ -63,10 +65,11 @@ def test_the_unit_is_proved(size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", some_long([2, 1, 8], 1))
-def test_the_reader_is_proved(words):
-    """So many entries are a line: 8 are those of the design."""
-    assert prove_problem(list_problem(words=words)) is None
+@pytest.mark.parametrize("size", some_long([(2, 4, 2), (1, 4, 2), (8, 4, 2), (1, 8, 4), (8, 16, 8)], 1), ids=str)
+def test_the_reader_is_proved(size):
+    """Entries of a line, lines ahead, lines of a burst: the last are those of the design."""
+    words, ahead, burst = size
+    assert prove_problem(list_problem(words=words, ahead=ahead, burst=burst)) is None
 
 
 @pytest.mark.slow

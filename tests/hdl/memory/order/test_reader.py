@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from metronome.hdl.config import SmConfig
-from metronome.hdl.memory.order.reader import AHEAD, ListReader
+from metronome.hdl.config import Channels, SmConfig
+from metronome.hdl.memory.order.reader import AHEAD, BURST, ListReader
 from tests.hdl.lib.simulate import simulate
 
-CONFIG = SmConfig()
+CONFIG = SmConfig(channels=Channels.ORDERED)
 PER_LINE = CONFIG.line_bytes // 8
 BASE = 0x12340
 
@@ -20,14 +20,17 @@ BASE = 0x12340
 class Bench:
     """Memory with a list, and who uses it. ``asked`` and ``used``: the cycles of the requests and of the entries."""
 
-    def __init__(self, seed: int, length: int, *, longest: int = 1, busy: float = 0.0) -> None:
+    def __init__(
+        self, seed: int, length: int, *, longest: int = 1, busy: float = 0.0, ahead: int = AHEAD, burst: int = BURST,
+    ) -> None:
         self.rng = random.Random(seed)
         self.longest, self.busy = longest, busy
-        self.reader = ListReader(CONFIG)
+        self.reader = ListReader(CONFIG, ahead=ahead, burst=burst)
         draw = self.rng.getrandbits
         self.entries = [(draw(30) << 2 | 4 | draw(1), draw(6), 1 + self.rng.randrange(63)) for _ in range(length)]
         packed = b"".join(struct.pack("<II", pc, lines << 6 | warp) for pc, warp, lines in self.entries)
-        self.image = packed + bytes(AHEAD * 64 + 64)
+        #: Behind the end come entries that are none.
+        self.image = packed + bytes(8) + bytes(-(len(packed) + 8) % 64) + b"\xff" * 64 * ahead
         self.cycle = 0
         self.flying: dict[int, tuple[int, int]] = {}
         self.asked: list[int] = []
@@ -57,7 +60,7 @@ class Bench:
             assert payload.tag not in self.flying
             self.flying[payload.tag] = len(self.asked), self.cycle + rng.randint(1, self.longest)
             self.asked.append(self.cycle)
-            assert len(self.asked) - len(self.used) // PER_LINE <= AHEAD
+            assert len(self.asked) - len(self.used) // PER_LINE <= reader.ahead
         use = use and bool(ctx.get(reader.valid)) and not ctx.get(reader.end) and not ctx.get(reader.error)
         ctx.set(reader.next, use)
         if ctx.get(reader.valid):
@@ -74,9 +77,9 @@ class Bench:
         self.cycle += 1
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_entries_come_in_order(seed: int) -> None:
-    bench = Bench(seed, 45, longest=9, busy=0.5)
+@pytest.mark.parametrize(("ahead", "burst"), [(AHEAD, BURST), (4, 2), (2, 1)])
+def test_entries_come_in_order(ahead: int, burst: int) -> None:
+    bench = Bench(ahead, 45, longest=9, busy=0.5, ahead=ahead, burst=burst)
 
     async def testbench(ctx: Any) -> None:
         await bench.begin(ctx)
@@ -88,7 +91,7 @@ def test_entries_come_in_order(seed: int) -> None:
     simulate(bench.reader, testbench)
     assert len(bench.used) == 45
     # The end is in the sixth line.
-    assert 6 <= len(bench.asked) <= 6 + AHEAD - 1
+    assert 6 <= len(bench.asked) <= 6 + ahead - 1
 
 
 def test_one_entry_a_cycle() -> None:
@@ -101,9 +104,34 @@ def test_one_entry_a_cycle() -> None:
             await bench.step(ctx, use=True)
 
     simulate(bench.reader, testbench)
-    assert bench.asked[:AHEAD] == [0, 1, 2, 3]
+    # The eighth line has the end, and is answered in the cycle in which a ninth one is asked for.
+    assert bench.asked == list(range(9))
     # Answered in 1: there from 2 on.
     assert bench.used == list(range(2, 62))
+
+
+def test_bursts() -> None:
+    """At first as many lines as there is room for; then so many one after the other, when so many have been used."""
+    bench = Bench(10, 300, ahead=8, burst=4)
+
+    async def testbench(ctx: Any) -> None:
+        await bench.begin(ctx)
+        for _ in range(340):
+            await bench.step(ctx, use=bench.cycle >= 20)
+
+    simulate(bench.reader, testbench)
+    assert bench.asked[:8] == list(range(8))
+    # 300 entries and the end are 38 lines. What comes from cycle 20 on has used a line every eighth cycle.
+    assert bench.asked[8:] == [
+        20 + PER_LINE * first + number for first in range(4, 36, 4) for number in range(4)][: len(bench.asked) - 8]
+    # One more is asked for while the last one is on its way.
+    assert len(bench.asked) == 39
+
+
+def test_sizes() -> None:
+    for ahead, burst in ((12, 4), (8, 3), (8, 8), (8, 0)):
+        with pytest.raises(ValueError, match="powers of two"):
+            ListReader(CONFIG, ahead=ahead, burst=burst)
 
 
 def test_a_line_that_memory_refuses() -> None:
