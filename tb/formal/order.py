@@ -143,8 +143,7 @@ class OrderModel(OrderWorld):
         claim("an entry that is begun is there", self.broken | (line == 0) | (reader.valid & ~reader.end))
         claim("an entry that is begun is not done", self.broken | (line == 0) | (reader.entry.lines == 0) | (
             line < reader.entry.lines))
-        claim("while a list is on it is read", ~(self.on & ~self.broken) | self.list.running | (
-            reader.valid & (reader.end | reader.error)))
+        claim("while a list is on it is read", ~(self.on & ~self.broken) | self.list.running | self.list.seen)
 
     # Claims.
 

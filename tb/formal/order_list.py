@@ -165,7 +165,8 @@ class ListWatch:
         claim("a line that is used has come", (self.word == 0) | come.bit_select(head, 1))
         claim("what was asked for and has not come is under way", self.flying == (asked & ~come))
         claim("more is to come until an end was seen", ~(self.running & self.seen))
-        claim("nothing is asked for without a list", self.listed | ~(self._signal("active") | self.running | asked.any()))
+        idle = ~(self._signal("active") | self.running | self.seen | asked.any())
+        claim("nothing is asked for without a list", self.listed | idle)
         claim("only a list that is left or at its end is not asked for", ~self.listed | self.running | self.seen | (
             self.reader.quit))
         claim("more is asked for while it is to come", ~self.running | self._signal("active"))

@@ -71,6 +71,12 @@ def test_random_programs():
     check(ORDERED, random_launches(ORDERED, 30, SEED), random.Random(SEED))
 
 
+@pytest.mark.long
+@on("ordered")
+def test_many_random_programs():
+    check(ORDERED, random_launches(ORDERED, 300, SEED + 1), random.Random(SEED + 1))
+
+
 @on("ordered")
 def test_without_a_list_warps_may_race():
     check_programs(ORDERED, 30, SEED)
