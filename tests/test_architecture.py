@@ -91,13 +91,16 @@ def import_graph(root: Path) -> Graph:
 def imports_by_folder(root: Path) -> list[str]:
     """Imports of our packages by their folder's name, which works in a checkout only and takes the user's own."""
     found = []
-    for package in PACKAGES[:-1]:
-        for path in [*(root / package).rglob("*.py"), *(root / "tests").rglob("*.py")]:
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                if isinstance(node, ast.ImportFrom) and not node.level:
-                    names = [node.module or ""]
-                found += [f"{path.relative_to(root)}:{node.lineno}: {name}" for name in names if inside(name, package)]
+    ours = PACKAGES[:-1]
+    for path in [path for folder in (*ours, "tests") for path in (root / folder).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            found += [
+                f"{path.relative_to(root)}:{node.lineno}: {name}"
+                for name in names if any(inside(name, package) for package in ours)
+            ]
     return found
 
 

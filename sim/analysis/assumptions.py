@@ -24,6 +24,7 @@ _ALWAYS = (
     Assumption("the inputs are what the buffers and loaded files hold; the arguments are those given", "the user"),
     Assumption("no run faults: accesses are aligned and in memory, lanes agree about a branch", "the user"),
     Assumption("at the launch caches are empty, and memory is idle at the beginning of its schedule", "the user"),
+    Assumption("registers and local memory are 0 at the launch, or are written before they are read", "the user"),
 )
 _EXACT = (
     Assumption("what the predictor computes is what the hardware does", "tests/system/test_prediction_rtl.py"),

@@ -18,7 +18,15 @@ from .memory_bound import MemoryBound
 from .prefix import NOTHING, Prefix
 from .program import Program
 
-__all__ = ["Counts", "Shared"]
+__all__ = ["Counts", "Shared", "few_lines"]
+
+#: Lines of a range that are looked at one by one, at most.
+_MANY = 1 << 12
+
+
+def few_lines(within: tuple[int, int] | None) -> range | None:
+    """The lines from the first to the last of ``within``; None if there are many, or it is not known which."""
+    return None if within is None or within[1] - within[0] >= _MANY else range(within[0], within[1] + 1)
 
 
 @dataclass

@@ -11,6 +11,8 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.sim.iss import Iss
+from metronome.sim.iss.records import FaultError
+from metronome.sim.memory.store import AccessError
 
 from .accesses import Accesses
 from .conditions import ZERO
@@ -49,12 +51,16 @@ class Execution(Accesses, Threads):
         if path.may is not self._mask:
             self._mask = path.may
             self._view.select([self.warp], 1 << self.warp, path.may[None], int(path.may.sum()))
-        handler = self._units.get(unit)
-        if handler is None:
+        pc, handler = path.pc, self._units.get(unit)
+        try:
+            if handler is not None:
+                return handler(path, code)
             self._compute(path, code, unit)
-            self._next(path, code)
-            return [path], None
-        return handler(path, code)
+        except (FaultError, AccessError) as error:
+            what = error.cause.name.lower().replace("_", " ") if isinstance(error, FaultError) else str(error)
+            raise RefusedError(f"the program may come here, and its run would end in a fault: {what}", pc) from None
+        self._next(path, code)
+        return [path], None
 
     def _compute(self, path: Path, code: Code, unit: Unit) -> None:
         rd = code.decoded.writes

@@ -91,8 +91,8 @@ class Facts:
         self.tables: dict[int, Table] = {}
         #: Facts that have ended a path: the bound rests on them. By header or pc.
         self.used: dict[int, Told] = {}
-        #: Loops with copies of one macro: whether one of them has been dissolved, the code does not tell.
-        self.unclear: set[int] = set()
+        #: Why the macros in a loop do not count, by its header: the code does not tell what they are of.
+        self.unclear: dict[int, str] = {}
         #: Rules that are of something.
         self.found: set[Rule] = set()
 
@@ -122,7 +122,15 @@ class Facts:
             if not around:
                 continue
             if copies[mark.number, around[-1]] > 1:
-                self.unclear.add(around[-1])
+                self.unclear[around[-1]] = (
+                    "several copies of one METRONOME_LOOP_BOUND in it: the code does not tell whether it was unrolled, "
+                    "or another one in it; give its bound with --flow-facts, or do not unroll"
+                )
+            elif function.goes_back(around[-1]) > 1:
+                self.unclear[around[-1]] = (
+                    "its METRONOME_LOOP_BOUND may be of another one that begins at the same place, since several "
+                    "branches go back there; give the bound of both together with --flow-facts, by their address"
+                )
             else:
                 lines = self._lines(mark.pc)
                 where = f" at {lines[-1]}" if lines else ""
@@ -146,6 +154,11 @@ class Facts:
             for each in places:
                 if any(other != each and other in function.loops[each] for other in places):
                     raise FactError(f"{rule.text}: two nested loops are on this line: give their addresses")
+                if rule.line is not None and function.goes_back(each) > 1:
+                    raise FactError(
+                        f"{rule.text}: several branches go back to where the loop begins, perhaps of two loops: give "
+                        f"its address, {each:#x}, with the bound of all together"
+                    )
                 table.add(each, told)
         if places:
             self.found.add(rule)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .costs import LOAD, MISS
-from .counts import Counts, Shared
+from .counts import Counts, Shared, few_lines
 from .paths import Access
 
 __all__ = ["UNTRACKED", "Lines"]
@@ -89,10 +89,12 @@ class Lines:
         return ready
 
     def _somewhere(self, access: Access, ready: int, missed: int) -> int:
-        within = access.within
-        if within is None or not all(map(self._shared.stays, range(within[0], within[1] + 1))):
+        within, lines = access.within, few_lines(access.within)
+        if within is None or lines is None:
             return missed
-        self._shared.awaited.update(range(within[0], within[1] + 1))
+        self._shared.awaited.update(lines)
+        if not all(map(self._shared.stays, lines)):
+            return missed
         # Each line of the range makes this warp wait once, whichever of the loads touches it first.
         self._ranged[within] = self._ranged.get(within, 0) + access.most
         return ready

@@ -74,8 +74,5 @@ class Obeyed:
             "give it one with METRONOME_LOOP_BOUND or --flow-facts"
         )
         if self._facts is not None and header in self._facts.unclear:
-            reason = (
-                "a loop without a bound, and several copies of one METRONOME_LOOP_BOUND in it: the code does not tell "
-                "whether it was unrolled, or another one in it; give its bound with --flow-facts, or do not unroll"
-            )
+            reason = f"a loop without a bound, and {self._facts.unclear[header]}"
         return RefusedError(reason, header)

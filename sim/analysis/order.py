@@ -62,6 +62,10 @@ class Function:
         self.loops: dict[int, tuple[int, ...]] = {}
         self._order()
 
+    def goes_back(self, header: int) -> int:
+        """How many instructions of a loop go back to its header: of several, two loops may have one header."""
+        return sum(header in self._steps[pc] for pc, around in self.loops.items() if header in around)
+
     def _order(self) -> None:
         """Strongly connected parts, and those within each but for its header, in topological order."""
         number = 0

@@ -84,9 +84,9 @@ class Path:
     around the place have been entered again, per call, by the loop's header. ``decided``: branches whose outcome is
     known on this path, by their pc. ``most``: of the lanes that may be active so many are at most.
 
-    ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. ``strays``: whether
-    a lane that is not of that side may have been made active there. ``masks``: registers that hold the thread mask as
-    it was at some time on a side, by its number; the oldest first. ``passes``: how often the header of a loop with a
+    ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. On a side only its
+    lanes are active. ``masks``: registers that hold the thread mask as it was at some time on a side, by its number;
+    the oldest first. ``passes``: how often the header of a loop with a
     given bound has been passed since the loop was entered, by the number of calls under way and the header; paths that
     join agree in them.
     """
@@ -105,7 +105,6 @@ class Path:
     overlay: Overlay = field(default_factory=dict)
     decided: dict[int, bool] = field(default_factory=dict)
     sides: list[int] = field(default_factory=lambda: [0])
-    strays: list[bool] = field(default_factory=lambda: [False])
     masks: dict[int, int] = field(default_factory=dict)
     passes: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -128,7 +127,7 @@ class Path:
             self, on=self.on.copy(), off=self.off.copy(), may=self.may.copy(), must=self.must.copy(),
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
-            decided=dict(self.decided), sides=list(self.sides), strays=list(self.strays), masks=dict(self.masks),
+            decided=dict(self.decided), sides=list(self.sides), masks=dict(self.masks),
             passes=dict(self.passes),
         )
 
@@ -164,19 +163,27 @@ class Path:
             self.overlay[word] = min(first[0], second[0]), max(first[1], second[1])
 
     def _join_sides(self, other: Path, values: Values) -> None:
-        masks = {}
+        sides = {}
         for level, (mine, theirs) in enumerate(zip(self.sides, other.sides, strict=True)):
-            side = self.sides[level] = mine if mine == theirs else values.fresh()
-            self.strays[level] |= other.strays[level]
-            for register, number in self.masks.items():
-                if number == mine and other.masks.get(register) == theirs:
-                    masks[register] = side
+            sides[mine, theirs] = self.sides[level] = mine if mine == theirs else values.fresh()
+        masks, theirs_first, last = {}, list(other.masks), -1
+        for register, number in self.masks.items():
+            side = sides.get((number, other.masks.get(register, -1)))
+            # Of two registers it must be known which is the older one.
+            if side is not None and theirs_first.index(register) > last:
+                masks[register], last = side, theirs_first.index(register)
         self.masks = masks
 
+    def of_side(self, register: int) -> bool:
+        """Whether ``register`` holds the thread mask as it was at some time on this side."""
+        return self.masks.get(register) == self.sides[-1]
+
     def restore(self, register: int) -> int | None:
-        """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
-        if self.masks.get(register) != self.sides[-1]:
-            self._stray()
+        """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most.
+
+        In a split it must be (:meth:`of_side`).
+        """
+        if not self.of_side(register):
             most = None
         elif not self.splits:
             most = len(self.may)
@@ -188,13 +195,6 @@ class Path:
         for later in order[order.index(register) + 1 :] if register in self.masks else order:
             del self.masks[later]
         return most
-
-    def _stray(self) -> None:
-        """A lane outside of the splits that the path is in may become active."""
-        self.strays = [True] * len(self.strays)
-        for split in self.splits:
-            inside, sure = split.union
-            self.off.join(split.off, inside & ~sure)
 
     def inactive(self, lane: int) -> bool:
         """Whether ``off`` has what a lane holds now."""
@@ -208,11 +208,10 @@ class Path:
         """The innermost split goes on with its other side."""
         off = self.off.copy()
         self.widen(*split.other, values, split.most[1])
-        if not self.strays[-1]:
-            # A lane is on one of the two sides.
-            self.on.take(off, self.may)
+        # A lane is on one of the two sides.
+        self.on.take(off, self.may)
         self.splits[-1] = replace(split, visited=True)
-        self.sides[-1], self.strays[-1] = values.fresh(), False
+        self.sides[-1] = values.fresh()
         if split.decided is not None:
             self.decided.update([split.decided])
 
@@ -242,7 +241,6 @@ class Path:
         """
         self.splits.append(split)
         self.sides.append(values.fresh())
-        self.strays.append(False)
         # Lanes outside of the split are what they were.
         other.take(self.off, ~split.union[0])
         self.off = other
@@ -252,21 +250,16 @@ class Path:
         """The innermost split ends: its lanes are active."""
         split = self.splits.pop()
         self.sides.pop()
-        strays = self.strays.pop()
-        inside, sure = split.union
-        self.widen(inside, sure, values, split.most[0])
-        if strays:
-            # Lanes outside of the split may have been active in it.
-            self.off.join(split.off, inside & ~sure)
-        else:
-            self.off = split.off
+        self.widen(*split.union, values, split.most[0])
+        # Other paths have the same split.
+        self.off = split.off.copy()
 
     def again(self, first: np.ndarray, values: Values) -> None:
         """The warp has ended, and starts again with its ``first`` lane; what is registers and memory stays."""
         while self.splits:
             self.unite(values)
         self.widen(first, first, values)
-        self.sides, self.strays = [values.fresh()], [False]
+        self.sides = [values.fresh()]
         self.masks.clear()
         self.decided.clear()
 

@@ -13,7 +13,7 @@ from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.ops import BranchOp, Unit
 
 from .costs import DEPTH, LOAD, MISS, RESOLUTION, STORE, Cost
-from .counts import Counts, Shared
+from .counts import Counts, Shared, few_lines
 from .decoding import Decoded
 from .lines import Lines
 from .paths import Access, Clock
@@ -22,8 +22,6 @@ from .turns import Turns
 
 __all__ = ["Pipeline"]
 
-#: A load to one of more lines than that is one to anywhere.
-_MANY = 1 << 12
 #: A load waits for the port of the registers as long as its warp's own results take it: until the one behind the last.
 _BEHIND = 1
 
@@ -225,8 +223,8 @@ class Pipeline:
             shared.store_ranges.add(access.within)
         elif store:
             shared.stores_anywhere = True
-        elif access.within is not None and access.within[1] - access.within[0] < _MANY:
-            lines.update(range(access.within[0], access.within[1] + 1))
+        elif (some := few_lines(access.within)) is not None:
+            lines.update(some)
         else:
             shared.loads_anywhere = True
         return excess

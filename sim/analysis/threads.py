@@ -71,11 +71,23 @@ class Threads(Branches):
                 raise RefusedError("whether a warp ends depends on the inputs", path.pc)
             self._go(path, code, _ENDS)
             return [path], Ends()
-        if low & ((1 << self.config.threads) - 1) == 0 and not must.any():
+        if self._may_be_empty(low, high):
             raise RefusedError(_MAY_END, path.pc)
+        self._check_side(path, register, may)
         path.widen(may, must, self.values, path.restore(register))
         self._next(path, code)
         return [path], None
+
+    def _may_be_empty(self, low: int, high: int) -> bool:
+        """Whether a number from ``low`` to ``high`` has no bit of a lane."""
+        threads = self.config.threads
+        return high >> threads << threads >= low
+
+    def _check_side(self, path: Path, register: int, may: np.ndarray) -> None:
+        """Refuse a thread mask by which a lane may go on that is not on this side of the split."""
+        if path.splits and not path.of_side(register) and (may & ~path.must).any():
+            raise RefusedError(
+                "lanes may go on that are not on this side of a split: the thread mask was not read there", path.pc)
 
     def _predicate(self, path: Path, register: int, *, negate: bool) -> tuple[np.ndarray, np.ndarray, Condition]:
         """Of each active lane whether it is true for certain, whether it is false, and what is asked."""
@@ -201,15 +213,16 @@ class Threads(Branches):
         if none:
             left.narrow(left.may & ~true, left.must)
             if refine(left, condition.negated(), self.values):
-                self._decide(left, condition.negated())
+                branch = self._decided(left, condition.negated())
                 may, must = mask_between(*restored, self.config.threads)
-                if restored[0] == 0:
+                if not left.holds_mask(registers[1]) and self._may_be_empty(*restored):
                     raise RefusedError(_MAY_END, path.pc)
-                decided = dict(left.decided)
+                self._check_side(left, registers[1], may)
                 most = left.restore(registers[1])
                 left.widen(may, must, self.values, most)
-                left.decided = decided
                 if most is not None:
+                    # A lane that was asked goes on, and those that go on again agree with it, or it is a fault.
+                    left.decided.update([branch] if branch is not None else [])
                     # Whoever is active now was active when the mask was read, and has it in that register.
                     least, greatest = (np.full(len(may), each, np.int64) for each in restored)
                     left.on.put(registers[1], left.may, least, greatest)

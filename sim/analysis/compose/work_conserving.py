@@ -189,8 +189,9 @@ def _fetches(demand: Demand) -> tuple[int, int]:
     there = demand.shared.prefix.code if flushed == 1 and not demand.strays else frozenset()
     lines = len(demand.shared.all_code if flushed > 1 else demand.shared.code - there) * flushed
     if demand.code_fits:
-        # A line of a wrong path pushes one out; until it is the oldest each that comes again may push out another.
-        lines += demand.strays * (1 + demand.config.icache_ways)
+        # A wrong path has as many fetches as a buffer has places, and each may be of another line: words that change
+        # may be jumps. Each line pushes one out; until it is the oldest each that comes again may push out another.
+        lines += demand.strays * DEPTH * (1 + demand.config.icache_ways)
         return lines, lines * len(demand.pipelines)
     # Any fetch may miss, also one on a wrong path: there are as many fetches as slots. The line of a wrong path may
     # come later than that of the right one, and push it out.
@@ -225,8 +226,9 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     again = missing if both is None or not all(map(shared.stays, both)) else len(both)
     parts["memory"] += min(stores, again) * entry
     # The load that is to bring a line may find it in the write buffer. So it comes later, while nothing else does.
+    # It may be there since the common beginning.
     late = sum(map(shared.stays, shared.awaited if both is None else both))
-    parts["memory"] += min(stores, late) * (_PART + memory.base + 2 * config.load_parts)
+    parts["memory"] += min(stores + _under_way(demand), late) * (_PART + memory.base + 2 * config.load_parts)
     parts["memory"] += demand.total("uncached") * (_PART + memory.base)
     if shared.prefix.cycles:
         parts["memory"] += _unfinished(demand, memory, entry)
@@ -235,10 +237,10 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
 
 def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     """From the end of the common beginning until all is over that was under way: then as if all were ready."""
-    config, prefix = demand.config, demand.shared.prefix
+    config = demand.config
     accesses, loads = _unfinished_accesses(demand)
     lines = accesses * config.threads
-    under_way = prefix.requests + lines
+    under_way = _under_way(demand)
     free = under_way <= min(config.store_buffer, config.line_requests, config.load_parts)
     one = entry + _PART + memory.base
     if demand.shared.uncached:
@@ -253,6 +255,12 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
     return _longest(config) + waits + _unfinished_turns(demand) + queued + _FETCH + memory.base
+
+
+def _under_way(demand: Demand) -> int:
+    """Requests and line accesses that may be under way when the common beginning ends."""
+    prefix = demand.shared.prefix
+    return prefix.requests + _unfinished_accesses(demand)[0] * demand.config.threads if prefix.cycles else 0
 
 
 def _unfinished_turns(demand: Demand) -> int:

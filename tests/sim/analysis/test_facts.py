@@ -311,3 +311,17 @@ def test_the_monitor_counts_entries_apart(tmp_path: Path):
     for table in facts.tables.values():
         table.loops = dict.fromkeys(table.loops, tighter)
     assert contradicted(machine(TINY), request_of(launch), facts) is not None
+
+
+@pytest.mark.parametrize("outer", ["", "METRONOME_LOOP_BOUND(40);"])
+def test_two_loops_that_begin_at_one_place(tmp_path: Path, monkeypatch, outer):
+    """The bound of the inner one must not become that of both."""
+    monkeypatch.setattr(obeyed, "_MOST_TURNS", 40)
+    text = f"""{HEAD}static inline __attribute__((always_inline)) uint32_t hidden(uint32_t x) {{
+        __asm__("" : "+r"(x)); return x; }}
+    {WORK} uint32_t x = hidden(inputs[0]);
+        do {{ do {{ METRONOME_LOOP_BOUND(4); x = hidden(x - 1); }} while (hidden(x & 3)); {outer} }} while (hidden(x));
+        out[0] = x; }}{TAIL}"""
+    launch = _launch(tmp_path, text)
+    with pytest.raises(RefusedError, match="another one that begins at the same place"):
+        all_paths(machine(TINY), launch, facts=facts_of(launch.image, None))

@@ -3,7 +3,7 @@
 import pytest
 
 from metronome.hdl.isa.csrs import Csr
-from metronome.sim.asm import add, addi, bar, beq, bgeu, bltu, bne, csrr, jalr, lw, nop, sw, tmc
+from metronome.sim.asm import add, addi, and_, bar, beq, bgeu, bltu, bne, csrr, div, jalr, lw, nop, sw, tmc
 from tests.sim.analysis.assembled import (
     A0,
     DATA,
@@ -154,3 +154,35 @@ def test_loads_gather_while_the_lookup_waits():
         "srr", "not_taken", warps=warps, threads=1, store_buffer=1, dcache_mshrs=4, icache_bytes=16384,
     )
     check(config, program, 5)
+
+
+@pytest.mark.parametrize("policy", ["lrr", "srr", "prr"])
+def test_stores_of_the_common_beginning_answer_loads_behind_it(policy):
+    """So these bring no line into the cache, and each of the loads behind them misses."""
+    registers = range(9, 28)
+    program = Assembled(depends=False)
+    program.li(T0, INPUTS)
+    program.add(lw(T1, 0, T0))
+    program.li(T4, 3)
+    program.li(S0, 0)
+    program.li(T5, DATA + 0x8000)
+    program.add(add(T3, T1, T1), nop(), nop())
+    # The first turn brings the code into the I-cache.
+    program.label("again")
+    program.add(*(sw(T4, 64 * at, T5) for at in range(len(registers))))
+    program.branch(beq, S0, 0, "on")
+    program.branch(bne, T1, 0, "on")
+    program.add(nop())
+    program.label("on")
+    program.add(*(lw(register, 64 * at, T5) for at, register in enumerate(registers)))
+    program.add(*[div(T3, T3, T4)] * 32, add(T3, T3, T3))
+    program.add(*(add(register, register, register) for register in registers))
+    for at in range(len(registers)):
+        program.add(lw(T2, 64 * at + 4, T5), and_(T2, T2, 0), add(T5, T5, T2))
+    program.add(addi(S0, S0, 1))
+    program.li(T5, DATA)
+    program.li(T2, 2)
+    program.branch(bne, S0, T2, "again")
+    program.add(tmc(0))
+    config = one(policy, store_buffer=64, dcache_mshrs=64, load_parts=64, dcache_bytes=32768, dcache_ways=8)
+    holds(config, launch_of(config, program, data=1 << 16), latency=1000)

@@ -17,8 +17,10 @@ from metronome.sim.asm import (
     bne,
     csrr,
     csrw,
-    join,
+    jal,
+    jalr,
     lw,
+    mul,
     nop,
     slti,
     split,
@@ -42,6 +44,7 @@ from tests.sim.analysis.assembled import (
     holds,
     launch_of,
     one,
+    words,
 )
 
 A1, A2 = A0 + 1, A0 + 2
@@ -274,37 +277,6 @@ def test_a_warp_that_ended_in_a_split_is_started_again():
     assert run > 300
 
 
-@pytest.mark.parametrize("inside", [1, 300])
-def test_a_lane_outside_of_a_split_that_is_made_active_in_it(inside):
-    """Lane 3 is outside of the split; in it all lanes are made active and write, behind it lane 3 goes on with that."""
-    program = Assembled()
-    program.li(T2, 15)
-    program.add(tmc(T2), csrr(S0, Csr.THREAD_ID))
-    program.li(A0, 7)
-    program.li(T2, 7)
-    program.add(tmc(T2))
-    program.li(A0, 20)
-    program.add(slti(A1, S0, 1), split(A2, A1))
-    program.branch(beq, A1, 0, "other")
-    program.li(T2, 15)
-    program.add(tmc(T2), add(A0, A0, A0))
-    if inside > 1:
-        program.li(A0, inside)
-    program.li(T2, 1)
-    program.add(tmc(T2))
-    program.label("other")
-    program.add(join(A2))
-    program.li(T2, 8)
-    program.add(tmc(T2), addi(T6, A0, 0))
-    program.label("l")
-    program.add(addi(T6, T6, -1))
-    program.branch(bne, T6, 0, "l")
-    program.add(tmc(0))
-    config = one(preset=dataclasses.replace(TINY, threads=4))
-    bound, _ = holds(config, program)
-    assert max(bound.loops.values()) >= (inside if inside > 1 else 14)
-
-
 def test_a_branch_to_the_next_instruction():
     """Whether it is taken depends on the inputs, where it goes does not: the two paths become one."""
     program = Assembled(depends=False)
@@ -316,3 +288,39 @@ def test_a_branch_to_the_next_instruction():
     program.add(tmc(0))
     bound, _ = holds(one(), program)
     assert not bound.exact
+
+
+@pytest.mark.parametrize("policy", ["lrr", "srr", "prr"])
+@pytest.mark.parametrize("ways", [1, 2])
+def test_inputs_behind_the_code_that_are_jumps(policy, ways):
+    """Two lines come on one wrong path, and push out two of the loop."""
+    program = Assembled(depends=False)
+    program.li(T5, DATA)
+    program.add(lw(T2, 0, T5))
+    program.li(A0, 1)
+    program.li(T6, 200)
+    program.jal(0, "loop")
+    program.label("out")
+    program.add(tmc(0))
+    program.align()
+    program.label("loop")
+    first = program.here
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "on")
+    program.jal(0, "out")
+    program.label("on")
+    program.align(40)
+    program.add(*[nop()] * 6)
+    program.align(40)
+    last = program.here // 64 * 64
+    program.la(T3, "loop")
+    program.add(lw(T4, 0, T5), add(T4, T4, T4), mul(T3, T3, A0), jalr(0, T3, 0))
+    behind, code = program.here, program.assemble()
+    quiet = words(nop()) * 0x1000
+    jumps, size = bytearray(quiet), 4096 // ways
+    places = [behind, *(behind // 4096 * 4096 + 4096 * at + line % size for at, line in ((1, first), (2, last)))]
+    for place, target in zip(places, [*places[1:], places[-1] + 0x100], strict=True):
+        jumps[place - behind : place - behind + 4] = words(jal(0, target - place))
+    config = one(policy, icache_ways=ways, icache_bytes=4096, icache_mshrs=4)
+    launch = dataclasses.replace(launch_of(config, code, quiet), loads={"inputs": (behind, quiet)})
+    holds(config, launch, [quiet, bytes(jumps)], latency=200)
