@@ -26,7 +26,7 @@ def room(config, lsu, w):
 
 @inlined
 def asks(lsu):
-    """Whether a line of the list is offered to memory, if the L1 asks for nothing: there is room for all of its burst."""
+    """Whether a line of the list is offered to memory, if the L1 asks for nothing: there is room for its burst."""
     return bool(lsu.list_active) and not lsu.list_asked >> (lsu.list_tail | BURST - 1) & 1
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
-    "AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED", "LANES",
-    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS",
+    "AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED",
+    "LANES", "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS",
     "RING", "SLOTS", "STEP", "STORES", "VICTIMS", "WARPS", "Machine", "Reason", "Wait",
 ]
 
@@ -162,7 +162,8 @@ LSU = _fields(
     # A list of accesses: whether there is one, or one that ends; what begins or ends in the next cycle; the next entry,
     # how many accesses of it were given, and its line; lines that are read ahead; what is missing, and for how long.
     " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
-    " list_current list_active list_over list_line list_asked list_come list_bad list_tail list_head list_held gave absent quiet"
+    " list_current list_active list_over list_line list_asked list_come list_bad list_tail list_head list_held"
+    " gave absent quiet"
     " told order_new order_fault order_cause order_warp order_pc order_address"
     # Where the line in the lookup is in the cache, or will be, and whether it can get a place.
     " placed may_place victim"

@@ -6,8 +6,8 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.sim.listing.configuration import ENTRY_BYTES, fields
-from metronome.sim.predict.records import AHEAD
 from metronome.sim.memory.store import SparseMemory
+from metronome.sim.predict.records import AHEAD
 
 __all__ = ["Lists"]
 

@@ -137,9 +137,9 @@ UNITS: dict[str, UnitEntry] = {
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
-    "channels": UnitEntry("free channels between coalescer and data cache, whatever the configuration has", lambda config: (
+    "channels": UnitEntry("free channels before the data cache, also where the configuration has none", lambda config: (
         Channels(dataclasses.replace(config, channels=Kind.FREE)))),
-    "order": UnitEntry("channels in the order of a list, with its reader, whatever the configuration has", lambda config: (
+    "order": UnitEntry("channels in the order of a list, also where the configuration has none", lambda config: (
         OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED)))),
     "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
     "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),

@@ -191,7 +191,8 @@ class ListWatch:
             held = self.inside.look_at(lines, place, self.stored.shape())
             claim(f"slot {slot} holds what memory said", ~(come[slot] & (line == self.line)) | (
                 (held.as_value() == self.stored.as_value()) & (bad[slot] == self.refused)))
-            ends = Cat((held[word].as_value() == 0) & ((head != slot) | (word >= self.word)) for word in range(self.words))
+            words = range(self.words)
+            ends = Cat((held[word].as_value() == 0) & ((head != slot) | (word >= self.word)) for word in words)
             to_come.append(come[slot] & (bad[slot] | ends.any()))
         claim("an end that was seen is in a slot, and to come", ~self.seen | Cat(to_come).any())
 

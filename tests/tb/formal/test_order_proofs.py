@@ -51,7 +51,8 @@ LINES = {
     "the first line is the next one": (6, "line.eq(self._line), ", "line.eq(self._line + 1), "),
     "a line is skipped": (9, "line.eq(line + 1), ", "line.eq(line + 2), "),
     "a refused line is as good as any": (8, "Mux(response.payload.error, arrived, 0)", "0"),
-    "a burst begins with room for one line": (9, "asked.bit_select(tail | self.burst - 1, 1)", "asked.bit_select(tail, 1)"),
+    "a burst begins with room for one line": (
+        9, "asked.bit_select(tail | self.burst - 1, 1)", "asked.bit_select(tail, 1)"),
     "an end is seen where there is none": (9, "payload.error | Cat(~", "payload.error | Cat("),
     "a list goes on behind its end": (9, "self.quit | over | last", "self.quit"),
 }
