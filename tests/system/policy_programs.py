@@ -1,0 +1,75 @@
+"""Random programs that change the parameters of the policies while they run."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import Csr, PolicyParameter
+from metronome.hdl.policies.variable_rate import slots_of
+from metronome.sim import asm
+from tests.sim.iss.iss_programs import FREE, SCRATCH, RandomProgram
+from tests.system.memory_programs import MemoryProgram
+
+__all__ = ["ChangingMemoryProgram", "ChangingProgram", "word"]
+
+
+def word(parameter: int, value: int, slot: int = 0) -> int:
+    """What a program writes to mpolicy."""
+    return parameter << 24 | slot << 16 | value
+
+
+class _Changing:
+    """Beside the instructions of the other class: writes of mpolicy, now and then from what registers hold.
+
+    ``reads``: some of them read it, too. ``safe``: every warp keeps a slot, so that nobody starves under
+    ``variable_rate_strict``.
+    """
+
+    rng: random.Random
+    program: asm.Program
+
+    def __init__(self, rng: random.Random, config: SmConfig, *, reads: bool, safe: bool, **how: Any) -> None:
+        self._config, self._reads, self._safe = config, reads, safe
+        self._share = rng.choice((0.05, 0.2))
+        self._owners = slots_of(config.slot_rates)
+        super().__init__(rng, config, **how)
+
+    def _straight(self) -> None:
+        if self.rng.random() >= self._share:
+            super()._straight()  # type: ignore[misc]  # that of the program
+            return
+        p, rng = self.program, self.rng
+        rd = rng.choice(FREE) if self._reads and rng.random() < 0.5 else 0
+        if self._reads and not self._safe and rng.random() < 0.2:
+            p.add(rng.choice((asm.csrrs, asm.csrrc))(rd, Csr.MPOLICY, rng.choice(FREE)))
+        elif self._reads and rng.random() < 0.2:
+            p.add(asm.csrr(rd, Csr.MPOLICY))
+        else:
+            # What lane 0 has there: if it is not active, what it had before.
+            p.li(SCRATCH, self._word())
+            p.add(asm.csrrw(rd, Csr.MPOLICY, SCRATCH))
+
+    def _word(self) -> int:
+        """Mostly what can be; else the next value, or no parameter."""
+        rng, config = self.rng, self._config
+        parameter = rng.choice([*PolicyParameter, *PolicyParameter, *PolicyParameter, 0, 6, 255])
+        first = {self._owners.index(warp) for warp in self._owners}
+        slots = [slot for slot in range(len(self._owners)) if not self._safe or slot not in first]
+        most = {
+            PolicyParameter.GROUP_WARPS: config.warps, PolicyParameter.LOCALITY_BASE: config.locality_base,
+            PolicyParameter.LOCALITY_THROTTLE: config.locality_throttle, PolicyParameter.SLOT: config.warps - 1,
+            PolicyParameter.FRAME: len(self._owners),
+        }.get(parameter, 9)
+        least = max(first) + 1 if self._safe and parameter == PolicyParameter.FRAME else 0
+        value = rng.choice([*(rng.randint(least, most) for _ in range(4)), most, most + 1])
+        return word(parameter, value, rng.choice([*slots, *slots, len(self._owners)]))
+
+
+class ChangingProgram(_Changing, RandomProgram):
+    """Computes."""
+
+
+class ChangingMemoryProgram(_Changing, MemoryProgram):
+    """Loads and stores."""
