@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import Csr, PolicyParameter
 from metronome.hdl.policies.variable_rate import slots_of
 from metronome.sim import asm
+from metronome.sim.runner import RunRequest
+from tests.builds import TINY
 from tests.sim.iss.iss_programs import FREE, SCRATCH, RandomProgram
 from tests.system.memory_programs import MemoryProgram
+from tests.system.rtl_programs import RawProgram
 
-__all__ = ["ChangingMemoryProgram", "ChangingProgram", "word"]
+__all__ = ["CHANGING", "POLICIES_THAT_CHANGE", "ChangingMemoryProgram", "ChangingProgram", "requests", "word"]
+
+POLICIES_THAT_CHANGE = ("two_level", "variable_rate", "variable_rate_strict", "ccws")
+#: A data cache of four lines, so that locality is lost; scores that stay for a while; a warp with one slot.
+CHANGING = replace(
+    TINY, warps=4, policies=POLICIES_THAT_CHANGE, policy_csr=True, rates=(3, 2, 1, 2), dcache_bytes=256, dcache_ways=2,
+    victim_tags=4, locality_throttle=64, locality_base=30,
+)
 
 
 def word(parameter: int, value: int, slot: int = 0) -> int:
@@ -73,3 +85,17 @@ class ChangingProgram(_Changing, RandomProgram):
 
 class ChangingMemoryProgram(_Changing, MemoryProgram):
     """Loads and stores."""
+
+
+def requests(config: SmConfig, seed: int, numbers: Iterable[int]) -> list[RunRequest]:
+    """Random programs under each policy in turn; few of them may starve a warp."""
+    found = []
+    for number in numbers:
+        rng = random.Random(f"{seed}/{number}")
+        kind = (ChangingMemoryProgram, ChangingProgram)[number % 2]
+        program = kind(rng, config, reads=rng.random() < 0.4, safe=rng.random() < 0.9, blocks=rng.randrange(3, 9)).program
+        found.append(RunRequest(
+            launch=RawProgram(program.assemble()), policy=POLICIES_THAT_CHANGE[number // 2 % 4], seed=number,
+            memory=rng.choice(("fixed", "dram", "random", "tdm")), max_cycles=60_000, trace=True, check=True,
+        ))
+    return found
