@@ -193,9 +193,9 @@ def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
         for part in path:
             columns[name] = columns[name][part]
     front = events["front"]
-    columns["lost"] = front["lost"] if "lost" in (front.dtype.names or ()) else np.zeros(len(events), np.int64)
-    control = events["control"]
-    columns["change"] = control["change"] if "change" in (control.dtype.names or ()) else np.zeros(len(events), np.int64)
+    nothing, control = np.zeros(len(events), np.int64), events["control"]
+    columns["lost"] = front["lost"] if "lost" in (front.dtype.names or ()) else nothing
+    columns["change"] = control["change"] if "change" in (control.dtype.names or ()) else nothing
     columns["issued"] = np.zeros(len(events), np.uint32)
     issue = events["issue"][_TO_EXECUTE:]
     columns["issued"][: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)

@@ -142,7 +142,7 @@ def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
 class _Framed(Policy[SlotState]):
     """A policy with a slot in each cycle."""
 
-    reads = ("eligible", "active")
+    reads: tuple[str, ...] = ("eligible", "active")
 
     def __init__(self, *, warps: int, rates: Sequence[int], writable: bool = False) -> None:
         super().__init__(warps=warps)
@@ -233,7 +233,7 @@ class CacheConscious(Policy[Locality]):
     """Round robin among the highest scores, as many as the cutoff lets in, at least one."""
 
     name = "ccws"
-    reads = ("eligible", "active", "waiting", "lost")
+    reads: tuple[str, ...] = ("eligible", "active", "waiting", "lost")
 
     def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS,
                  writable: bool = False) -> None:

@@ -54,7 +54,8 @@ class _Recorder:
         self._barriers = Barriers(self.order)
         self.groups = Groups(iss, image)
         self.accesses: list[Access] = []
-        #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two numbers.
+        #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two
+        #: numbers.
         self._said: list[tuple[int, int, int]] = []
         #: Warps whose wspawn waits for others to end, each with how many it starts.
         self._spawners: dict[int, int] = {}

@@ -106,8 +106,9 @@ CODE = _fields(
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
 #: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
 #: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1, or where the list of accesses lies that
-#: begins then, in row ``address``), or the new mpolicy (``b`` is 1). ``shared``: it touches what another warp writes, or writes what another warp
-#: touches; ``sees``: what the load then has to find (sim.predict.races). ``code``: its CODE where it is supplied.
+#: begins then, in row ``address``), or the new mpolicy (``b`` is 1). ``shared``: it touches what another warp writes,
+#: or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races). ``code``: its CODE
+#: where it is supplied.
 STEP = np.dtype([
     ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
     ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),

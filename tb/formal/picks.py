@@ -169,7 +169,8 @@ def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
     m, frame, warps = model.m, frame_of(model.config.slot_rates), model.config.warps
     slot = model.register(range(max(2, len(frame))), "expect_slot")
     state = model.issue_state()
-    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", state.slot == slot)]
+    told = state.slot == slot
+    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", told)]
     owners: list[Value] = [Const(w, range(warps)) for w in frame]
     length: Value = Const(len(frame))
     if model.config.policy_csr:

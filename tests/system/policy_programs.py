@@ -93,7 +93,8 @@ def requests(config: SmConfig, seed: int, numbers: Iterable[int]) -> list[RunReq
     for number in numbers:
         rng = random.Random(f"{seed}/{number}")
         kind = (ChangingMemoryProgram, ChangingProgram)[number % 2]
-        program = kind(rng, config, reads=rng.random() < 0.4, safe=rng.random() < 0.9, blocks=rng.randrange(3, 9)).program
+        reads, safe = rng.random() < 0.4, rng.random() < 0.9
+        program = kind(rng, config, reads=reads, safe=safe, blocks=rng.randrange(3, 9)).program
         found.append(RunRequest(
             launch=RawProgram(program.assemble()), policy=POLICIES_THAT_CHANGE[number // 2 % 4], seed=number,
             memory=rng.choice(("fixed", "dram", "random", "tdm")), max_cycles=60_000, trace=True, check=True,

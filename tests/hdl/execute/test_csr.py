@@ -305,8 +305,8 @@ def test_mpolicy_is_told_one_cycle_later(seed):
             op, number = rng.choice(list(CsrOp)), rng.choice((MPOLICY, MPOLICY, MPOLICY, MSCRATCH, MORDER, 0x123))
             immediate, valid = rng.random() < 0.3, rng.random() < 0.8
             source, rs1 = rng.choice((0, rng.randrange(32))), rng.choice((0, rng.getrandbits(32), 0xFFFF_FFFF))
-            _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=rng.randrange(4), valid=valid)
-            what = f"seed {seed}, cycle {cycle}"
+            warp, what = rng.randrange(4), f"seed {seed}, cycle {cycle}"
+            _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
             change = ctx.get(dut.change)
             assert change.value | change.slot << 16 | change.parameter << 24 == told, what
             if number == MPOLICY:

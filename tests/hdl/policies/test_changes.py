@@ -80,7 +80,8 @@ LARGE = [
 
 def label(case: tuple) -> str:
     name, warps, given = case
-    return f"{name}-{warps}-{given}"
+    values = ("+".join(map(str, value)) if isinstance(value, tuple) else str(value) for value in given.values())
+    return "-".join([name, str(warps), *values])
 
 
 @pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, marks=pytest.mark.long) for case in LARGE)], ids=label)

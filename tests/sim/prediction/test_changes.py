@@ -1,9 +1,8 @@
-"""Programs that change the parameters of the policies: the compiled model beside the policies in Python, cycle by cycle.
+"""Programs that change the parameters of the policies: the compiled model beside the policies in Python.
 
 The hardware is beside it in tests/system/test_policy_changes_rtl.py.
 """
 
-import random
 from dataclasses import replace
 
 import pytest
