@@ -27,7 +27,8 @@ CHANGES = (
            _WRITTEN),
     Mutant("a new size leaves the round robin where it was", _TWO_LEVEL, "self._first(size).items()",
            '[("size", self._first(size)["size"])]', _GROUPS),
-    Mutant("the low bits of a size are enough", _TWO_LEVEL, "change.value == size", "change.value[:8] == size", _GROUPS),
+    Mutant("the low bits of a size are enough", _TWO_LEVEL, "change.value == size", "change.value[:8] == size",
+           _GROUPS),
     Mutant("any parameter is a size", _TWO_LEVEL, "change.parameter == PolicyParameter.GROUP_WARPS",
            "change.parameter != 0", _GROUPS),
     Mutant("the slot behind the one that is named", f"{_RATE}._change", "change.slot == slot",
@@ -43,5 +44,6 @@ CHANGES = (
            _SCORES),
     Mutant("a throttle above the greatest", _CCWS, "change.value <= self.throttle", "change.value <= self.throttle + 1",
            _SCORES[:1]),
-    Mutant("the throttle is the base", _CCWS, "state.throttle.eq(change.value)", "state.base.eq(change.value)", _SCORES),
+    Mutant("the throttle is the base", _CCWS, "state.throttle.eq(change.value)", "state.base.eq(change.value)",
+           _SCORES),
 )
