@@ -118,6 +118,9 @@ class SmConfig:
     locality_base: int = 100  # [points] the least score of a warp in ccws: 1 to 1000
     locality_throttle: int = 8  # how much a loss of locality counts in ccws: 1 to 64
     victim_tags: int = 16  # [lines] of a warp that have left the data cache and are remembered for ccws: 1 to 64
+    #: Let programs change the parameters of the policies by the CSR mpolicy (docs/policies.md, "Changing them"). The
+    #: fields above, victim_tags apart, are then what holds after reset, and the sizes of the registers.
+    policy_csr: bool = False
     coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
     prediction: Prediction = Prediction.BTFN  # where fetch goes on behind a branch
 

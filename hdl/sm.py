@@ -157,6 +157,8 @@ class Sm(Component):
             frontend.activation.eq(control.activation),
             frontend.invalidate.eq(control.invalidate),
         ]
+        if self.config.policy_csr:
+            m.d.comb += frontend.change.eq(control.change)
 
     def _memory(self, m: Module, frontend: FrontEnd, issue: IssueStage, lsu: Lsu) -> None:
         m.submodules.arbiter = arbiter = MemoryArbiter(self.config)

@@ -27,8 +27,8 @@ __all__ = ["prove"]
 
 #: A warp number of SmConfig; one warp has nobody to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
-#: The fields of SmConfig that are parameters of policies.
-_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle")
+#: The fields of SmConfig that are parameters of policies, and the one by which programs change them.
+_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr")
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 

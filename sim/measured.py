@@ -80,6 +80,8 @@ def events_of(records: np.ndarray) -> np.ndarray:
         events[name] = _number(records["front"]["oracles"][:, number])
     if "lost" in (records["front"].dtype.names or ()):
         events["lost"] = records["front"]["lost"]
+    if "change" in (records["control"].dtype.names or ()):
+        events["change"] = records["control"]["change"]
     reasons = records["sm"]["reason"]
     events["reason"][:, : reasons.shape[1]] = reasons
     return tidy(events)

@@ -193,7 +193,9 @@ def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
         for part in path:
             columns[name] = columns[name][part]
     front = events["front"]
-    columns["lost"] = front["lost"] if "lost" in (front.dtype.names or ()) else np.zeros(len(events), np.int64)
+    nothing, control = np.zeros(len(events), np.int64), events["control"]
+    columns["lost"] = front["lost"] if "lost" in (front.dtype.names or ()) else nothing
+    columns["change"] = control["change"] if "change" in (control.dtype.names or ()) else nothing
     columns["issued"] = np.zeros(len(events), np.uint32)
     issue = events["issue"][_TO_EXECUTE:]
     columns["issued"][: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)
@@ -245,7 +247,7 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
         inputs = PolicyInputs(
             eligible=eligible, active=row["active"], waiting=row["waiting"], activated=row["activate"],
             lanes=() if lanes is None else tuple(lanes[cycle].tolist()), fetched=front_end.fetched(),
-            lost=row["lost"],
+            lost=row["lost"], change=row["change"],
         )
         selected = scheduler.pick(state, inputs)
         osched1, osched2 = (scheduler.pick(state, replace(inputs, eligible=among)) for among in widened)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Self
+from typing import Self, TypeVar
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import PolicyParameter
 
-from .policy_base import Policy, PolicyInputs, State, after, members
+from .policy_base import Policy, PolicyInputs, after, members
 
 __all__ = ["CacheConscious", "Locality", "TwoLevelRoundRobin", "VariableRate", "VariableRateStrict", "frame_of"]
 
@@ -20,38 +21,45 @@ TOTAL_BITS = 20
 
 @dataclass(frozen=True)
 class Groups:
-    """The group selected from most recently, and the warp of each group that was selected most recently."""
+    """Warps of a group; the group selected from most recently, and the warp of each that was selected most recently."""
 
+    size: int
     group: int
     lasts: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Slot:
-    """The slot of this cycle, by its number in the frame."""
+    """The slot of this cycle, by its number in the frame; whose each slot is, and how many of them a frame has."""
 
     slot: int
+    owners: tuple[int, ...]
+    length: int
 
 
 @dataclass(frozen=True)
-class SlotAndLast:
-    """The slot of this cycle, and the warp that was most recently selected in a slot that its own could not use."""
+class SlotAndLast(Slot):
+    """Also the warp that was most recently selected in a slot that its own could not use."""
 
-    slot: int
     last: int
+
+
+SlotState = TypeVar("SlotState", bound=Slot)
 
 
 @dataclass(frozen=True)
 class Locality:
     """Scores, totals, and the division that the scores come from (docs/policies.md, "Lost locality").
 
-    ``held``: the warps that are held back, as it was found in the cycle before.
+    ``base``, ``throttle``: the parameters. ``held``: the warps that are held back, as it was found in the cycle before.
     ``owed``: the warps that have lost locality and are to get a score. ``left``: the cycles in which ``dividend`` /
     ``divisor`` is worked out, the last of which hands out the score; all three are 0 while nothing is divided.
     """
 
     last: int
     scores: tuple[int, ...]
+    base: int
+    throttle: int
     held: int = 0
     owed: int = 0
     losses: int = 0
@@ -66,38 +74,53 @@ class TwoLevelRoundRobin(Policy[Groups]):
 
     name = "two_level"
 
-    def __init__(self, *, warps: int, group_warps: int) -> None:
+    def __init__(self, *, warps: int, group_warps: int, writable: bool = False) -> None:
         super().__init__(warps=warps)
         self.size = group_warps
-        self.groups = warps // group_warps
+        self.writable = writable
+        #: The sizes that a group may have.
+        self.sizes = [size for size in range(1, warps + 1) if warps % size == 0] if writable else [group_warps]
+        self.reads = (*type(self).reads, *["change"] * writable)
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, group_warps=config.two_level_group)
+        return cls(warps=config.warps, group_warps=config.two_level_group, writable=config.policy_csr)
+
+    def first(self, size: int) -> Groups:
+        """The state in which groups of ``size`` begin."""
+        groups = self.warps // size
+        return Groups(size, groups - 1, tuple((g + 1) * size - 1 for g in range(groups)))
 
     def reset(self) -> Groups:
-        return Groups(self.groups - 1, tuple((g + 1) * self.size - 1 for g in range(self.groups)))
+        return self.first(self.size)
 
     def pick(self, state: Groups, inputs: PolicyInputs) -> int | None:
-        for distance in range(self.groups):
-            group = (state.group + distance) % self.groups
-            own = inputs.eligible & ((1 << self.size) - 1) << group * self.size
+        groups = len(state.lasts)
+        for distance in range(groups):
+            group = (state.group + distance) % groups
+            own = inputs.eligible & ((1 << state.size) - 1) << group * state.size
             if own:
                 return after(state.lasts[group], own)
         return None
 
     def update(self, state: Groups, inputs: PolicyInputs, picked: int | None) -> Groups:
+        size = inputs.changed(PolicyParameter.GROUP_WARPS) if self.writable else None
+        if size in self.sizes:
+            return self.first(size)
         if picked is None:
             return state
-        group = picked // self.size
-        return Groups(group, (*state.lasts[:group], picked, *state.lasts[group + 1 :]))
+        group = picked // state.size
+        return replace(state, group=group, lasts=(*state.lasts[:group], picked, *state.lasts[group + 1 :]))
 
     def states(self) -> Iterator[Groups]:
-        lasts = product(*(range(g * self.size, (g + 1) * self.size) for g in range(self.groups)))
-        return (Groups(group, each) for each in lasts for group in range(self.groups))
+        for size in self.sizes:
+            groups = range(self.warps // size)
+            for lasts in product(*(range(g * size, (g + 1) * size) for g in groups)):
+                yield from (Groups(size, group, lasts) for group in groups)
 
     def registers(self, state: Groups) -> dict[str, int]:
-        return {"group": 1 << state.group, "lasts": sum(1 << w for w in state.lasts)}
+        registers = {"group": 1 << state.group, "lasts": sum(1 << w for w in state.lasts)}
+        return registers | ({"size": 1 << self.sizes.index(state.size)} if self.writable else {})
 
 
 def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
@@ -116,22 +139,47 @@ def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
     return tuple(frame)
 
 
-class _Framed(Policy[State]):
+class _Framed(Policy[SlotState]):
     """A policy with a slot in each cycle."""
 
-    reads = ("eligible", "active")
+    reads: tuple[str, ...] = ("eligible", "active")
 
-    def __init__(self, *, warps: int, rates: Sequence[int]) -> None:
+    def __init__(self, *, warps: int, rates: Sequence[int], writable: bool = False) -> None:
         super().__init__(warps=warps)
         self.frame = frame_of(rates)
+        self.writable = writable
+        self.reads = (*type(self).reads, *["change"] * writable)
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, rates=config.slot_rates)
+        return cls(warps=config.warps, rates=config.slot_rates, writable=config.policy_csr)
 
-    def following(self, slot: int, inputs: PolicyInputs) -> int:
-        """The slot of the next cycle: the frame starts over while no warp is active."""
-        return (slot + 1) % len(self.frame) if inputs.active else 0
+    def following(self, state: SlotState, inputs: PolicyInputs) -> SlotState:
+        """The slot of the next cycle, and the frame: it starts over while no warp is active."""
+        slot = state.slot + 1 if inputs.active and state.slot + 1 < state.length else 0
+        owners, length = list(state.owners), state.length
+        if self.writable:
+            owner, most = inputs.changed(PolicyParameter.SLOT), inputs.changed(PolicyParameter.FRAME)
+            if owner is not None and owner < self.warps and inputs.changed_slot < len(owners):
+                owners[inputs.changed_slot] = owner
+            if most is not None and 1 <= most <= len(owners):
+                length = most
+        return replace(state, slot=slot, owners=tuple(owners), length=length)
+
+    def frames(self) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Every frame: whose each slot is, and how many of them are in use."""
+        slots = len(self.frame)
+        if not self.writable:
+            yield self.frame, slots
+            return
+        yield from product(product(range(self.warps), repeat=slots), range(1, slots + 1))
+
+    def registers(self, state: SlotState) -> dict[str, int]:
+        if not self.writable:
+            return {"slot": state.slot}
+        bits = max(1, (self.warps - 1).bit_length())
+        owners = sum(owner << slot * bits for slot, owner in enumerate(state.owners))
+        return {"slot": state.slot, "owners": owners, "length": state.length}
 
 
 class VariableRateStrict(_Framed[Slot]):
@@ -140,20 +188,17 @@ class VariableRateStrict(_Framed[Slot]):
     name = "variable_rate_strict"
 
     def reset(self) -> Slot:
-        return Slot(0)
+        return Slot(0, self.frame, len(self.frame))
 
     def pick(self, state: Slot, inputs: PolicyInputs) -> int | None:
-        owner = self.frame[state.slot]
+        owner = state.owners[state.slot]
         return owner if inputs.eligible >> owner & 1 else None
 
     def update(self, state: Slot, inputs: PolicyInputs, picked: int | None) -> Slot:
-        return Slot(self.following(state.slot, inputs))
+        return self.following(state, inputs)
 
     def states(self) -> Iterator[Slot]:
-        return map(Slot, range(len(self.frame)))
-
-    def registers(self, state: Slot) -> dict[str, int]:
-        return {"slot": state.slot}
+        return (Slot(slot, *frame) for frame in self.frames() for slot in range(len(self.frame)))
 
 
 class VariableRate(_Framed[SlotAndLast]):
@@ -162,34 +207,40 @@ class VariableRate(_Framed[SlotAndLast]):
     name = "variable_rate"
 
     def reset(self) -> SlotAndLast:
-        return SlotAndLast(0, self.warps - 1)
+        return SlotAndLast(0, self.frame, len(self.frame), self.warps - 1)
 
     def _owner_uses(self, state: SlotAndLast, inputs: PolicyInputs) -> bool:
-        return bool(inputs.eligible >> self.frame[state.slot] & 1)
+        return bool(inputs.eligible >> state.owners[state.slot] & 1)
 
     def pick(self, state: SlotAndLast, inputs: PolicyInputs) -> int | None:
-        return self.frame[state.slot] if self._owner_uses(state, inputs) else after(state.last, inputs.eligible)
+        return state.owners[state.slot] if self._owner_uses(state, inputs) else after(state.last, inputs.eligible)
 
     def update(self, state: SlotAndLast, inputs: PolicyInputs, picked: int | None) -> SlotAndLast:
-        slot = self.following(state.slot, inputs)
-        return SlotAndLast(slot, state.last if picked is None or self._owner_uses(state, inputs) else picked)
+        last = state.last if picked is None or self._owner_uses(state, inputs) else picked
+        return replace(self.following(state, inputs), last=last)
 
     def states(self) -> Iterator[SlotAndLast]:
-        return (SlotAndLast(slot, last) for slot in range(len(self.frame)) for last in range(self.warps))
+        return (
+            SlotAndLast(slot, *frame, last)
+            for frame in self.frames() for slot in range(len(self.frame)) for last in range(self.warps)
+        )
 
     def registers(self, state: SlotAndLast) -> dict[str, int]:
-        return {"slot": state.slot, "last": 1 << state.last}
+        return super().registers(state) | {"last": 1 << state.last}
 
 
 class CacheConscious(Policy[Locality]):
     """Round robin among the highest scores, as many as the cutoff lets in, at least one."""
 
     name = "ccws"
-    reads = ("eligible", "active", "waiting", "lost")
+    reads: tuple[str, ...] = ("eligible", "active", "waiting", "lost")
 
-    def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS) -> None:
+    def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS,
+                 writable: bool = False) -> None:
         super().__init__(warps=warps)
         self.base, self.throttle = base, throttle
+        self.writable = writable
+        self.reads = (*type(self).reads, *["change"] * writable)
         self.total_bits = total_bits
         self.most = warps * base * throttle
         #: Bits of a score, and of a quotient.
@@ -198,10 +249,11 @@ class CacheConscious(Policy[Locality]):
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, base=config.locality_base, throttle=config.locality_throttle)
+        return cls(warps=config.warps, base=config.locality_base, throttle=config.locality_throttle,
+                   writable=config.policy_csr)
 
     def reset(self) -> Locality:
-        return Locality(self.warps - 1, (self.base,) * self.warps)
+        return Locality(self.warps - 1, (self.base,) * self.warps, self.base, self.throttle)
 
     def held_back(self, state: Locality, inputs: PolicyInputs) -> int:
         """Of the warps that run and do not wait for others, those that may not be selected."""
@@ -209,7 +261,7 @@ class CacheConscious(Policy[Locality]):
         total, admitted = 0, 0
         for w in queue:
             total += state.scores[w]
-            if admitted and total > len(queue) * self.base:
+            if admitted and total > len(queue) * state.base:
                 break
             admitted |= 1 << w
         return inputs.active & ~inputs.waiting & ~admitted
@@ -218,6 +270,17 @@ class CacheConscious(Policy[Locality]):
         return after(state.last, inputs.eligible & ~state.held)
 
     def update(self, state: Locality, inputs: PolicyInputs, picked: int | None) -> Locality:
+        following = self._following(state, inputs, picked)
+        if self.writable:
+            base = inputs.changed(PolicyParameter.LOCALITY_BASE)
+            throttle = inputs.changed(PolicyParameter.LOCALITY_THROTTLE)
+            if base is not None and 1 <= base <= self.base:
+                return replace(following, base=base, scores=(base,) * self.warps)
+            if throttle is not None and 1 <= throttle <= self.throttle:
+                return replace(following, throttle=throttle)
+        return following
+
+    def _following(self, state: Locality, inputs: PolicyInputs, picked: int | None) -> Locality:
         losses, selections = state.losses + bool(inputs.lost), state.selections + (picked is not None)
         if max(losses, selections) >> self.total_bits:
             losses, selections = losses // 2, selections // 2
@@ -231,19 +294,19 @@ class CacheConscious(Policy[Locality]):
             return replace(following, dividend=0, divisor=0)
         if state.left or not state.owed:
             return following
-        cutoff = (inputs.active & ~inputs.waiting).bit_count() * self.base
+        cutoff = (inputs.active & ~inputs.waiting).bit_count() * state.base
         return replace(
-            following, left=self.steps + 1, dividend=state.losses * self.throttle * cutoff,
+            following, left=self.steps + 1, dividend=state.losses * state.throttle * cutoff,
             divisor=max(1, state.selections),
         )
 
     def _scores(self, state: Locality, inputs: PolicyInputs) -> tuple[int, ...]:
-        level = None if state.left != 1 else max(self.base, min(self.most, state.dividend // state.divisor))
+        level = None if state.left != 1 else max(state.base, min(self.most, state.dividend // state.divisor))
 
         def following(w: int, score: int) -> int:
             if not inputs.active >> w & 1:
-                return self.base
-            return level if level is not None and state.owed >> w & 1 else max(self.base, score - 1)
+                return state.base
+            return level if level is not None and state.owed >> w & 1 else max(state.base, score - 1)
 
         return tuple(following(w, score) for w, score in enumerate(state.scores))
 
@@ -254,7 +317,7 @@ class CacheConscious(Policy[Locality]):
             for divisor in totals[1:] for losses in totals for queued in range(self.warps + 1)
         ]
         return (
-            Locality(last, scores, held, owed, losses, selections, *division)
+            Locality(last, scores, self.base, self.throttle, held, owed, losses, selections, *division)
             for last in range(self.warps) for owed in range(1 << self.warps) for losses in totals
             for selections in totals for division in [(0, 0, 0), *dict.fromkeys(running)]
             for scores in product(range(self.base, self.most + 1), repeat=self.warps)
@@ -266,7 +329,8 @@ class CacheConscious(Policy[Locality]):
         taken = self.steps + 1 - state.left if state.left else 0
         upper, lower = divmod(state.dividend, 1 << self.steps - taken)
         quotient, rest = divmod(upper, max(1, state.divisor))
-        return {
+        parameters = {"base": state.base, "throttle": state.throttle} if self.writable else {}
+        return parameters | {
             "last": 1 << state.last, "held": state.held,
             "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
             "owed": state.owed, "losses": state.losses, "selections": state.selections, "left": state.left,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, Self, TypeVar
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import PolicyParameter
 
 __all__ = [
     "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer", "after",
@@ -23,6 +24,7 @@ class PolicyInputs:
     warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
     ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued, inserted
     NOPs left out. ``lost``: the warps that have lost locality in the data cache, as it told one cycle ago.
+    ``change``: the word that was written to mpolicy, one cycle ago, or 0 (docs/policies.md, "Changing them").
     """
 
     eligible: int
@@ -32,6 +34,16 @@ class PolicyInputs:
     lanes: tuple[int, ...] = ()
     fetched: tuple[int, ...] = ()
     lost: int = 0
+    change: int = 0
+
+    def changed(self, parameter: PolicyParameter) -> int | None:
+        """The value that ``parameter`` is to have; None if it is not the one that is changed."""
+        return self.change & 0xFFFF if self.change >> 24 == parameter else None
+
+    @property
+    def changed_slot(self) -> int:
+        """Which slot is changed, if one is."""
+        return self.change >> 16 & 0xFF
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,7 @@ class Policy(abc.ABC, Generic[State]):
 
     name: ClassVar[str]
     #: The fields of :class:`PolicyInputs` that matter to it.
-    reads: ClassVar[tuple[str, ...]] = ("eligible",)
+    reads: tuple[str, ...] = ("eligible",)
 
     def __init__(self, *, warps: int) -> None:
         self.warps = warps

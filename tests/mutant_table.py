@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutant import Mutant
 from tests.mutants_of_ccws import CCWS
+from tests.mutants_of_changes import CHANGES
 
 __all__ = ["MUTANTS", "Mutant"]
 
@@ -259,6 +260,7 @@ MUTANTS = (
     Mutant("an access that waits is as good as done", f"{_LOOKUP}.elaborate", "self.done.eq(goes)",
            "self.done.eq(goes_on)", _PASSING),
     *CCWS,
+    *CHANGES,
     # Ordered channels: the list, its reader, the warps' channels, and places in the cache before their lines.
     Mutant("an entry is one access", f"{_LISTED}.elaborate", "known & goes & (line + 1 == reader.entry.lines)",
            "known & goes", (f"{_LISTS}[(2, 3, 'tight', 2)]", f"{_LISTS}[(4, 4, 'cached', 7)]")),

@@ -37,7 +37,7 @@ CCWS = (
     Mutant("a loss in the last cycle of a division is forgotten", f"{_CCWS}._score",
            "(Mux(state.left == 1, 0, state.owed) | inputs.lost)", "Mux(state.left == 1, 0, state.owed | inputs.lost)",
            _SCORED),
-    Mutant("scores fall below the base", f"{_CCWS}._score", "score != self.base", "score != 0", _SCORED),
+    Mutant("scores fall below the base", f"{_CCWS}._score", "score != base", "score != 0", _SCORED),
     Mutant("a warp that has ended keeps its score", f"{_CCWS}._score", "m.If(~inputs.active[w])", "m.If(0)", _SCORED),
     Mutant("one total is halved alone", f"{_CCWS}._count_totals", "Mux(over, losses >> 1, losses)",
            "Mux(losses[self.total_bits], losses >> 1, losses)", _SCORED),

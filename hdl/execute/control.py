@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
 from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
-from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.control import activation_layout, change_layout, resolution_layout
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
@@ -36,16 +36,19 @@ class ControlUnit(Component):
 
     A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0). One
     instruction a cycle; ``result`` is for stage W, one cycle later. A faulting instruction changes nothing. Reset: no
-    warp is active; fcsr, mregion and mscratch are 0.
+    warp is active; fcsr, mregion, mpolicy and mscratch are 0.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        ordering: dict[str, wiring.Member] = {}
+        optional: dict[str, wiring.Member] = {}
         if config.ordered:
-            ordering = {"order": Out(order_layout())}  # in X: a list of accesses begins or ends
+            optional["order"] = Out(order_layout())  # in X: a list of accesses begins or ends
+        if config.policy_csr:
+            #: In t+3, registers: a parameter of the policies that the instruction in X has changed, or 0.
+            optional["change"] = Out(change_layout())
         super().__init__({
-            **ordering,
+            **optional,
             "start": In(1),  # launch, one cycle
             "start_pc": In(32),  # with ``start``: the first pc of warp 0
             "argument": In(32),  # with ``start``: what mscratch holds
@@ -148,6 +151,8 @@ class ControlUnit(Component):
         ]
         if self._config.ordered:
             m.d.comb += self.order.eq(csr.order)
+        if self._config.policy_csr:
+            m.d.comb += self.change.eq(csr.change)
         return csr
 
     def _branch(self, m: Module, leader: Signal) -> None:
@@ -263,3 +268,5 @@ class ControlUnit(Component):
             event.taken.eq(self._jumps & ~self.fault_valid),
             event.retired.eq(retired),
         ]
+        if self._config.policy_csr:
+            m.d.comb += event.change.eq(self.change.as_value())

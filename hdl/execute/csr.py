@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..isa.csrs import PERFORMANCE_CSRS, ZERO_CSRS, Csr
 from ..isa.ops import CsrOp
+from ..layouts.control import change_layout
 from ..layouts.counters import COUNTER_BITS, COUNTERS, counter_places
 from ..layouts.execute import order_layout
 from ..lib.component import Component
@@ -28,16 +29,18 @@ class CsrUnit(Component):
 
     An access is made in stage X: what it reads is combinational, what it writes takes effect at the end of the cycle.
     One access a cycle. An unknown one changes nothing. mcycle and minstret are cleared by a launch; fcsr, mregion,
-    morder and mscratch are 0 after reset.
+    morder, mpolicy and mscratch are 0 after reset.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        ordering: dict[str, wiring.Member] = {}
+        optional: dict[str, wiring.Member] = {}
         if config.ordered:
-            ordering = {"order": Out(order_layout())}  # in X: mregion begins or ends a list of accesses
+            optional["order"] = Out(order_layout())  # in X: mregion begins or ends a list of accesses
+        if config.policy_csr:
+            optional["change"] = Out(change_layout())  # registers: what was written to mpolicy one cycle ago, or 0
         super().__init__({
-            **ordering,
+            **optional,
             "start": In(1),  # launch, one cycle
             "argument": In(32),  # with ``start``: what mscratch holds
             "valid": In(1),  # in X: there is an access; without it nothing is written
@@ -73,6 +76,7 @@ class CsrUnit(Component):
         m.d.comb += known.eq(1)
         cycle, retired = self._time(m)
         self._list = Signal(32)
+        self._policy = Signal(change_layout())
         with m.Switch(number):
             for numbers, value in self._readable(fcsr, scratch, cycle, retired):
                 with m.Case(*numbers):
@@ -102,6 +106,8 @@ class CsrUnit(Component):
             self._write(m, number, written, fcsr, scratch)
             if self._config.ordered:
                 self._order(m, number, written)
+        if self._config.policy_csr:
+            self._change(m, self.valid & ~self.unknown & writes & (number == Csr.MPOLICY), written)
         with m.If(self.start):
             m.d.sync += scratch.eq(self.argument)
         return m
@@ -147,12 +153,14 @@ class CsrUnit(Component):
         ]
         if config.ordered:
             rows.append(([Csr.MORDER], self._list))
+        if config.policy_csr:
+            rows.append(([Csr.MPOLICY], self._policy.as_value()))
         lows = [low for counter in COUNTERS for low, _ in counter.numbers()]
         rows += [(lows, self.counter_value[:32]), ([low + _HIGH for low in lows], self.counter_value[32:])]
         listed = {number for numbers, _ in rows for number in numbers}
         zeros = sorted(
             {int(number) for number in ZERO_CSRS | PERFORMANCE_CSRS}
-            | {Csr.THREAD_ID, Csr.MVENDORID, Csr.MARCHID, Csr.MIMPID, Csr.MORDER} - listed
+            | {Csr.THREAD_ID, Csr.MVENDORID, Csr.MARCHID, Csr.MIMPID, Csr.MORDER, Csr.MPOLICY} - listed
         )
         rows.append(([number for number in zeros if number not in listed], Const(0, 32)))
         return rows
@@ -182,3 +190,11 @@ class CsrUnit(Component):
             m.d.sync += self._list.eq(0)
             m.d.comb += self.order.stop.eq(1)
         m.d.comb += self.order.address.eq(self._list)
+
+    def _change(self, m: Module, writes: Value, written: Signal) -> None:
+        """A write of mpolicy, told to the policies in the cycle after it: what is written comes late in its own."""
+        told = Signal()
+        m.d.sync += told.eq(writes)
+        with m.If(writes):
+            m.d.sync += self._policy.as_value().eq(written)
+        m.d.comb += self.change.as_value().eq(Mux(told, self._policy.as_value(), 0))

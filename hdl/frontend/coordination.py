@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..config import SmConfig
+from ..layouts.control import change_layout
 from ..layouts.events import ORACLES
 from ..lib.component import Component
 from .oracles import OracleSets
@@ -59,6 +60,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     }
     if config.watches_locality:
         members["lost"] = In(warps)  # whose load has missed a line that others have driven out, one cycle ago
+    if config.policy_csr:
+        members["change"] = In(change_layout())  # of the policies' parameters, from the next cycle on
     if len(config.policies) > 1:
         members["policy"] = In(range(len(config.policies)))  # the issue policy in force
     if len(config.fetch_policies) > 1:
@@ -106,8 +109,9 @@ def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, str
     """
     for name in ("active", "waiting", "activated", "lanes", "fetched"):
         m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
-    if "lost" in scheme.signature.members:
-        m.d.comb += scheduler.lost.eq(scheme.lost)
+    for name in ("lost", "change"):
+        if name in scheme.signature.members:
+            m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
     if strap in scheme.signature.members:
         m.d.comb += scheduler.policy.eq(getattr(scheme, strap))
 

@@ -7,7 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import LINE_OFFSET_BITS, Coordination, SmConfig
-from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.control import activation_layout, change_layout, resolution_layout
 from ..layouts.decoded import BufferEntry, IssueInfo
 from ..layouts.events import front_event_layout
 from ..layouts.memory import memory_port_signature
@@ -69,6 +69,9 @@ class FrontEnd(Component):
         }
         if config.watches_locality:
             members["lost"] = In(config.warps)  # from the LSU: warps that lost locality one cycle ago
+        if config.policy_csr:
+            #: From the control unit: a change of the policies' parameters; seen by selections from the next cycle on.
+            members["change"] = In(change_layout())
         if len(config.policies) > 1:
             #: The issue policy in force, by its place in the configuration; constant while the SM is busy.
             members["policy"] = In(range(len(config.policies)))
@@ -100,6 +103,8 @@ class FrontEnd(Component):
             m.d.comb += scheme.fetch_policy.eq(self.fetch_policy)
         if config.watches_locality:
             m.d.comb += [scheme.lost.eq(self.lost), self.event.lost.eq(self.lost)]
+        if config.policy_csr:
+            m.d.comb += scheme.change.eq(self.change)
         held = [buffers.occupancy[w] + fetch.kept_in_flight[w] for w in range(config.warps)]
         resolved = Mux(self.resolution.valid, one_hot(self.resolution.warp, config.warps), 0)
         m.d.comb += [

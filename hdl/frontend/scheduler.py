@@ -8,6 +8,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..layouts.control import change_layout
 from ..lib.component import Component
 from ..lib.onehot import encode
 from ..policies import POLICIES, Policy, PolicyInputs
@@ -55,6 +56,8 @@ class Scheduler(Component):
             "select_valid": Out(1),  # somebody is
             "select_warp": Out(config.warp_bits),  # who, as a number
         }
+        if config.policy_csr:
+            members["change"] = In(change_layout())  # of the policies' parameters: they hold from the next cycle on
         if len(self._names) > 1:
             members["policy"] = In(range(len(self._names)))  # the policy in force, by its place in ``policies``
         if doubt:
@@ -78,7 +81,7 @@ class Scheduler(Component):
         inputs = PolicyInputs(
             eligible=final, active=self.active, waiting=self.waiting, activated=self.activated,
             lanes=[self.lanes[w] for w in range(self._warps)], fetched=[self.fetched[w] for w in range(self._warps)],
-            lost=self.lost,
+            lost=self.lost, change=self.change if self._config.policy_csr else None,
         )
         policies = [POLICIES[name].of(self._config) for name in self._names]
         states = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["FLOAT_CSRS", "ORDER_CSRS", "PERFORMANCE_CSRS", "ZERO_CSRS", "Csr"]
+__all__ = ["FLOAT_CSRS", "ORDER_CSRS", "PERFORMANCE_CSRS", "ZERO_CSRS", "Csr", "PolicyParameter"]
 
 
 class Csr(enum.IntEnum):
@@ -51,6 +51,17 @@ class Csr(enum.IntEnum):
 
     MREGION = 0x7C0
     MORDER = 0x7C1
+    MPOLICY = 0x7C2
+
+
+class PolicyParameter(enum.IntEnum):
+    """What a write of mpolicy changes, by its bits 31 to 24; other numbers change nothing."""
+
+    GROUP_WARPS = 1  # two_level: the size of a group
+    LOCALITY_BASE = 2  # ccws: the least score
+    LOCALITY_THROTTLE = 3  # ccws: how much a loss of locality counts
+    SLOT = 4  # variable_rate and variable_rate_strict: whose the slot is that bits 23 to 16 name
+    FRAME = 5  # both: the slots of a frame
 
 
 #: An access waits until the warp's older instructions have completed.

@@ -1,4 +1,4 @@
-"""What the execute stage tells the front end about a warp's control flow."""
+"""What the execute stage tells the front end: a warp's control flow, and changes of the policies' parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from amaranth.lib import data
 
 from ..config import SmConfig
 
-__all__ = ["activation_layout", "resolution_layout"]
+__all__ = ["activation_layout", "change_layout", "resolution_layout"]
 
 
 def resolution_layout(config: SmConfig) -> data.StructLayout:
@@ -21,3 +21,11 @@ def resolution_layout(config: SmConfig) -> data.StructLayout:
 def activation_layout(config: SmConfig) -> data.StructLayout:
     """Warps that start fetching at ``pc`` in the next cycle."""
     return data.StructLayout({"warps": config.warps, "pc": 32})
+
+
+def change_layout() -> data.StructLayout:
+    """A change of a policy's parameter, as the word that was written to mpolicy says it.
+
+    ``parameter`` is a :class:`hdl.isa.csrs.PolicyParameter`; any other number, such as 0, is no change.
+    """
+    return data.StructLayout({"value": 16, "slot": 8, "parameter": 8})

@@ -11,7 +11,7 @@ from amaranth.lib import data
 
 from ..config import LINE_NUMBER_BITS, SmConfig
 from ..isa.ops import Unit
-from .control import activation_layout, resolution_layout
+from .control import activation_layout, change_layout, resolution_layout
 from .counters import REASON_BITS
 from .execute import writeback_layout
 
@@ -81,4 +81,6 @@ def control_event_layout(config: SmConfig) -> data.StructLayout:
         "taken": 1,
         # Thread-instructions that the instruction in stage X completes.
         "retired": range(config.threads + 1),
+        # With policy_csr: what the policies are told of a write to mpolicy in the cycle before.
+        **({"change": change_layout().size} if config.policy_csr else {}),
     })

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import data
@@ -31,6 +31,8 @@ class PolicyInputs:
     lanes: Sequence[Value]  # how many lanes are active
     fetched: Sequence[Value]  # how many instructions are fetched and not issued, inserted NOPs left out
     lost: Value  # the warps that lost locality in the data cache, one cycle ago (hdl.memory.l1.victim_tags)
+    #: What a program changes of the parameters (hdl.layouts.control.change_layout); None where it cannot.
+    change: Any = None
     selects: Value | None = None  # for updates: whether anybody is selected, where that is known sooner than who
 
 

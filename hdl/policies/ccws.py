@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from ..config import SmConfig
+from ..isa.csrs import PolicyParameter
 from .base import LastWarpPolicy, PolicyInputs, largest_first, pick_after
 
 __all__ = ["TOTAL_BITS", "CacheConscious"]
@@ -29,6 +30,9 @@ class CacheConscious(LastWarpPolicy):
     division, a bit a cycle: cycles ``left``, of which the last one hands out the result, ``rest`` and
     ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``; all 0 without one.
 
+    ``writable``: a program may choose ``base`` and ``throttle``, which are then the greatest and what holds at first.
+    Both are state, too, and a new base is the score of all.
+
     Raises
     ------
     ValueError
@@ -38,41 +42,54 @@ class CacheConscious(LastWarpPolicy):
     name = "ccws"
     idles = True
 
-    def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS) -> None:
+    def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS,
+                 writable: bool = False) -> None:
         super().__init__(warps=warps)
         if base < 1 or throttle < 1:
             raise ValueError(f"base and throttle must be at least 1, not {base} and {throttle}")
         self.base = base
         self.throttle = throttle
+        self.writable = writable
         self.total_bits = total_bits
-        #: The greatest score: that of a loss at every selection.
+        #: The greatest score: that of a loss at every selection, with the greatest base and throttle.
         self.most = warps * base * throttle
         self.score_bits = self.most.bit_length()
         self.quotient_bits = (((1 << total_bits) - 1) * self.most).bit_length()
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, base=config.locality_base, throttle=config.locality_throttle)
+        return cls(warps=config.warps, base=config.locality_base, throttle=config.locality_throttle,
+                   writable=config.policy_csr)
 
     def state_layout(self) -> data.StructLayout:
+        parameters: dict[str, Any] = {}
+        if self.writable:
+            parameters = {"base": range(self.base + 1), "throttle": range(self.throttle + 1)}
         return data.StructLayout({
             "last": self.warps, "held": self.warps, "score": data.ArrayLayout(self.score_bits, self.warps),
             "owed": self.warps,
             "losses": self.total_bits, "selections": self.total_bits, "left": range(self.quotient_bits + 2),
             "rest": self.total_bits, "digits": self.quotient_bits, "divisor": self.total_bits,
+            **parameters,
         })
 
     def state_reset(self) -> dict[str, Any]:
-        return {**super().state_reset(), "score": [self.base] * self.warps}
+        parameters = {"base": self.base, "throttle": self.throttle} if self.writable else {}
+        return {**super().state_reset(), "score": [self.base] * self.warps, **parameters}
 
-    def _queue(self, inputs: PolicyInputs) -> tuple[Value, Value]:
+    def _parameters(self, state: data.View) -> tuple[Any, Any]:
+        """Base and throttle: registers, or numbers."""
+        return (state.base, state.throttle) if self.writable else (self.base, self.throttle)
+
+    def _queue(self, state: data.View, inputs: PolicyInputs) -> tuple[Value, Value]:
         """The warps that scores are compared of, and the cutoff."""
+        base, _ = self._parameters(state)
         queued = inputs.active & ~inputs.waiting
-        return queued, _count(queued) * self.base
+        return queued, _count(queued) * base
 
     def _held_back(self, state: data.View, inputs: PolicyInputs) -> Value:
         """The warps that may not be selected next: their scores, and those of all who go ahead, exceed the cutoff."""
-        queued, cutoff = self._queue(inputs)
+        queued, cutoff = self._queue(state, inputs)
         scores = [state.score[w] for w in range(self.warps)]
         bits = []
         for w, before in enumerate(largest_first(scores)):
@@ -91,23 +108,34 @@ class CacheConscious(LastWarpPolicy):
         self._divide(m, state, inputs)
         m.d.sync += state.held.eq(self._held_back(state, inputs))
         self._score(m, state, inputs)
+        if self.writable:
+            self._change(m, state, inputs.change)
+
+    def _change(self, m: Module, state: data.View, change: data.View) -> None:
+        """A new base, with which all scores begin anew, or a new throttle; what is too much or 0 is ignored."""
+        fits = (change.value != 0) & (change.value <= self.base)
+        with m.If((change.parameter == PolicyParameter.LOCALITY_BASE) & fits):
+            m.d.sync += [state.base.eq(change.value), *(state.score[w].eq(change.value) for w in range(self.warps))]
+        fits = (change.value != 0) & (change.value <= self.throttle)
+        with m.If((change.parameter == PolicyParameter.LOCALITY_THROTTLE) & fits):
+            m.d.sync += state.throttle.eq(change.value)
 
     def _score(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
         """1 less, but at the end of a division its result for all that are owed it; the base for who is not active."""
         gets = Mux(state.left == 1, state.owed & inputs.active, 0)
         m.d.sync += state.owed.eq((Mux(state.left == 1, 0, state.owed) | inputs.lost) & inputs.active)
-        quotient = state.digits
+        quotient, (base, _) = state.digits, self._parameters(state)
         level = Signal(self.score_bits, name=f"{self.name}_level")
         m.d.comb += level.eq(
-            Mux(quotient > self.most, self.most, Mux(quotient < self.base, self.base, quotient))
+            Mux(quotient > self.most, self.most, Mux(quotient < base, base, quotient))
         )
         for w in range(self.warps):
             score = state.score[w]
             with m.If(~inputs.active[w]):
-                m.d.sync += score.eq(self.base)
+                m.d.sync += score.eq(base)
             with m.Elif(gets[w]):
                 m.d.sync += score.eq(level)
-            with m.Elif(score != self.base):
+            with m.Elif(score != base):
                 m.d.sync += score.eq(score - 1)
 
     def _count_totals(self, m: Module, state: data.View, *, lost: Value, selects: Value) -> None:
@@ -121,13 +149,14 @@ class CacheConscious(LastWarpPolicy):
 
     def _divide(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
         """Begin where a score is owed; a bit of the quotient a cycle; in the last cycle all is 0 again."""
-        _, cutoff = self._queue(inputs)
+        _, throttle = self._parameters(state)
+        _, cutoff = self._queue(state, inputs)
         bits = self.quotient_bits
         with m.If(state.left == 0):
             with m.If(state.owed.any()):
                 m.d.sync += [
                     state.left.eq(bits + 1),
-                    state.digits.eq(state.losses * self.throttle * cutoff),
+                    state.digits.eq(state.losses * throttle * cutoff),
                     state.divisor.eq(Mux(state.selections == 0, 1, state.selections)),
                 ]
         with m.Elif(state.left == 1):

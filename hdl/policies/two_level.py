@@ -8,6 +8,8 @@ from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data
 
 from ..config import SmConfig
+from ..isa.csrs import PolicyParameter
+from ..lib.onehot import or_all
 from .base import Policy, PolicyInputs, pick_after, pick_from
 
 __all__ = ["TwoLevelRoundRobin"]
@@ -20,6 +22,9 @@ class TwoLevelRoundRobin(Policy):
     one-hot, that of the warp selected most recently; ``lasts``, in each group one-hot, its warp selected most
     recently. At first these are the last group, and the last warp of each.
 
+    ``writable``: a program may choose any size that divides the warps. Then the state also has ``size``, a bit for each
+    of :attr:`sizes`, and a change of it puts the rest of the state to what it is at first.
+
     Raises
     ------
     ValueError
@@ -28,44 +33,65 @@ class TwoLevelRoundRobin(Policy):
 
     name = "two_level"
 
-    def __init__(self, *, warps: int, group_warps: int) -> None:
+    def __init__(self, *, warps: int, group_warps: int, writable: bool = False) -> None:
         super().__init__(warps=warps)
         if warps % group_warps:
             raise ValueError(f"group_warps must be a divisor of warps, {warps}, not {group_warps}")
         self.size = group_warps
-        self.groups = warps // group_warps
+        self.writable = writable
+        #: The sizes that a group may have.
+        self.sizes = [size for size in range(1, warps + 1) if warps % size == 0] if writable else [group_warps]
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, group_warps=config.two_level_group)
+        return cls(warps=config.warps, group_warps=config.two_level_group, writable=config.policy_csr)
 
     def state_layout(self) -> data.StructLayout:
-        return data.StructLayout({"group": self.groups, "lasts": self.warps})
+        size = {"size": len(self.sizes)} if self.writable else {}
+        return data.StructLayout({"group": self.warps // self.sizes[0], "lasts": self.warps, **size})
 
     def state_reset(self) -> dict[str, int]:
-        return {
-            "group": 1 << (self.groups - 1), "lasts": sum(1 << (g + 1) * self.size - 1 for g in range(self.groups)),
-        }
+        return self._first(self.size)
 
-    def _group(self, warps: Value, group: int) -> Value:
-        """The part of the vector that is the group's."""
-        return warps[group * self.size : (group + 1) * self.size]
+    def _first(self, size: int) -> dict[str, int]:
+        """The state in which groups of ``size`` begin."""
+        groups = self.warps // size
+        first = {"group": 1 << (groups - 1), "lasts": sum(1 << (g + 1) * size - 1 for g in range(groups))}
+        return first | ({"size": 1 << self.sizes.index(size)} if self.writable else {})
 
-    def _some(self, warps: Value) -> Value:
-        """The groups that have one of ``warps``."""
-        return Cat(self._group(warps, g).any() for g in range(self.groups))
+    def _groups(self, warps: Value, size: int) -> list[Value]:
+        """The parts of the vector, one a group."""
+        return [warps[first : first + size] for first in range(0, self.warps, size)]
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
-        picks = [
-            pick_after(self._group(state.lasts, g), self._group(inputs.eligible, g)) for g in range(self.groups)
-        ]
-        group = pick_from(state.group, self._some(inputs.eligible))
-        return Cat(Mux(group[g], pick, 0) for g, pick in enumerate(picks))
+        picks = [self._pick(state, inputs.eligible, size) for size in self.sizes]
+        if not self.writable:
+            return picks[0]
+        return or_all([Mux(state.size[number], pick, 0) for number, pick in enumerate(picks)])
+
+    def _pick(self, state: data.View, eligible: Value, size: int) -> Value:
+        """The pick with groups of ``size``."""
+        lasts, some = self._groups(state.lasts, size), self._groups(eligible, size)
+        group = pick_from(state.group[: len(some)], Cat(each.any() for each in some))
+        return Cat(Mux(group[g], pick_after(*each), 0) for g, each in enumerate(zip(lasts, some, strict=True)))
 
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
-        group = self._some(selected)
+        if not self.writable:
+            self._follow(m, state, inputs, selected, self.size)
+            return
+        for number, size in enumerate(self.sizes):
+            with m.If(state.size[number]):
+                self._follow(m, state, inputs, selected, size)
+        change = inputs.change
+        for size in self.sizes:
+            with m.If((change.parameter == PolicyParameter.GROUP_WARPS) & (change.value == size)):
+                m.d.sync += [state[field].eq(value) for field, value in self._first(size).items()]
+
+    def _follow(self, m: Module, state: data.View, inputs: PolicyInputs, selected: Value, size: int) -> None:
+        """What was selected is the last of its group, and its group the last one."""
+        parts = self._groups(selected, size)
         with m.If(selected.any() if inputs.selects is None else inputs.selects):
-            m.d.sync += state.group.eq(group)
-        for g in range(self.groups):
-            with m.If(group[g]):
-                m.d.sync += self._group(state.lasts, g).eq(self._group(selected, g))
+            m.d.sync += state.group.eq(Cat(part.any() for part in parts))
+        for last, part in zip(self._groups(state.lasts, size), parts, strict=True):
+            with m.If(part.any()):
+                m.d.sync += last.eq(part)

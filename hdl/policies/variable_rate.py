@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Value
 from amaranth.lib import data
 
 from ..config import SmConfig
+from ..isa.csrs import PolicyParameter
+from ..lib.onehot import one_hot
 from .base import Policy, PolicyInputs, greedy, pick_after
 
 __all__ = ["VariableRate", "VariableRateStrict", "slots_of"]
@@ -40,6 +42,9 @@ class VariableRateStrict(Policy):
     The Fermi study, section 8 (docs/policies.md, ``variable_rate_strict``). State: ``slot``, the number of this
     cycle's slot in the frame. It is 0 at first, and in a cycle behind one in which no warp is active.
 
+    ``writable``: a program may give each of these slots to another warp, and use fewer of them. Then the state also has
+    ``owners``, the number of each slot's warp, and ``length``, the slots of a frame.
+
     Raises
     ------
     ValueError
@@ -49,25 +54,33 @@ class VariableRateStrict(Policy):
     name = "variable_rate_strict"
     idles = True
 
-    def __init__(self, *, warps: int, rates: Sequence[int]) -> None:
+    def __init__(self, *, warps: int, rates: Sequence[int], writable: bool = False) -> None:
         super().__init__(warps=warps)
         if len(rates) != warps or not any(rates):
             raise ValueError(f"rates must be {warps} numbers that are not all 0, not {tuple(rates)}")
         self.owners = slots_of(rates)
+        self.writable = writable
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        return cls(warps=config.warps, rates=config.slot_rates)
+        return cls(warps=config.warps, rates=config.slot_rates, writable=config.policy_csr)
 
     def state_layout(self) -> data.StructLayout:
+        slots = len(self.owners)
         # At least one bit: registers without bits do not survive the way to Verilog.
-        return data.StructLayout({"slot": max(1, (len(self.owners) - 1).bit_length())})
+        layout: dict[str, Any] = {"slot": max(1, (slots - 1).bit_length())}
+        if self.writable:
+            number = max(1, (self.warps - 1).bit_length())
+            layout |= {"owners": data.ArrayLayout(number, slots), "length": range(slots + 1)}
+        return data.StructLayout(layout)
 
-    def state_reset(self) -> dict[str, int]:
-        return {"slot": 0}
+    def state_reset(self) -> dict[str, Any]:
+        return {"slot": 0} | ({"owners": self.owners, "length": len(self.owners)} if self.writable else {})
 
     def owner(self, state: data.View) -> Value:
         """Whose slot this is, one-hot."""
+        if self.writable:
+            return one_hot(Array(state.owners[slot] for slot in range(len(self.owners)))[state.slot], self.warps)
         return Cat(self._table(w).bit_select(state.slot, 1) for w in range(self.warps))
 
     def _table(self, warp: int) -> Const:
@@ -78,8 +91,20 @@ class VariableRateStrict(Policy):
         return self.owner(state) & inputs.eligible
 
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
-        over = ~inputs.active.any() | (state.slot == len(self.owners) - 1)
-        m.d.sync += state.slot.eq(Mux(over, 0, state.slot + 1))
+        ends = state.slot + 1 >= state.length if self.writable else state.slot == len(self.owners) - 1
+        m.d.sync += state.slot.eq(Mux(~inputs.active.any() | ends, 0, state.slot + 1))
+        if self.writable:
+            self._change(m, state, inputs.change)
+
+    def _change(self, m: Module, state: data.View, change: data.View) -> None:
+        """A slot gets another warp, or the frame another length; what there is not is ignored."""
+        for slot in range(len(self.owners)):
+            is_slot = (change.parameter == PolicyParameter.SLOT) & (change.slot == slot)
+            with m.If(is_slot & (change.value < self.warps)):
+                m.d.sync += state.owners[slot].eq(change.value)
+        fits = (change.value != 0) & (change.value <= len(self.owners))
+        with m.If((change.parameter == PolicyParameter.FRAME) & fits):
+            m.d.sync += state.length.eq(change.value)
 
 
 class VariableRate(VariableRateStrict):
@@ -95,7 +120,7 @@ class VariableRate(VariableRateStrict):
     def state_layout(self) -> data.StructLayout:
         return data.StructLayout({**super().state_layout().members, "last": self.warps})
 
-    def state_reset(self) -> dict[str, int]:
+    def state_reset(self) -> dict[str, Any]:
         return {**super().state_reset(), "last": 1 << (self.warps - 1)}
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:

@@ -32,6 +32,7 @@
 /* CSR numbers (isa.md). */
 #define CSR_MSCRATCH       0x340
 #define CSR_MREGION        0x7C0
+#define CSR_MPOLICY        0x7C2
 #define CSR_MCYCLE         0xB00
 #define CSR_MINSTRET       0xB02
 #define CSR_THREAD_ID      0xCC0

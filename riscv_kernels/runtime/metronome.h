@@ -174,6 +174,26 @@ SIMT_INLINE uint32_t simt_instret(void) { return SIMT_CSR_READ(CSR_MINSTRET); }
 SIMT_INLINE void region_begin(void) { SIMT_CSR_WRITE(CSR_MREGION, 1); }
 SIMT_INLINE void region_end(void) { SIMT_CSR_WRITE(CSR_MREGION, 0); }
 
+/* Parameters of the warp policies (docs/policies.md, "Changing them"); for machines with SmConfig.policy_csr. On others, and
+ * for a value that cannot be, nothing happens. Meant for main, between two spawn_threads(). */
+#define POLICY_GROUP_WARPS       1 /* two_level: warps of a group */
+#define POLICY_LOCALITY_BASE     2 /* ccws: the least score */
+#define POLICY_LOCALITY_THROTTLE 3 /* ccws: how much a loss of locality counts */
+#define POLICY_SLOT              4 /* variable_rate: see policy_slot() */
+#define POLICY_FRAME             5 /* variable_rate: slots of a frame */
+
+#define POLICY_WORD(parameter, slot, value) \
+    ((uint32_t)(parameter) << 24 | ((uint32_t)(slot) & 0xFF) << 16 | ((uint32_t)(value) > 0xFFFF ? 0xFFFF : (uint32_t)(value)))
+SIMT_INLINE void policy_set(uint32_t parameter, uint32_t value)
+{
+    SIMT_CSR_WRITE(CSR_MPOLICY, POLICY_WORD(parameter, 0, value));
+}
+/* Slot number `slot` of the frame is `warp`'s. */
+SIMT_INLINE void policy_slot(uint32_t slot, uint32_t warp)
+{
+    SIMT_CSR_WRITE(CSR_MPOLICY, POLICY_WORD(slot < 256 ? POLICY_SLOT : 0, slot, warp));
+}
+
 /* The argument block that the host placed (mscratch at launch). */
 SIMT_INLINE const void *kernel_arguments(void) { return (const void *)SIMT_CSR_READ(CSR_MSCRATCH); }
 

@@ -36,7 +36,7 @@ class Kind(enum.StrEnum):
     CONTROL = "control"
     #: Where it loads or stores.
     ADDRESS = "address"
-    #: Whom it waits for, or what is started or measured.
+    #: Whom it waits for, or what is started or measured, or who goes first.
     ORDER = "order"
     #: What it is, or what is fetched behind it.
     CODE = "code"
@@ -67,7 +67,7 @@ class Follower:
         self._followed: dict[int, set[int]] = {}
         self._fcsr = np.zeros(config.warps, bool)
         #: By CSR of the core whether it is marked.
-        self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False}
+        self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False, Csr.MPOLICY: False}
         self._code: dict[int, Decoded | None] = {}
         self._masks = iss.tmask.copy()
         self._epoch = iss.epoch
@@ -208,7 +208,7 @@ class Follower:
                 self._fcsr |= marked
             elif code.csr in self._kept and marked.any():
                 self._kept[code.csr] = True
-                if code.csr == Csr.MREGION:
+                if code.csr in (Csr.MREGION, Csr.MPOLICY):
                     self.found.add(Dependence(pc, Kind.ORDER))
         return result
 

@@ -129,8 +129,8 @@ class Execution(Accesses, Threads):
         shape = len(path.may)
         if code.decoded.writes_csr:
             self._write_csr(path, code, number)
-        # What was written to mregion is not kept here.
-        free = number in PERFORMANCE_CSRS or number in (Csr.ACTIVE_WARPS, Csr.MREGION)
+        # What was written to these of our own is not kept here.
+        free = number in PERFORMANCE_CSRS or number in (Csr.ACTIVE_WARPS, Csr.MREGION, Csr.MORDER, Csr.MPOLICY)
         free |= number in FLOAT_CSRS and self._flags_unknown
         if number == Csr.MSCRATCH:
             if rd is not None or not code.decoded.writes_csr:

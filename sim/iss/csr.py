@@ -15,7 +15,7 @@ from .view import DISCARD, View
 __all__ = ["access", "is_volatile", "unknown"]
 
 FFLAGS, FRM, FCSR = 0x001, 0x002, 0x003
-MSCRATCH, MREGION, MORDER = 0x340, 0x7C0, 0x7C1
+MSCRATCH, MREGION, MORDER, MPOLICY = 0x340, 0x7C0, 0x7C1, 0x7C2
 MCYCLE, MINSTRET = 0xB00, 0xB02
 HIGH = 0x80
 #: MXL = 1 (32 bits); extensions F, I, M, X (non-standard).
@@ -51,6 +51,7 @@ _READERS: dict[int, Reader] = {
     MSCRATCH: lambda state, view: state.mscratch,
     MREGION: lambda state, view: state.mregion,
     MORDER: lambda state, view: state.morder,
+    MPOLICY: lambda state, view: state.mpolicy,
     MCYCLE: lambda state, view: _low(state.mcycle),
     MCYCLE + HIGH: lambda state, view: _low(state.mcycle >> 32),
     MINSTRET: lambda state, view: _low(state.minstret),
@@ -97,10 +98,15 @@ def _write_morder(state: State, warp: int, value: int) -> None:
         state.morder = value
 
 
+def _write_mpolicy(state: State, warp: int, value: int) -> None:
+    if state.config.policy_csr:
+        state.mpolicy = value
+
+
 #: Writes that have an effect; all others are ignored.
 _WRITERS: dict[int, Callable[[State, int, int], None]] = {
     FFLAGS: _write_fflags, FRM: _write_frm, FCSR: _write_fcsr, MSCRATCH: _write_mscratch, MREGION: _write_mregion,
-    MORDER: _write_morder,
+    MORDER: _write_morder, MPOLICY: _write_mpolicy,
 }  # fmt: skip
 
 
@@ -140,6 +146,8 @@ def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, 
             writer(state, view.warps[0], after)
             if state.recorder is not None and number == MREGION:
                 state.recorder.arguments(view.warps[0], state.mregion, state.morder or 1)
+            elif state.recorder is not None and number == MPOLICY:
+                state.recorder.arguments(view.warps[0], state.mpolicy, 1)
         if rd != DISCARD:
             view.put(rd, old)
 

@@ -34,8 +34,8 @@ class State:
 
     - ``regs``: uint32 (warps, 64, threads); 0..31 are x, 32..63 f registers. ``tmask``: bool (warps, threads).
     - ``pc``, ``active``, ``waiting``: lists by warp; ``waiting`` holds what a warp waits for.
-    - ``stack``: the divergence stacks; ``fcsr``: uint32 (warps,); ``mscratch``, ``mregion``, ``morder``: one
-      for the core.
+    - ``stack``: the divergence stacks; ``fcsr``: uint32 (warps,); ``mscratch``, ``mregion``, ``morder``, ``mpolicy``:
+      one for the core.
     - ``local.data``: local memory, uint8; ``memory``: everything else, shared with the caller.
     - ``no_code``: the addresses that no instruction can be fetched from although they are memory.
     - ``watch``: who is told of accesses and of what orders them, while the machine is stepped.
@@ -81,7 +81,7 @@ class State:
         self._all.epoch = -1
         self.fcsr = np.zeros(warps, np.uint32)
         self.mscratch = arg & 0xFFFF_FFFF
-        self.mregion = self.morder = 0
+        self.mregion = self.morder = self.mpolicy = 0
         self.mcycle = 0
         self.minstret = 0
         self._activate(0, start_pc)

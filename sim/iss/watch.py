@@ -38,7 +38,7 @@ class Recorder(Protocol):
         """
 
     def arguments(self, warp: int, first: int, second: int) -> None:
-        """Of the bar, wspawn or write of mregion that ``warp`` is executing: what it says."""
+        """Of the bar, wspawn or write of mregion or mpolicy that ``warp`` is executing: what it says."""
 
     def volatile(self, pc: int) -> None:
         """The instruction at ``pc`` reads what depends on time."""

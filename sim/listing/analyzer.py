@@ -34,8 +34,10 @@ _LIMIT = 20_000_000
 _DEPENDS = {
     Kind.CONTROL: "which way it goes on depends on the inputs",
     Kind.ADDRESS: "where it loads or stores depends on the inputs",
-    Kind.ORDER: "whom it waits for, or what is measured, depends on the inputs",
+    Kind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
 }
+#: CSRs that are one for all warps.
+_SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
 
 
 class _Recorder:
@@ -52,7 +54,8 @@ class _Recorder:
         self._barriers = Barriers(self.order)
         self.groups = Groups(iss, image)
         self.accesses: list[Access] = []
-        #: What bar, wspawn and writes of mregion have said since the last instruction: warp, and two numbers.
+        #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two
+        #: numbers.
         self._said: list[tuple[int, int, int]] = []
         #: Warps whose wspawn waits for others to end, each with how many it starts.
         self._spawners: dict[int, int] = {}
@@ -143,8 +146,9 @@ class _Recorder:
                     self._epochs.turn()
         elif code.csr == Csr.ACTIVE_WARPS and code.writes is not None:
             raise RefusedError("it reads which warps are active, which the schedule decides", pc)
-        elif code.csr == Csr.MSCRATCH and code.writes_csr and self._iss.active_mask.bit_count() > 1:
-            raise RefusedError("it writes mscratch, while others are active: the schedule decides what they read", pc)
+        elif code.csr in _SHARED and code.writes_csr and self._iss.active_mask.bit_count() > 1:
+            name = Csr(code.csr).name.lower()
+            raise RefusedError(f"it writes {name}, while others are active: the schedule decides what they read", pc)
 
     def listing(self) -> Listing:
         """What was seen, in order."""

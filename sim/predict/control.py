@@ -14,6 +14,7 @@ __all__ = ["execute", "reset", "spawn", "tick"]
 
 #: hdl.isa.ops.Unit, SimtOp, SystemOp, BranchOp.
 BRANCH, LSU, CSR, SIMT, SYSTEM = 1, 4, 5, 6, 7
+MPOLICY = 0x7C2
 WSPAWN, BAR, FENCE_I = 1, 4, 6
 
 
@@ -110,6 +111,7 @@ def tick(m):
     control.resolves = control.next_resolves
     control.resolved_warp, control.redirects = control.next_resolved_warp, control.next_redirects
     control.target, control.released = control.next_target, control.next_released
+    control.change = 0
     w = issue.warp_x
     if control.spawned:
         control.spawners = 0
@@ -122,6 +124,8 @@ def tick(m):
             if code.op == WSPAWN:
                 control.spawners |= 1 << w
                 control.spawn_targets, control.spawn_pc = _below(config, step.a) & ~(1 << w), step.b
+        elif code.unit == CSR and step.b and code.word >> 20 == MPOLICY:
+            control.change = step.a
         elif code.unit == CSR and step.b:
             if config.ordered and step.a and step.b > 1 and not control.region:
                 order.start(m, step.address)

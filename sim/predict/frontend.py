@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import icache, scoreboard
 from .compiled import inlined
 from .control import place
-from .policies import begin, pick, remember
+from .policies import begin, change, pick, remember
 from .records import DEPTH, NONE, Reason
 
 __all__ = ["reset", "select", "tick"]
@@ -88,6 +88,8 @@ def tick(m, cycle, offered, accepted):
     config, front, control = m.config[0], m.front[0], m.control[0]
     remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates,
              m.lsu[0].lost)
+    if control.change:
+        change(config, front, control.change)
     _follow_control(m)
     front.turned = NONE
     if config.supplied:

@@ -196,7 +196,7 @@ def _begin_event(m, cycle, at, written):
         event.executed_mask = m.steps[control.place(m, issue.warp_x, issue.step_x)].mask
     event.written = written[0] != NONE
     event.written_warp, event.written_register, event.written_last = written
-    event.stall, event.lost = observer.stall(m), m.lsu[0].lost
+    event.stall, event.lost, event.change = observer.stall(m), m.lsu[0].lost, flow.change
     for w in range(config.warps):
         event.reason[w] = sums.reason[w]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .compiled import inlined
 from .records import DEPTH, NONE
 
-__all__ = ["NAMES", "OUTSIDE", "begin", "pick", "remember"]
+__all__ = ["NAMES", "OUTSIDE", "begin", "change", "pick", "remember"]
 
 #: By number, as CONFIG has it.
 NAMES = (
@@ -22,6 +22,8 @@ OUTSIDE = len(NAMES)
 OLDEST = 4095
 #: A total of ccws stays below this.
 TOTAL = 1 << 20
+#: hdl.isa.csrs.PolicyParameter.
+GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = range(1, 6)
 
 
 @inlined
@@ -60,7 +62,7 @@ def fetched(front, w):
 @inlined
 def within_group(config, front, eligible):
     """Of the last group, else the next one with a warp in a set that is not empty: the first after its last."""
-    size = config.group_warps
+    size = front.group_warps
     group = front.last // size
     while True:
         w = front.group_last[group]
@@ -81,8 +83,8 @@ def held_back(config, front, queued):
     room, raised = 0, False
     for w in range(config.warps):
         if queued >> w & 1:
-            room += config.locality_base
-            raised = raised or front.score[w] > config.locality_base
+            room += front.locality_base
+            raised = raised or front.score[w] > front.locality_base
     if not raised:
         return 0
     back = 0
@@ -105,22 +107,22 @@ def keep_scores(config, front, active, queued, lost, selected):
     front.held = held_back(config, front, queued)
     level = NONE
     if front.left == 1:
-        level = max(config.locality_base, min(config.locality_most, front.dividend // front.divisor))
+        level = max(front.locality_base, min(config.locality_most, front.dividend // front.divisor))
     for w in range(config.warps):
         if not active >> w & 1:
-            front.score[w] = config.locality_base
+            front.score[w] = front.locality_base
         elif level != NONE and front.owed >> w & 1:
             front.score[w] = level
-        elif front.score[w] > config.locality_base:
+        elif front.score[w] > front.locality_base:
             front.score[w] -= 1
     if front.left:
         front.left -= 1
     elif front.owed:
         room = 0
         for w in range(config.warps):
-            room += (queued >> w & 1) * config.locality_base
+            room += (queued >> w & 1) * front.locality_base
         front.left = config.locality_steps + 1
-        front.dividend, front.divisor = front.losses * config.locality_throttle * room, max(1, front.selections)
+        front.dividend, front.divisor = front.losses * front.locality_throttle * room, max(1, front.selections)
     if level != NONE:
         front.owed = 0
     front.owed = (front.owed | lost) & active
@@ -133,13 +135,50 @@ def keep_scores(config, front, active, queued, lost, selected):
 @inlined
 def begin(config, front):
     """The state before the first cycle."""
-    front.last = config.warps - 1
     front.choice = front.chosen_at = NONE
     front.passed = config.warps - 1
+    front.frame, front.locality_throttle = config.frame, config.locality_throttle
+    for slot in range(config.frame):
+        front.owner[slot] = config.owner[slot]
+    begin_groups(config, front, config.group_warps)
+    begin_scores(config, front, config.locality_base)
+
+
+@inlined
+def begin_groups(config, front, size):
+    """Groups of so many warps, as if the last warp of all had been selected last, and the last one of each group."""
+    front.group_warps, front.last = size, config.warps - 1
     for w in range(config.warps):
         # The highest of each group stays.
-        front.group_last[w // config.group_warps] = w
-        front.score[w] = config.locality_base
+        front.group_last[w // size] = w
+
+
+@inlined
+def begin_scores(config, front, base):
+    """A base, which all scores are."""
+    front.locality_base = base
+    for w in range(config.warps):
+        front.score[w] = base
+
+
+@inlined
+def change(config, front, word):
+    """The parameter that ``word`` of mpolicy changes, from the next cycle on; what cannot be is ignored."""
+    parameter, slot, value = word >> 24, word >> 16 & 255, word & 65535
+    if parameter == GROUP_WARPS:
+        if config.policy == TWO_LEVEL and 0 < value <= config.warps and config.warps % value == 0:
+            begin_groups(config, front, value)
+    elif parameter == LOCALITY_BASE:
+        if 0 < value <= config.locality_base:
+            begin_scores(config, front, value)
+    elif parameter == LOCALITY_THROTTLE:
+        if 0 < value <= config.locality_throttle:
+            front.locality_throttle = value
+    elif parameter == SLOT:
+        if slot < config.frame and value < config.warps:
+            front.owner[slot] = value
+    elif parameter == SLOTS_OF_FRAME and 0 < value <= config.frame:
+        front.frame = value
 
 
 @inlined
@@ -158,7 +197,7 @@ def pick(config, front, control, eligible):
     if policy == TWO_LEVEL:
         return within_group(config, front, eligible)
     if policy in (VARIABLE_RATE, VARIABLE_RATE_STRICT):
-        owner = config.owner[front.slot]
+        owner = front.owner[front.slot]
         if eligible >> owner & 1:
             return owner
         return after(front.passed, eligible, config.warps) if policy == VARIABLE_RATE else NONE
@@ -214,11 +253,11 @@ def remember(config, front, cycle, eligible, selected, active, waiting, activate
                 front.activated[w] = cycle
     elif policy == TWO_LEVEL:
         if selected != NONE:
-            front.group_last[selected // config.group_warps] = selected
+            front.group_last[selected // front.group_warps] = selected
     elif policy in (VARIABLE_RATE, VARIABLE_RATE_STRICT):
-        if selected != NONE and not eligible >> config.owner[front.slot] & 1:
+        if selected != NONE and not eligible >> front.owner[front.slot] & 1:
             front.passed = selected
-        front.slot = front.slot + 1 if active and front.slot + 1 < config.frame else 0
+        front.slot = front.slot + 1 if active and front.slot + 1 < front.frame else 0
     elif policy == CCWS:
         keep_scores(config, front, active, active & ~waiting, lost, selected)
     if selected != NONE:

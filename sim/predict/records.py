@@ -85,7 +85,8 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
 #: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: that of ordered ones, 0
 #: without them. ``list_bit``: a bit in the tags of a list's lines. ``victim_tags``: of each warp, 0 without ccws;
-#: ``locality_most``: the greatest score; ``locality_steps``: cycles in which a score is divided.
+#: ``locality_most``: the greatest score; ``locality_steps``: cycles in which a score is divided. The
+#: parameters of the policies are what holds at first, and the greatest (FRONT has them as they are now).
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
@@ -105,8 +106,9 @@ CODE = _fields(
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
 #: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
 #: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1, or where the list of accesses lies that
-#: begins then, in row ``address``). ``shared``: it touches what another warp writes, or writes what another warp
-#: touches; ``sees``: what the load then has to find (sim.predict.races). ``code``: its CODE where it is supplied.
+#: begins then, in row ``address``), or the new mpolicy (``b`` is 1). ``shared``: it touches what another warp writes,
+#: or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.races). ``code``: its CODE
+#: where it is supplied.
 STEP = np.dtype([
     ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
     ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),
@@ -125,6 +127,8 @@ FRONT = _fields(
     " choice chosen_at"
     # That of ccws: who is held back, who is owed a score, the totals, and the division.
     " held owed losses selections left dividend divisor"
+    # The parameters as they are now, by their names in CONFIG, with ``owner`` below.
+    " group_warps frame locality_base locality_throttle"
     # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
     " unresolved suspended unasked"
     # This cycle, for the units behind and for observers.
@@ -132,7 +136,7 @@ FRONT = _fields(
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
     mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
-    score=WARPS, age=WARPS, activated=WARPS, group_last=WARPS, held_line=WARPS, held_code=WARPS,
+    score=WARPS, age=WARPS, activated=WARPS, group_last=WARPS, owner=FRAME, held_line=WARPS, held_code=WARPS,
 )
 
 ISSUE = _fields(
@@ -148,6 +152,8 @@ CONTROL = _fields(
     "resolves resolved_warp redirects target released activates activation_pc region"
     " next_resolves next_resolved_warp next_redirects next_target next_released"
     " spawners spawned spawn_targets spawn_pc active waiting halted"
+    # What was written to mpolicy one cycle ago, or 0.
+    " change"
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     " x_fault retired jumps stepped",
     lanes=WARPS, arrived=WARPS,
@@ -227,7 +233,7 @@ EVENT = np.dtype([
         " waiting region resolves resolved_warp redirects release activates taken retired executed executed_pc"
         " executed_word executed_mask access first access_warp line store uncached hit merge forward wait fill"
         " fill_line written written_warp written_register written_last halt stall port_tag port_line port_write"
-        " port_answer port_error osched1 osched2 lost"
+        " port_answer port_error osched1 osched2 lost change"
     ).split()),
     ("reason", np.int64, WARPS),
 ])

@@ -41,6 +41,7 @@ class Chooser:
         inputs = PolicyInputs(
             eligible=eligible, active=int(control["active"]), waiting=int(control["waiting"]),
             activated=int(control["activates"]), lost=int(machine.lsu["lost"][0]),
+            change=int(control["change"]),
             lanes=tuple(control["lanes"].tolist()) if self._lanes else (),
             fetched=self._counts(machine) if self._fetched else (),
         )

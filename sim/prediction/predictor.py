@@ -60,8 +60,8 @@ class Recordings:
             digest.update(job.pages[number])
         key = (
             digest.digest(), job.start_pc, job.arg, request.max_cycles, config.warps, config.threads,
-            config.prediction, config.ordered, config.core_id, config.cores, config.memory_map, config.local_bytes,
-            config.interleave_stacks,
+            config.prediction, config.ordered, config.policy_csr, config.core_id, config.cores,
+            config.memory_map, config.local_bytes, config.interleave_stacks,
         )
         if key not in self._kept:
             if len(self._kept) >= 4:

@@ -20,7 +20,7 @@ __all__ = ["Stepper"]
 
 #: Places for a warp's instructions, and for rows of addresses without channels: above what can be under way.
 PLACES, ROWS = 16, 64
-MREGION = 0x7C0
+MREGION, MPOLICY = 0x7C0, 0x7C2
 _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
 
 
@@ -96,9 +96,15 @@ class Stepper:
         values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
         if unit is Unit.SIMT:
             taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
-        elif unit is Unit.CSR and word >> 20 == MREGION and (op == CsrOp.RW.value or word >> 15 & 31):
-            values |= {"a": iss.mregion} | self._list()
+        elif unit is Unit.CSR and (op == CsrOp.RW.value or word >> 15 & 31):
+            values |= self._written(word >> 20)
         return values | {"taken": int(taken)}
+
+    def _written(self, number: int) -> dict[str, int]:
+        """What a CSR instruction has written, if the machine goes by it."""
+        if number == MREGION:
+            return {"a": self.iss.mregion} | self._list()
+        return {"a": self.iss.mpolicy, "b": 1} if number == MPOLICY else {}
 
     def _list(self) -> dict[str, int]:
         """The list of accesses that begins with the region."""

@@ -183,7 +183,7 @@ class _Streams:
         read = set((word[~sets | (word >> 7 & 31 != 0)] >> 20).tolist())
         written = set((word[sets | (word >> 15 & 31 != 0)] >> 20).tolist())
         # Others end while they run.
-        return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION} & read & written)
+        return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION, Csr.MPOLICY} & read & written)
 
     def build(self, memory: SparseMemory) -> Streams:
         config = self.config
@@ -223,7 +223,7 @@ class _Streams:
         always = (code["unit"] == _BRANCH) & np.isin(code["op"], (BranchOp.JAL.value, BranchOp.JALR.value))
         mine["taken"] = always | (elsewhere & (mine["after"] > 0) & (simt | (code["unit"] == _BRANCH)))
         speaks = simt & np.isin(code["op"], (SimtOp.BAR.value, SimtOp.WSPAWN.value))
-        speaks |= (code["unit"] == _CSR) & (code["word"] >> 20 == Csr.MREGION) & (
+        speaks |= (code["unit"] == _CSR) & np.isin(code["word"] >> 20, (Csr.MREGION, Csr.MPOLICY)) & (
             (code["op"] == CsrOp.RW.value) | (code["word"] >> 15 & 31 != 0)
         )
         said = np.array(self.recorder.said[w], np.uint32).reshape(-1, 2)

@@ -48,7 +48,7 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("active warps", "active"), ("waiting warps", "waiting"), ("resolution", "resolves"),
         ("warp that resolves", "resolved_warp"), ("redirect", "redirects"), ("released warps", "release"),
         ("warps that start", "activates"), ("jump", "taken"), ("thread-instructions", "retired"), ("region", "region"),
-        ("halt", "halt"),
+        ("halt", "halt"), ("change of the policies", "change"),
     )),
     ("the I-cache", (
         ("miss", "missed"), ("miss that asks for its line", "miss"), ("line into the cache", "refill"),

@@ -31,10 +31,12 @@ class Broken:
     scheme: str = "swas"
     icache: bool = True
     policy: str = "lrr"
+    parameters: tuple[tuple[str, int], ...] = ()
 
     def case(self) -> Case:
         """The smallest configuration: two warps."""
-        return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache)
+        return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache,
+                    parameters=self.parameters)
 
 
 _SWAS = "metronome.hdl.frontend.swas:SwasCoordination.elaborate"
@@ -44,6 +46,7 @@ _RING = "metronome.hdl.frontend.buffers:InstructionBuffers._ring"
 _WARPS = "metronome.hdl.frontend.warps:WarpTable.elaborate"
 _MISSES = "metronome.hdl.frontend.misses:MissUnit"
 _LRR = "metronome.hdl.policies.lrr:LooseRoundRobin.pick"
+_CHANGES = (("policy_csr", True),)
 
 BROKEN = (
     Broken("the fetch waits while NOPs are popped", "P1", _SWAS,
@@ -65,6 +68,14 @@ BROKEN = (
            "self.select.eq(Mux(self.drop, picks[1], picks[0]))", "self.select.eq(picks[0])"),
     Broken("the round robin starts at the last warp", "P3", _LRR,
            "return pick_after(state.last, inputs.eligible)", "return pick_after(state.last >> 1, inputs.eligible)"),
+    Broken("a new size of groups leaves the round robin where it was", "P3",
+           "metronome.hdl.policies.two_level:TwoLevelRoundRobin.update",
+           "self._first(size).items()", '[("size", self._first(size)["size"])]', policy="two_level",
+           parameters=_CHANGES),
+    Broken("a slot gets the warp of its own number", "P3",
+           "metronome.hdl.policies.variable_rate:VariableRateStrict._change",
+           "state.owners[slot].eq(change.value)", "state.owners[slot].eq(slot)", policy="variable_rate",
+           parameters=_CHANGES),
     Broken("a hit moves the pc on by two instructions", "P4", _WARPS,
            "pc.eq(following)", "pc.eq(following + 1)"),
     Broken("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
+from metronome.hdl.isa.csrs import PolicyParameter
 from metronome.sim.parameter_policies import TOTAL_BITS, CacheConscious
 
 from .model import Model
@@ -21,15 +22,22 @@ class Locality:
         self._model, self._policy = model, CacheConscious.of(model.config)
         m, warps = model.m, model.config.warps
         self._active = model.dut.active
+        self._base: Value = Const(self._policy.base)
+        self._throttle: Value = Const(self._policy.throttle)
+        if model.config.policy_csr:
+            self._base = model.register(range(self._policy.base + 1), "expect_base", self._policy.base)
+            self._throttle = model.register(range(self._policy.throttle + 1), "expect_throttle", self._policy.throttle)
         self._queued = Signal(warps, name="expect_queued")
         m.d.comb += self._queued.eq(self._active & ~model.dut.waiting)
-        self._cutoff: Value = sum((self._queued[w] for w in range(warps)), Const(0, 1)) * self._policy.base
+        self._cutoff: Value = sum((self._queued[w] for w in range(warps)), Const(0, 1)) * self._base
         self._scores = [model.register(self._policy.bits, f"expect_score_{w}", self._policy.base) for w in range(warps)]
         self._owed = model.register(warps, "expect_owed")
         self._left = model.register(range(self._policy.steps + 2), "expect_left")
         self._losses, self._selections = self._totals()
         self._rest, self._digits, self._divisor = self._divide()
         self._score()
+        if model.config.policy_csr:
+            self._change()
         self.held = self._hold_back()
         self.invariants = self._same()
 
@@ -49,7 +57,7 @@ class Locality:
         divisor = model.register(TOTAL_BITS, "expect_divisor")
         with m.If((self._left == 0) & (self._owed != 0)):
             m.d.sync += [
-                self._left.eq(steps + 1), digits.eq(self._losses * self._policy.throttle * self._cutoff),
+                self._left.eq(steps + 1), digits.eq(self._losses * self._throttle * self._cutoff),
                 divisor.eq(Mux(self._selections == 0, 1, self._selections)),
             ]
         with m.Elif(self._left == 1):
@@ -66,21 +74,33 @@ class Locality:
 
     def _score(self) -> None:
         """1 less in each cycle, down to the base; at the end of a division its result for all that are owed it."""
-        m, policy, active = self._model.m, self._policy, self._active
+        m, policy, base, active = self._model.m, self._policy, self._base, self._active
         ends = self._left == 1
         for w, score in enumerate(self._scores):
             with m.If(~active[w]):
-                m.d.sync += score.eq(policy.base)
-            with m.Elif(ends & self._owed[w] & (self._digits >= policy.base)):
+                m.d.sync += score.eq(base)
+            with m.Elif(ends & self._owed[w] & (self._digits >= base)):
                 m.d.sync += score.eq(Mux(self._digits > policy.most, policy.most, self._digits))
-            with m.Elif(ends & self._owed[w] | (score == policy.base)):
-                m.d.sync += score.eq(policy.base)
+            with m.Elif(ends & self._owed[w] | (score == base)):
+                m.d.sync += score.eq(base)
             with m.Else():
                 m.d.sync += score.eq(score - 1)
             with m.If(active[w] & self._model.dut.lost[w]):
                 m.d.sync += self._owed[w].eq(1)
             with m.Elif(ends | ~active[w]):
                 m.d.sync += self._owed[w].eq(0)
+
+    def _change(self) -> None:
+        """The base, which all scores then are, or the throttle, each up to what it is at first."""
+        m, change, policy = self._model.m, self._model.dut.change, self._policy
+        for parameter, register, most in (
+            (PolicyParameter.LOCALITY_BASE, self._base, policy.base),
+            (PolicyParameter.LOCALITY_THROTTLE, self._throttle, policy.throttle),
+        ):
+            with m.If((change.parameter == parameter) & (change.value >= 1) & (change.value <= most)):
+                m.d.sync += register.eq(change.value)
+                if register is self._base:
+                    m.d.sync += [score.eq(change.value) for score in self._scores]
 
     def _hold_back(self) -> Signal:
         """In the next cycle: whose score, with those of all ahead of it, is too much, if there is one ahead."""
@@ -102,6 +122,8 @@ class Locality:
             "owed": self._owed, "losses": self._losses, "selections": self._selections, "left": self._left,
             "rest": self._rest, "digits": self._digits, "divisor": self._divisor,
         }
+        if self._model.config.policy_csr:
+            said |= {"base": self._base, "throttle": self._throttle}
         same = [(f"the design knows the {name} of the scores", state[name] == value) for name, value in said.items()]
         same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
                  for w in range(len(self._scores))]

@@ -13,7 +13,8 @@ from itertools import combinations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
-from metronome.hdl.lib.onehot import encode
+from metronome.hdl.isa.csrs import PolicyParameter
+from metronome.hdl.lib.onehot import encode, or_all
 from metronome.hdl.policies.gto import AGE_BITS
 from metronome.sim.parameter_policies import frame_of
 
@@ -110,45 +111,101 @@ def _prr(model: Model) -> Order:
 
 def _two_level(model: Model) -> Order:
     """Nearer groups first, going round from the last one; in a group as loose round robin after its own last."""
-    m, warps, size = model.m, model.config.warps, model.config.two_level_group
-    groups = range(warps // size)
-    group = model.register(range(len(groups)), "expect_group", len(groups) - 1)
-    lasts = [model.register(range(size), f"expect_last_{g}", size - 1) for g in groups]
-    for w in range(warps):
-        with m.If(model.issued[w]):
-            m.d.sync += [group.eq(w // size), lasts[w // size].eq(w % size)]
-    state = model.issue_state()
-    invariants = [("the design knows the group selected from last", state.group == Cat(group == g for g in groups))]
-    for g, last in enumerate(lasts):
-        told = state.lasts[g * size : (g + 1) * size] == Cat(last == place for place in range(size))
-        invariants.append((f"the design knows the warp of group {g} selected last", told))
+    m, warps, begins = model.m, model.config.warps, model.config.two_level_group
+    sizes = [each for each in range(1, warps + 1) if warps % each == 0] if model.config.policy_csr else [begins]
+    size = model.register(range(warps + 1), "expect_size", begins)
+    group = model.register(range(warps // sizes[0]), "expect_group", warps // begins - 1)
+    lasts = [model.register(range(sizes[-1]), f"expect_last_{g}", begins - 1) for g in range(warps // sizes[0])]
+    for each in sizes:
+        for w in range(warps):
+            with m.If((size == each) & model.issued[w]):
+                m.d.sync += [group.eq(w // each), lasts[w // each].eq(w % each)]
+    for each in sizes if model.config.policy_csr else ():
+        with m.If(_changes(model, PolicyParameter.GROUP_WARPS) & (model.dut.change.value == each)):
+            m.d.sync += [size.eq(each), group.eq(warps // each - 1), *(last.eq(each - 1) for last in lasts)]
+    invariants = _groups_told(model, sizes, size, group, lasts)
 
     def ahead(v: int, w: int) -> Value:
-        first, second = v // size, w // size
-        if first == second:
-            return (lasts[first] < v % size) | ~(lasts[first] < w % size)
-        # Going round from group, the second comes before the first exactly if group is one of first+1, ..., second.
-        return ~((group > first) & (group <= second))
+        return or_all([(size == each) & _before(v, w, each, group, lasts) for each in sizes])
 
     return Order(ahead, invariants=invariants)
 
 
+def _groups_told(
+    model: Model, sizes: Sequence[int], size: Value, group: Value, lasts: Sequence[Value]
+) -> list[tuple[str, Value]]:
+    """The design knows the size of groups, the group selected from last, and whom it selected last of each."""
+    state, warps = model.issue_state(), model.config.warps
+    invariants = [("the size of groups is one of them", or_all([size == each for each in sizes]))]
+    if len(sizes) > 1:
+        invariants.append(("the design knows the size of groups", state.size == Cat(size == each for each in sizes)))
+    for each in sizes:
+        groups, other = range(warps // each), size != each
+        told = (state.group == Cat(group == g for g in groups)) & (group < len(groups))
+        invariants.append((f"the design knows the group of {each} selected from last", other | told))
+        for g in groups:
+            last = Cat(lasts[g] == place for place in range(each))
+            told = (state.lasts[g * each : (g + 1) * each] == last) & (lasts[g] < each)
+            invariants.append((f"the design knows the warp of group {g} of {each} selected last", other | told))
+    return invariants
+
+
+def _before(v: int, w: int, size: int, group: Value, lasts: Sequence[Value]) -> Value:
+    """Whether v goes ahead of w > v in groups of ``size``."""
+    first, second = v // size, w // size
+    if first == second:
+        return (lasts[first] < v % size) | ~(lasts[first] < w % size)
+    # Going round from group, the second comes before the first exactly if group is one of first+1, ..., second.
+    return ~((group > first) & (group <= second))
+
+
+def _changes(model: Model, parameter: PolicyParameter) -> Value:
+    """The program changes this parameter."""
+    return model.dut.change.parameter == parameter
+
+
 def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
     """Whose slot this is, by warp; that the design knows the slot, which is one of the frame."""
-    m, frame = model.m, frame_of(model.config.slot_rates)
+    m, frame, warps = model.m, frame_of(model.config.slot_rates), model.config.warps
     slot = model.register(range(max(2, len(frame))), "expect_slot")
-    with m.If((model.dut.active == 0) | (slot == len(frame) - 1)):
+    state = model.issue_state()
+    told = state.slot == slot
+    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", told)]
+    owners: list[Value] = [Const(w, range(warps)) for w in frame]
+    length: Value = Const(len(frame))
+    if model.config.policy_csr:
+        owners = [model.register(range(warps), f"expect_owner_of_{number}", w) for number, w in enumerate(frame)]
+        length = model.register(range(len(frame) + 1), "expect_length", len(frame))
+        _follow_frame(model, owners, length)
+        invariants += [
+            (f"the design knows whose slot {number} is", (state.owners[number] == owner) & (owner < warps))
+            for number, owner in enumerate(owners)
+        ]
+        invariants.append((
+            "the design knows how long the frame is",
+            (state.length == length) & (length != 0) & (length <= len(frame)),
+        ))
+    with m.If((model.dut.active == 0) | (slot + 1 >= length)):
         m.d.sync += slot.eq(0)
     with m.Else():
         m.d.sync += slot.eq(slot + 1)
-    owner = Signal(range(model.config.warps), name="expect_owner")
+    owner = Signal(range(warps), name="expect_owner")
     with m.Switch(slot):
-        for number, warp in enumerate(frame):
+        for number, warp in enumerate(owners):
             with m.Case(number):
                 m.d.comb += owner.eq(warp)
-    told = model.issue_state().slot == slot
-    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", told)]
     return [owner == v for v in range(model.config.warps)], invariants
+
+
+def _follow_frame(model: Model, owners: Sequence[Value], length: Value) -> None:
+    """What a program makes of the frame."""
+    m, change = model.m, model.dut.change
+    for number, owner in enumerate(owners):
+        asked = _changes(model, PolicyParameter.SLOT) & (change.slot == number)
+        with m.If(asked & (change.value < model.config.warps)):
+            m.d.sync += owner.eq(change.value)
+    with m.If(_changes(model, PolicyParameter.FRAME) & (change.value >= 1) & (change.value <= len(owners))):
+        m.d.sync += length.eq(change.value)
 
 
 def _variable_rate(model: Model) -> Order:

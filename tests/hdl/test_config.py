@@ -55,6 +55,7 @@ BAD = [
     ("rates", (2, -1), "0 or more"), ("rates", (254, 1), "of at most 256 slots for all 4 warps"),
     ("rates", [1], "a tuple of whole numbers"), ("rates", ("1",), "a tuple of whole numbers"),
     ("rates", (True,), "a tuple of whole numbers"),
+    ("policy_csr", 1, "True or False"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
 ]
 
@@ -71,6 +72,7 @@ GOOD = [
     ("latency_fma", 8), ("group_warps", 1), ("group_warps", 4), ("victim_tags", 1), ("victim_tags", 64),
     ("locality_base", 1), ("locality_base", 1000), ("locality_throttle", 1), ("locality_throttle", 64),
     ("rates", (0, 1)), ("rates", (253, 1)), ("rates", (7,)),
+    ("policy_csr", True),
 ]
 
 

@@ -17,6 +17,7 @@ from tests.tiers import some_long
 MAPPING = PROGRAMS / "mapping.c"
 GROUPS = PROGRAMS / "groups.c"
 SERVICES = PROGRAMS / "services.c"
+POLICIES = PROGRAMS / "policies.c"
 THREE_WARPS = replace(BASE, warps=3, threads=4)
 
 
@@ -142,6 +143,14 @@ def test_services(config):
         slots[i % config.harts % 64] = ord("A") + i
     for slot, character in slots.items():
         assert run.memory.read(0x40 + slot, 1)[0] == character, f"console slot {slot}"
+
+
+def test_parameters_of_policies():
+    """A value or slot that has too many bits is none that can be; without policy_csr nothing is kept."""
+    words = [0, 0x0100_0002, 0x0200_0007, 0x0300_FFFF, 0x0500_0100, 0x0407_003F, 0x0000_0001]
+    for config, expected in ((replace(BASE, policy_csr=True), words), (BASE, [0] * 7)):
+        run = run_program(POLICIES, config, (7,))
+        assert (run.exit_code, run.words(RESULTS, 7).tolist()) == (0, expected)
 
 
 def test_thread_local_variables_are_refused(tmp_path):

@@ -99,7 +99,7 @@ def test_broken_designs(metronome, monkeypatch):
         (("--quick", "--no-icache"), "--quick is a choice of its own"),
         (("--quick", "--warps", "2"), "--quick is a choice of its own"),
         (("--broken", "--warps", "2"), "--broken: each broken design has a configuration of its own"),
-        (("--set", "threads=2"), "--set threads=2: a proof takes group_warps, rates, locality_base and "),
+        (("--set", "threads=2"), "--set threads=2: a proof takes group_warps, rates, locality_base, "),
         (("--set", "group_warps=x"), "--set group_warps=x: group_warps must be a whole number, not 'x'"),
         (("--set", "group_warps=8", "--warps", "4"), "with 4 warps: group_warps must be 0 or a divisor of warps, 4"),
         (("--set", "rates=0"), "rates must be above 0 for some warp, not (0,)"),

@@ -18,6 +18,7 @@ ALTERED = {
     "load_parts": "4", "interleave_stacks": "false", "core_id": "1", "cores": "2", "check_divergent_branch": "False",
     "all_counters": "false", "oracles": "false", "probe": "false", "assertions": "false",
     "group_warps": "1", "rates": "3+1", "locality_base": "7", "locality_throttle": "2", "victim_tags": "3",
+    "policy_csr": "true",
     "channels": "free", "channel_depth": "3",
     "memory_map.start": "0x8000_1000", "memory_map.console": "0xC0", "memory_map.console_bytes": "32",
     "memory_map.counter_dump": "0x90", "memory_map.exit_code": "0x98", "memory_map.user": "0x20000",

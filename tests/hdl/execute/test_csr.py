@@ -17,12 +17,12 @@ from metronome.hdl.layouts.counters import counter_places
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
 ARGUMENT = 0xDEAD_BEE4
 
-FFLAGS, FRM, FCSR, MSCRATCH, MREGION, MORDER = 0x001, 0x002, 0x003, 0x340, 0x7C0, 0x7C1
-#: isa.md, "CSRs": reads 0, writes ignored.
-ZERO = (0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744)
+FFLAGS, FRM, FCSR, MSCRATCH, MREGION, MORDER, MPOLICY = 0x001, 0x002, 0x003, 0x340, 0x7C0, 0x7C1, 0x7C2
+#: isa.md, "CSRs": reads 0, writes ignored; morder and mpolicy without what they are for.
+ZERO = (0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, MORDER, MPOLICY)
 READ_ONLY = (0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3)
 WINDOW = (*range(0xB00, 0xB20), *range(0xB80, 0xBA0))
-EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, MORDER, *ZERO, *READ_ONLY, *WINDOW}
+EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, *ZERO, *READ_ONLY, *WINDOW}
 
 #: The region's counters from 0xB03 on, in this order (isa.md).
 COUNTERS = ("committed", "nops", "discrepancies", "errors", "icache_misses", "taken_branches", "loads",
@@ -207,7 +207,7 @@ def test_unknown_number_changes_nothing():
 
     async def testbench(ctx: Any) -> None:
         await _start(ctx, dut)
-        for number in (0x000, 0x004, 0x341 + 2, 0x7C2, 0xFC0):
+        for number in (0x000, 0x004, 0x341 + 2, 0x7C3, 0xFC0):
             _drive(ctx, dut, CsrOp.RW, number, source=1, rs1=0xFFFF_FFFF)
             assert ctx.get(dut.unknown)
             await ctx.tick()
@@ -290,3 +290,31 @@ def test_the_list_of_morder_counts_in_the_region():
         (0, 0, 0, 0), (0, 1, 0, 1), (0, 0, 0, 0), (1, 0, 0x4000_0000, 0), (0, 0, 0, 1), (0, 1, 0, 1), (0, 0, 0, 0),
     ]
 
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_mpolicy_is_told_one_cycle_later(seed):
+    """With policy_csr: it reads what was written last; the policies see the word for one cycle, the next one."""
+    dut = CsrUnit(replace(CONFIG, policy_csr=True))
+    rng = random.Random(seed)
+
+    async def testbench(ctx: Any) -> None:
+        await _start(ctx, dut)
+        kept = told = 0
+        for cycle in range(400):
+            op, number = rng.choice(list(CsrOp)), rng.choice((MPOLICY, MPOLICY, MPOLICY, MSCRATCH, MORDER, 0x123))
+            immediate, valid = rng.random() < 0.3, rng.random() < 0.8
+            source, rs1 = rng.choice((0, rng.randrange(32))), rng.choice((0, rng.getrandbits(32), 0xFFFF_FFFF))
+            warp, what = rng.randrange(4), f"seed {seed}, cycle {cycle}"
+            _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
+            change = ctx.get(dut.change)
+            assert change.value | change.slot << 16 | change.parameter << 24 == told, what
+            if number == MPOLICY:
+                assert (ctx.get(dut.value), ctx.get(dut.unknown)) == (kept, 0), what
+            operand, told = source if immediate else rs1, 0
+            if valid and number == MPOLICY and (op is CsrOp.RW or source):
+                told = {CsrOp.RW: operand, CsrOp.RS: kept | operand, CsrOp.RC: kept & ~operand}[op]
+                kept = told
+            await ctx.tick()
+
+    _simulate(dut, testbench)

@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.hdl import ClockDomain, Module
+from amaranth.hdl import ClockDomain, Module, Value
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
@@ -77,12 +77,16 @@ def random_inputs(rng: random.Random, config: SmConfig) -> PolicyInputs:
         activated=some() & some() & some(), lanes=tuple(rng.randint(0, config.threads) for _ in range(config.warps)),
         fetched=tuple(rng.randint(0, config.buffer_depth) for _ in range(config.warps)),
         lost=some() if maybe(rng, 0.2) else 0,
+        change=rng.randrange(7) << 24 | rng.randrange(8) << 16 | rng.choice([1, 2, 4, rng.randrange(45)])
+        if config.policy_csr and maybe(rng, 0.3) else 0,
     )
 
 
 def drive(ctx, dut: Scheduler, inputs: PolicyInputs) -> None:
     for field in ("eligible", "active", "waiting", "activated", "lost"):
         ctx.set(getattr(dut, field), getattr(inputs, field))
+    if "change" in dut.signature.members:
+        ctx.set(Value.cast(dut.change), inputs.change)
     for field in ("lanes", "fetched"):
         for w, value in enumerate(getattr(inputs, field)):
             ctx.set(getattr(dut, field)[w], value)
@@ -95,6 +99,8 @@ ALL = [
     (replace(BASE, warps=8, group_warps=2, rates=(5, 0, 1, 2)), ("variable_rate", "two_level", "lrr")),
     (replace(BASE, rates=(2, 1, 3, 1)), ("variable_rate_strict",)),
     (replace(BASE, warps=3, locality_base=5, locality_throttle=40), ("ccws",)),
+    (replace(BASE, policy_csr=True, rates=(2, 1, 3, 1), locality_base=5, locality_throttle=40),
+     ("two_level", "variable_rate", "variable_rate_strict", "ccws", "lrr")),
 ]
 
 

@@ -21,6 +21,7 @@ import metronome.hdl.policies.gto
 import metronome.sim.parameter_policies
 import metronome.sim.policies
 from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.control import change_layout
 from metronome.hdl.policies import POLICIES, PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 
@@ -32,7 +33,7 @@ SMALL_TOTAL_BITS = 1
 #: Values of `lanes` and `fetched`: as many as warps, so that every order among four warps with its ties occurs.
 COUNTS = 4
 
-FIELDS = ("eligible", "active", "waiting", "activated", "lanes", "fetched", "lost")
+FIELDS = ("eligible", "active", "waiting", "activated", "lanes", "fetched", "lost", "change")
 COUNTED = ("lanes", "fetched")
 COUNT_BITS = 6
 
@@ -52,20 +53,22 @@ def parameters(name: str, warps: int, **given: Any) -> dict[str, Any]:
 class Bench:
     """A hardware policy and its reference; :meth:`check` compares one cycle from one state."""
 
-    def __init__(self, name: str, warps: int, **given: Any) -> None:
-        """``given``: fields of the configuration that are parameters of the policy."""
-        others = parameters(name, warps, **given)
+    def __init__(self, name: str, warps: int, *, writable: bool = False, **given: Any) -> None:
+        """``given``: fields of the configuration that are parameters of the policy; ``writable``: programs do so."""
+        others = parameters(name, warps, **given) | ({"writable": True} if writable else {})
         self.hardware = POLICIES[name](warps=warps, **others)
         self.reference = metronome.sim.policies.POLICIES[name](warps=warps, **others)
         self.warps = warps
         self.layout = self.hardware.state_layout()
         self.state = Signal(self.layout, init=self.hardware.state_reset())
         # One signal, so that the simulator evaluates the pick once a cycle.
-        self.fields = {field: data.ArrayLayout(COUNT_BITS if field in COUNTED else 1, warps) for field in FIELDS}
+        self.fields: dict[str, data.Layout] = {
+            field: data.ArrayLayout(COUNT_BITS if field in COUNTED else 1, warps) for field in FIELDS
+        } | {"change": change_layout()}
         self.given = Signal(data.StructLayout(self.fields))
-        self.inputs = PolicyInputs(**{
+        self.inputs = PolicyInputs(change=self.given.change, **{
             field: [self.given[field][w] for w in range(warps)] if field in COUNTED else self.given[field].as_value()
-            for field in FIELDS
+            for field in FIELDS if field != "change"
         })
         #: What drives the inputs that the policy does not read.
         self.unread = dict.fromkeys(set(FIELDS) - set(self.reference.reads), 0)
@@ -164,8 +167,10 @@ def locality_state(rng: random.Random, policy: Any) -> metronome.sim.parameter_p
     total = (1 << policy.total_bits) - 1
     left = some(0, policy.steps + 1) if maybe(rng, 0.8) else 0
     dividend = some(0, total) * policy.throttle * policy.base * some(0, policy.warps)
+    base = some(1, policy.base) if policy.writable else policy.base
+    throttle = some(1, policy.throttle) if policy.writable else policy.throttle
     return metronome.sim.parameter_policies.Locality(
-        some(0, policy.warps - 1), tuple(some(policy.base, policy.most) for _ in range(policy.warps)),
+        some(0, policy.warps - 1), tuple(some(base, policy.most) for _ in range(policy.warps)), base, throttle,
         rng.getrandbits(policy.warps), rng.getrandbits(policy.warps), some(0, total), some(0, total),
         *((left, dividend, some(1, total)) if left else (0, 0, 0)),
     )
@@ -247,9 +252,10 @@ def test_a_thousand_random_runs(case):
             return locality_state(rng, bench.reference)
         state = bench.reference.reset()
         drawn: dict[str, Any] = {
-            "group": rng.randrange(warps // size),
+            "size": size, "group": rng.randrange(warps // size),
             "lasts": tuple(g * size + rng.randrange(size) for g in range(warps // size)),
             "slot": rng.randrange(len(getattr(bench.reference, "frame", [0]))), "last": rng.randrange(warps),
+            "owners": getattr(state, "owners", ()), "length": getattr(state, "length", 0),
         }
         return dataclasses.replace(state, **{field.name: drawn[field.name] for field in dataclasses.fields(state)})
 
@@ -304,7 +310,7 @@ def test_only_what_is_declared_is_read(name):
     async def testbench(ctx):
         state = bench.reference.reset()
         for cycle in range(200):
-            bench.unread = {field: rng.getrandbits(bench.fields[field].size) for field in bench.unread}
+            bench.unread = {field: rng.getrandbits(bench.fields[field].size) for field in sorted(bench.unread)}
             state = await bench.check(ctx, state, random_inputs(rng, 4), what=f"seed {name}, cycle {cycle}")
 
     simulate(bench.design, testbench)

@@ -11,7 +11,9 @@ from metronome.sim import asm
 from metronome.sim.asm import Program
 from metronome.sim.iss import EndStatus
 
-ZERO = [0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0x7C1, 0xF11, 0xF12, 0xF13]
+ZERO = [
+    0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0x7C1, 0x7C2, 0xF11, 0xF12, 0xF13,
+]  # fmt: skip
 READ_ONLY = [0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3]
 COUNTERS = [number + high for number in range(0xB00, 0xB20) for high in (0, 0x80)]
 READ_WRITE = [1, 2, 3, 0x340, 0x7C0]
@@ -230,3 +232,17 @@ def test_morder_is_there_with_ordered_channels_only():
     for config, value in ((ordered, 0x4000_0000), (CONFIG, 0)):
         iss, _ = run_words(*words, config=config)
         assert [int(iss.regs[0][number][0]) for number in (6, 7, 8, 9)] == [0, value, value, 0]
+
+
+def test_mpolicy_is_there_with_policy_csr_only():
+    """It reads what was written last, whether that means anything or not, until the next launch."""
+    words = [
+        asm.lui(5, 0xFF012), asm.csrrw(6, 0x7C2, 5), asm.csrrsi(7, 0x7C2, 5), asm.csrrci(8, 0x7C2, 1),
+        asm.csrr(9, 0x7C2),
+    ]  # fmt: skip
+    kept = (0, 0xFF01_2000, 0xFF01_2005, 0xFF01_2004)
+    for config, values in ((replace(CONFIG, policy_csr=True), kept), (CONFIG, (0,) * 4)):
+        iss, _ = run_words(*words, config=config)
+        assert tuple(int(iss.regs[0][number][0]) for number in (6, 7, 8, 9)) == values
+        iss.launch(START, 0)
+        assert iss.mpolicy == 0

@@ -56,6 +56,8 @@ def refused(folder, body, main=USUAL, config=BASE):
     ("words[5] = 1;", "warps race: warp 1 stores"),
     ("words[blockIdx.x] = 1; sink = words[blockIdx.x ^ 4];", "warps race"),
     ("SIMT_CSR_WRITE(CSR_MSCRATCH, 3);", "it writes mscratch, while others are active"),
+    ("policy_set(POLICY_GROUP_WARPS, 1);", "it writes mpolicy, while others are active"),
+    ("if (simt_warp_id() == 0) policy_set(POLICY_GROUP_WARPS, inputs[0]);", "or who goes first, depends on the inputs"),
     ("*(volatile uint32_t *)3 = 1;", "every run faults: store misaligned of warp 0"),
     ("simt_bar(0, 5);", "no run ends by itself: deadlock"),
     ("region_begin(); words[blockIdx.x] = 1; region_end();", "the schedule decides what lies in it"),

@@ -58,6 +58,20 @@ def test_other_parameters(case):
     check(case)
 
 
+#: Parameters that the program changes, what and whenever it will.
+CHANGES = [
+    case for warps in (2, 4, 8) for prediction in ("btfn", "not_taken")
+    for case in cases(["P3"], ["swas"], ["two_level", "variable_rate", "variable_rate_strict", "ccws"], [prediction],
+                      [warps], parameters={"policy_csr": True})
+]
+CHANGES += cases(["P3"], ["baseline", "vortex"], ["two_level", "ccws"], ["btfn"], [4], parameters={"policy_csr": True})
+
+
+@pytest.mark.parametrize("case", some_long(CHANGES, 4), ids=lambda case: f"{name(case)}-changes")
+def test_parameters_that_change(case):
+    check(case)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("case", LARGE, ids=name)
 def test_large(case):
