@@ -12,8 +12,8 @@ import numpy as np
 
 __all__ = [
     "AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED",
-    "LANES", "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE", "REGISTERS",
-    "RING", "SLOTS", "STEP", "STORES", "VICTIMS", "WARPS", "Machine", "Reason", "Wait",
+    "LANES", "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE",
+    "REGISTERS", "RING", "SLOTS", "STEP", "STORES", "VICTIMS", "WARPS", "Machine", "Reason", "Wait",
 ]
 
 #: The most of each that a configuration can have (hdl.config).

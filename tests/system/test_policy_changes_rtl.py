@@ -42,7 +42,7 @@ def check(config, numbers, *, predicted=True):
 
 
 @pytest.mark.build("changing")
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_programs():
     assert check(CHANGING, range(16)) > 50
 
