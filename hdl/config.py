@@ -17,6 +17,7 @@ __all__ = [
     "LINE_BYTES",
     "LINE_NUMBER_BITS",
     "LINE_OFFSET_BITS",
+    "LIST_SLOT_BITS",
     "WATCHING",
     "Channels",
     "Coordination",
@@ -32,6 +33,9 @@ LINE_BYTES = 64
 #: Bits of a byte's place in its line, and of a line's number: a byte address is Cat(place, number).
 LINE_OFFSET_BITS = LINE_BYTES.bit_length() - 1
 LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
+
+#: Bits of the number of a line that is read ahead of a list of accesses (hdl.memory.order.reader).
+LIST_SLOT_BITS = 4
 
 #: Fields that choose what only a simulation needs.
 WATCHING = ("probe", "assertions", "oracles", "all_counters")
@@ -324,9 +328,10 @@ class SmConfig:
     def l1_tag_bits(self) -> int:
         """Bits of the L1's own tag: one for the kind (0 load, 1 store) above the number of the request.
 
-        With ordered channels at least 4: a tag of the list's lines has as many.
+        With ordered channels it is wide enough for the list's lines, whose tags have as many.
         """
-        return 1 + max(3 if self.ordered else 1, (max(self.line_requests, self.store_buffer) - 1).bit_length())
+        own = 1 + max(1, (max(self.line_requests, self.store_buffer) - 1).bit_length())
+        return max(own, LIST_SLOT_BITS) if self.ordered else own
 
     @property
     def lsu_tag_bits(self) -> int:

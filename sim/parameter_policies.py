@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import PolicyParameter
 
-from .policy_base import Policy, PolicyInputs, after, members
+from .policy_base import Policy, PolicyInputs, State, after, members
 
 __all__ = ["CacheConscious", "Locality", "TwoLevelRoundRobin", "VariableRate", "VariableRateStrict", "frame_of"]
 
@@ -69,18 +69,25 @@ class Locality:
     divisor: int = 0
 
 
-class TwoLevelRoundRobin(Policy[Groups]):
+class _Changing(Policy[State]):
+    """A policy whose parameters a program may change, if they are ``writable``."""
+
+    def __init__(self, *, warps: int, writable: bool) -> None:
+        super().__init__(warps=warps)
+        self.writable = writable
+        self.reads = (*type(self).reads, *["change"] * writable)
+
+
+class TwoLevelRoundRobin(_Changing[Groups]):
     """Of the last group that has an eligible warp, else of the next one that has: the first after its last."""
 
     name = "two_level"
 
     def __init__(self, *, warps: int, group_warps: int, writable: bool = False) -> None:
-        super().__init__(warps=warps)
+        super().__init__(warps=warps, writable=writable)
         self.size = group_warps
-        self.writable = writable
         #: The sizes that a group may have.
         self.sizes = [size for size in range(1, warps + 1) if warps % size == 0] if writable else [group_warps]
-        self.reads = (*type(self).reads, *["change"] * writable)
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
@@ -139,16 +146,14 @@ def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
     return tuple(frame)
 
 
-class _Framed(Policy[SlotState]):
+class _Framed(_Changing[SlotState]):
     """A policy with a slot in each cycle."""
 
     reads: tuple[str, ...] = ("eligible", "active")
 
     def __init__(self, *, warps: int, rates: Sequence[int], writable: bool = False) -> None:
-        super().__init__(warps=warps)
+        super().__init__(warps=warps, writable=writable)
         self.frame = frame_of(rates)
-        self.writable = writable
-        self.reads = (*type(self).reads, *["change"] * writable)
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
@@ -229,7 +234,7 @@ class VariableRate(_Framed[SlotAndLast]):
         return super().registers(state) | {"last": 1 << state.last}
 
 
-class CacheConscious(Policy[Locality]):
+class CacheConscious(_Changing[Locality]):
     """Round robin among the highest scores, as many as the cutoff lets in, at least one."""
 
     name = "ccws"
@@ -237,10 +242,8 @@ class CacheConscious(Policy[Locality]):
 
     def __init__(self, *, warps: int, base: int, throttle: int, total_bits: int = TOTAL_BITS,
                  writable: bool = False) -> None:
-        super().__init__(warps=warps)
+        super().__init__(warps=warps, writable=writable)
         self.base, self.throttle = base, throttle
-        self.writable = writable
-        self.reads = (*type(self).reads, *["change"] * writable)
         self.total_bits = total_bits
         self.most = warps * base * throttle
         #: Bits of a score, and of a quotient.

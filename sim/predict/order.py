@@ -45,10 +45,15 @@ def _entry(m):
 
 
 @inlined
+def _ends(m, row):
+    """Whether the entry in a row is an end."""
+    return m.lists[row, PC] == 0 and m.lists[row, LINES] == 0
+
+
+@inlined
 def list_end(m):
     """Whether the next entry is the list's end."""
-    at = _entry(m)
-    return m.lists[at, PC] == 0 and m.lists[at, LINES] == 0
+    return _ends(m, _entry(m))
 
 
 @inlined
@@ -57,7 +62,7 @@ def _is_last(m, slot):
     lsu = m.lsu[0]
     at, found = lsu.list_row + LIST_WORDS * (lsu.list_lines + (slot - lsu.list_head) % AHEAD), False
     for row in range(at, min(at + LIST_WORDS, len(m.lists))):
-        found = found or (m.lists[row, PC] == 0 and m.lists[row, LINES] == 0)
+        found = found or _ends(m, row)
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.sim.listing.configuration import ENTRY_BYTES, fields
-from metronome.sim.memory.store import SparseMemory
+from metronome.sim.memory.store import AccessError, SparseMemory
 from metronome.sim.predict.records import AHEAD
 
 __all__ = ["Lists"]
@@ -38,7 +38,12 @@ class Lists:
     def _row(self, place: int) -> int:
         """One more row: the entry at ``place``. Returns where the next one lies."""
         line = place // LINE_BYTES
-        self.rows.append((*fields(self._memory.read_word(place), self._memory.read_word(place + 4)), line))
+        try:
+            entry = fields(self._memory.read_word(place), self._memory.read_word(place + 4))
+        except AccessError:
+            # Memory refuses the line, so nobody asks what is in it.
+            entry = 0, 0, 0, 0
+        self.rows.append((*entry, line))
         self.lines.add(line)
         return place + ENTRY_BYTES
 

@@ -7,7 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
+from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, LIST_SLOT_BITS, SmConfig
 from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
 
@@ -15,7 +15,7 @@ __all__ = ["AHEAD", "BURST", "ENTRY_BYTES", "ListReader", "entry_layout"]
 
 #: Lines that are read ahead, and how many of them are asked for one after the other, once there is room for so many:
 #: memory of rows has to close one for each burst, not for each line. Powers of two.
-AHEAD, BURST = 16, 8
+AHEAD, BURST = 1 << LIST_SLOT_BITS, 8
 #: Bytes of an entry.
 ENTRY_BYTES = 8
 _WARP_BITS, _COUNT_BITS = 6, 6
