@@ -97,10 +97,7 @@ def imports_by_folder(root: Path) -> list[str]:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or ""]
-            found += [
-                f"{path.relative_to(root)}:{node.lineno}: {name}"
-                for name in names if any(inside(name, package) for package in ours)
-            ]
+            found += [f"{path.relative_to(root)}:{node.lineno}: {name}" for name in names if name.split(".")[0] in ours]
     return found
 
 

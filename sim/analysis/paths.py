@@ -86,9 +86,8 @@ class Path:
 
     ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. On a side only its
     lanes are active. ``masks``: registers that hold the thread mask as it was at some time on a side, by its number;
-    the oldest first. ``passes``: how often the header of a loop with a
-    given bound has been passed since the loop was entered, by the number of calls under way and the header; paths that
-    join agree in them.
+    the oldest first. ``passes``: how often the header of a loop with a given bound has been passed since the loop was
+    entered, by the number of calls under way and the header; paths that join agree in them.
     """
 
     pc: int
@@ -127,8 +126,7 @@ class Path:
             self, on=self.on.copy(), off=self.off.copy(), may=self.may.copy(), must=self.must.copy(),
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
-            decided=dict(self.decided), sides=list(self.sides), masks=dict(self.masks),
-            passes=dict(self.passes),
+            decided=dict(self.decided), sides=list(self.sides), masks=dict(self.masks), passes=dict(self.passes),
         )
 
     def join(self, other: Path, memory: Memory, values: Values) -> None:
