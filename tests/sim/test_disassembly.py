@@ -59,7 +59,8 @@ def test_the_text_is_the_word(row):
     (0x00000013, "addi zero, zero, 0"), (0xFC102573, "csrrs a0, num_warps, zero"), (0x00B5100B, "wspawn a0, a1"),
     (0xFE0508E3, "beq a0, zero, 0x80000ff0"), (0x0000006F, "jal zero, 0x80001000"), (0x80000537, "lui a0, 0x80000"),
     (0xFFC12083, "lw ra, -4(sp)"), (0xFE112E23, "sw ra, -4(sp)"), (0x00008067, "jalr zero, 0(ra)"),
-    (0x40455513, "srai a0, a0, 4"), (0x7C20D073, "csrrwi zero, 0x7c2, 1"), (0x10A5F553, "fmul.s fa0, fa1, fa0"),
+    (0x40455513, "srai a0, a0, 4"), (0x7C20D073, "csrrwi zero, mpolicy, 1"), (0x7C30D073, "csrrwi zero, 0x7c3, 1"),
+    (0x10A5F553, "fmul.s fa0, fa1, fa0"),
     (0xC0059553, "fcvt.w.s a0, fa1, rtz"), (0, ".word 0x00000000"), (0x10A5D553, ".word 0x10a5d553"),
     (0x0015A50B, "split.n a0, a1"),
 ])

@@ -5,17 +5,19 @@ import inspect
 from metronome.sim import parameter_policies, policies
 
 HEAD = '''from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from metronome.sim.course.scheduler import PolicyInputs, Scheduler, after, members
 
 TOTAL_BITS = 20
+State = TypeVar("State")
 '''
 
 
 def solution():
     order = inspect.getsource(policies.Order), inspect.getsource(policies.GreedyOldestDispatch)
-    locality = inspect.getsource(parameter_policies.Locality), inspect.getsource(parameter_policies.CacheConscious)
-    text = "\n\n".join([HEAD, *order, *locality])
+    ours = parameter_policies.Locality, parameter_policies._Changing, parameter_policies.CacheConscious
+    text = "\n\n".join([HEAD, *order, *map(inspect.getsource, ours)])
     text = text.replace("GreedyOldestDispatch(Policy[Order])", "GreedyThenOldest(Scheduler[Order])")
-    text = text.replace("CacheConscious(Policy[Locality])", "CacheConscious(Scheduler[Locality])")
+    text = text.replace("_Changing(Policy[State])", "_Changing(Scheduler[State])")
     return "from __future__ import annotations\n" + text
