@@ -189,9 +189,10 @@ def _fetches(demand: Demand) -> tuple[int, int]:
     there = demand.shared.prefix.code if flushed == 1 and not demand.strays else frozenset()
     lines = len(demand.shared.all_code if flushed > 1 else demand.shared.code - there) * flushed
     if demand.code_fits:
-        # A wrong path has as many fetches as a buffer has places, and each may be of another line: words that change
-        # may be jumps. Each line pushes one out; until it is the oldest each that comes again may push out another.
-        lines += demand.strays * DEPTH * (1 + demand.config.icache_ways)
+        # A wrong path has as many fetches as a buffer has places. A word that changes may be a jump to another line, if
+        # it is there: that is a fetch that hits, then one that misses. Each line pushes one out; until it is the oldest
+        # each that comes again may push out another.
+        lines += demand.strays * (DEPTH // 2) * (1 + demand.config.icache_ways)
         return lines, lines * len(demand.pipelines)
     # Any fetch may miss, also one on a wrong path: there are as many fetches as slots. The line of a wrong path may
     # come later than that of the right one, and push it out.

@@ -197,7 +197,7 @@ def _(patch):
         self, store, dataclasses.replace(access, turns=min(1, access.turns))))
 
 
-@step("others take no issue slots", both(asm(120, *(f"add t{each}, t1, t1" for each in (2, 3, 4, 5)))))
+@step("others take no issue slots", both(asm(120, *(f"add t{each}, t1, t1" for each in (2, 3, 4, 5))), turns=200))
 def _(patch):
     usual = work_conserving._sum
 
