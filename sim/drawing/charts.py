@@ -84,18 +84,20 @@ def _panels(chart: Any, values: Values, columns: int = 1, *, own_axes: Sequence[
 
 def bars(
     values: Values, *, series: Mapping[str, str], title: str, legend: str, legend_columns: int = 3,
-    rule: float | None = None, height: int = 190,
+    rule: float | None = None, height: int = 190, groups_are: str | None = None,
 ) -> dict[str, Any]:
     """Groups of upright bars.
 
-    ``values`` have ``group``, ``series``, ``value``, ``panel``, ``said``; ``series`` is each one's colour, in order.
+    ``values`` have ``group``, ``series``, ``value``, ``panel``, ``said``; ``series`` is each one's colour, in order,
+    and ``groups_are`` is what stands below the groups, if they do not say it.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     groups = _order(values, "group")
     top = max([value["value"] for value in values] + [0.0 if rule is None else 1.1 * rule])
     scale = alt.Scale(domain=[0, top], nice=True)
     mark = alt.Chart().mark_bar().encode(
-        x=alt.X("group:N", sort=groups, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=False, ticks=False)),
+        x=alt.X("group:N", sort=groups, title=groups_are,
+                axis=alt.Axis(labelAngle=0, labelOverlap=False, ticks=False)),
         xOffset=alt.XOffset("series:N", scale=alt.Scale(domain=list(used))),
         y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5), scale=scale),
         color=alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
@@ -197,28 +199,33 @@ def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dic
     return _finish(_panels(chart, values))
 
 
-def point_panels(values: Values, *, series: Mapping[str, str], legend: str, shapes: str) -> dict[str, Any]:
+def point_panels(
+    values: Values, *, series: Mapping[str, str], legend: str, shapes: str | None, groups_are: str | None = None,
+    values_are: str | None = None,
+) -> dict[str, Any]:
     """Points side by side over each group, with a line from the least to the greatest value; a panel each ``panel``.
 
     ``values`` have ``panel``, ``group``, ``series``, ``shape``, ``low``, ``value``, ``high``, ``said``; ``series`` is
-    each one's colour, in order, and ``legend`` and ``shapes`` are what series and shapes are. Each panel has axes of
-    its own, which need not begin at 0.
+    each one's colour, in order, and ``legend`` and ``shapes`` are what series and shapes are (without ``shapes``, these
+    have no legend). ``groups_are`` and ``values_are`` are what stands at the axes, if the panels do not say it. Each
+    panel has axes of its own, which need not begin at 0.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     kinds = _order(values, "shape")
     pairs = [{**value, "place": f"{kinds.index(value['shape'])} {list(used).index(value['series'])}"}
              for value in values]
-    x = alt.X("group:N", sort=_order(values, "group"), title=None, axis=alt.Axis(labelAngle=0, ticks=False))
+    x = alt.X("group:N", sort=_order(values, "group"), title=groups_are, axis=alt.Axis(labelAngle=0, ticks=False))
     offset = alt.XOffset("place:N", scale=alt.Scale(domain=sorted({pair["place"] for pair in pairs})))
     colour = alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())))
     scale = alt.Scale(zero=False, nice=True)
+    hidden: dict[str, Any] = {"legend": None} if shapes is None else {}
     line = alt.Chart().mark_rule(strokeWidth=2, aria=False).encode(
-        x=x, xOffset=offset, y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q", color=colour,
+        x=x, xOffset=offset, y=alt.Y("low:Q", title=values_are, scale=scale), y2="high:Q", color=colour,
     )
     point = alt.Chart().mark_point(filled=True, size=50, opacity=1).encode(
         x=x, xOffset=offset, color=colour,
-        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, minExtent=48)),
-        shape=alt.Shape("shape:N", title=shapes, scale=alt.Scale(domain=kinds)), description="said:N",
+        y=alt.Y("value:Q", title=values_are, scale=scale, axis=alt.Axis(tickCount=5, minExtent=48)),
+        shape=alt.Shape("shape:N", title=shapes, scale=alt.Scale(domain=kinds), **hidden), description="said:N",
     )
     chart = alt.layer(line, point).properties(width=(WIDTH - 80) // 2, height=170)
     return _finish(_panels(chart, pairs, 2, own_axes=("x", "y", "xOffset")))

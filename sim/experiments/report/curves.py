@@ -1,4 +1,4 @@
-"""What was measured, beside figures 16 to 25 of the Fermi study, as a page of ``metronome characterize``.
+"""What was measured, beside Table 7 and figures 16 to 25 of the Fermi study, as a page of ``metronome characterize``.
 
 All numbers come from the JSON document (:mod:`sim.characterize.document`), so page and JSON cannot disagree.
 """
@@ -11,7 +11,9 @@ from typing import Any
 
 from ...drawing import charts
 from ...drawing.palette import SERIES
-from .model import Figure, Numbers, Page, Section
+from . import cells
+from .model import Cell, Column, Figure, Numbers, Page, Section, Table
+from .papers import papers
 
 __all__ = ["curve_page"]
 
@@ -30,8 +32,51 @@ def curve_page(document: Mapping[str, Any], title: str) -> Page:
         "Micro-benchmarks of this machine beside those of the Fermi study (references.md, section 5). The study's own "
         "numbers are of an NVIDIA GPU with two schedulers: only the shapes can be compared.",
         [("machine", title), ("all numbers as configured", "yes" if document["passed"] else "no")],
-        [_scheduler(document), _memory(document), _variation(document)],
+        [_numbers(document), _scheduler(document), _memory(document), _variation(document)],
     )
+
+
+def _numbers(document: Mapping[str, Any]) -> Section:
+    return Section("numbers", "Latencies, and cycles per instruction (table 7)", [
+        _latencies(document["latencies"]), _cpi(document["cpi"], papers()["fermi"]["cpi"]),
+    ])
+
+
+def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
+    """A row a number, as the command prints them."""
+    return Table(
+        "latencies", "What was found, and what the configuration says",
+        "Measured is what the micro-benchmarks tell. They are not told what is configured, and where nothing says a "
+        "number in advance, there is none beside it.", _SOURCE,
+        [Column("number", text=True), Column("measured"), Column("configured"), Column("unit", text=True),
+         Column("as it must be", text=True)],
+        [[cells.text(each["name"]), _plain(each["measured"]), _plain(each["config"]), cells.text(each["unit"]),
+          cells.UNKNOWN if each["config"] is None else cells.holds(not each["differs"])] for each in latencies],
+    )
+
+
+def _cpi(cpi: Sequence[Mapping[str, Any]], study: Mapping[str, str]) -> Table:
+    """A row a class, of one warp and of the most that were measured."""
+    by_place = {(each["class"], each["warps"]): each for each in cpi}
+    counts = sorted({warps for _, warps in by_place})
+    shown = list(dict.fromkeys((counts[0], counts[-1]))) if counts else []
+    forms = [(warps, form) for warps in shown for form in ("independent", "dependent")]
+    return Table(
+        "table-7", "Cycles per instruction (table 7)",
+        "Cycles that one more instruction takes, in a row of 8 to 16, of the slowest warp. A dependent one needs the "
+        "result before. The last column is the study's own: without and with dependence, where it tells them apart.",
+        _SOURCE,
+        [Column("class", text=True), Column("instructions", text=True),
+         *(Column(form, _counted(warps)) for warps, form in forms), Column("table 7", "Fermi study", text=True)],
+        [[cells.text(name), cells.text(by_place[name, counts[0]]["about"]),
+          *(_plain(by_place[name, warps][form]) for warps, form in forms), cells.text(study.get(name))]
+         for name in dict.fromkeys(each["class"] for each in cpi)],
+    )
+
+
+def _plain(value: float | None) -> Cell:
+    """As many decimals as it has."""
+    return cells.UNKNOWN if value is None else Cell(value, f"{value:g}")
 
 
 def _scheduler(document: Mapping[str, Any]) -> Section:
@@ -103,17 +148,25 @@ def _two(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return _found(document, "mad_add", True)
 
 
-def _bars(name: str, title: str, caption: str, values: Sequence[Mapping[str, Any]], axis: str, legend: str) -> Figure:
+def _bars(
+    name: str, title: str, caption: str, values: Sequence[Mapping[str, Any]], axis: str, legend: str,
+    groups_are: str | None = None,
+) -> Figure:
     names = list(dict.fromkeys(each["series"] for each in values))
     series = {each: SERIES[place % len(SERIES)] for place, each in enumerate(names)}
     return Figure(
-        name, title, caption, _SOURCE, charts.bars(values, series=series, title=axis, legend=legend),
+        name, title, caption, _SOURCE,
+        charts.bars(values, series=series, title=axis, legend=legend, groups_are=groups_are),
         Numbers((legend, "group", axis), [(each["series"], each["group"], each["value"]) for each in values]),
     )
 
 
+def _counted(warps: int) -> str:
+    return f"{warps} {'warp' if warps == 1 else 'warps'}"
+
+
 def _warps(curve: Mapping[str, Any]) -> str:
-    return f"{curve['warps']} {'warp' if curve['warps'] == 1 else 'warps'}"
+    return _counted(curve["warps"])
 
 
 def _by_warp(document: Mapping[str, Any]) -> Figure:
@@ -126,6 +179,7 @@ def _by_warp(document: Mapping[str, Any]) -> Figure:
         "figure-17", "Two dependent instructions, warp by warp (figure 17)",
         "A multiply-add and an addition that needs it, in each warp. On Fermi up to 4 warps take as long as one; "
         "with 8 and 16 all take longer. With --curves there are more numbers of warps.", values, "cycles", "of",
+        "warp",
     )
 
 
@@ -157,7 +211,7 @@ def _conflicts(document: Mapping[str, Any]) -> Figure | str:
     return _bars(
         "figure-22", "Bank conflicts in local memory (figure 22)",
         "Cycles of each access in a row, by the distance of neighbouring lanes in words. On Fermi time grows with the "
-        "conflicts, up to stride 32.", values, "cycles", "access",
+        "conflicts, up to stride 32.", values, "cycles", "access", "stride in words",
     )
 
 
@@ -174,7 +228,8 @@ def _spread(name: str, study: str, told: str, *, piece: str, runs: Sequence[Sequ
         name, f"{piece}, {len(runs)} runs ({study})",
         f"Cycles, by the number of the warp: a point is the first run, a line goes from least to most. {told}",
         _SOURCE,
-        charts.point_panels(values, series={"first run": SERIES[0]}, legend="point", shapes="upright"),
+        charts.point_panels(values, series={"first run": SERIES[0]}, legend="point", shapes=None,
+                            groups_are="warp", values_are="cycles"),
         Numbers(("warp", "least", "first", "most"),
                 [(each["group"], each["low"], each["value"], each["high"]) for each in values]),
     )

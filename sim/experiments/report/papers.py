@@ -1,4 +1,4 @@
-"""What the two papers report (papers.toml, which says where in the paper each number is)."""
+"""What the papers report (papers.toml, which says where in the paper each number is)."""
 
 from __future__ import annotations
 
