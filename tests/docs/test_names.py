@@ -1,5 +1,6 @@
 """What the pages name is there: commands with their options, files, modules, make targets, tests."""
 
+import functools
 import importlib
 import re
 import shlex
@@ -61,12 +62,16 @@ def _missing_tests(words: list[str]) -> str | None:
     return None
 
 
+#: Made of all subcommands' signatures: once, not for each command of each page.
+_parser = functools.cache(typer.main.get_command)
+
+
 def _metronome_refusal(words: list[str], whole: bool) -> str | None:
     if words in ([], ["..."]):
         return None
     if words[0] not in COMMANDS:
         return f"no such subcommand: {words[0]}"
-    command = typer.main.get_command(app).commands[words[0]]
+    command = _parser(app).commands[words[0]]
     known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     if unknown := [word for word in words if word.startswith("--") and word not in known]:
         return f"no such option: {unknown}"

@@ -1,5 +1,6 @@
 """What every subcommand has in common: help with examples that work, the version, names in any case and near ones."""
 
+import functools
 import re
 import shlex
 
@@ -13,6 +14,8 @@ from metronome.sim.policies import POLICIES
 from tests.scripts.lines import only_line
 
 #: Subcommands whose options name a policy.
+#: Made of all signatures: once, not for each example.
+parser = functools.cache(typer.main.get_command)
 WITH_POLICIES = ("run", "sweep", "config", "verilog", "synth", "board", "prove")
 WITH_PRESETS = ("run", "sweep", "config", "verilog", "synth", "bench")
 
@@ -53,7 +56,7 @@ def test_every_page_has_examples_and_exit_statuses(helped, name):
 def test_the_examples_can_be_given(command):
     program, name, *words = shlex.split(command)
     assert program == "metronome"
-    typer.main.get_command(app).commands[name].make_context(name, words)
+    parser(app).commands[name].make_context(name, words)
 
 
 @pytest.mark.parametrize("name", WITH_POLICIES)

@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[3]
 BASELINE = dataclasses.replace(
     TINY, coordination=type(TINY.coordination).BASELINE, fetch_policies=("lrr", "gtlrr"), warps=4,
 )
-pytestmark = pytest.mark.slow
+#: One process elaborates, which takes some seconds each time.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("export")]
 
 
-#: Some seconds each.
 elaborated = functools.cache(elaborate_flat)
 
 

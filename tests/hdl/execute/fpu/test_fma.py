@@ -15,6 +15,8 @@ from fpu_units import OneOf
 from metronome.hdl.isa.ops import FmaOp, Unit
 from metronome.hdl.presets import TINY
 
+#: One process compiles the unit, and no other waits for that.
+pytestmark = pytest.mark.xdist_group("fma")
 SEED = 34
 #: SoftFloat works on this many at a time.
 PIECE = 100_000

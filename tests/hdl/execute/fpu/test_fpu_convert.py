@@ -20,6 +20,8 @@ from metronome.hdl.isa.ops import FcvtOp, Unit
 from metronome.hdl.presets import TINY
 from tests.tiers import long_but
 
+#: One process compiles the unit, and no other waits for that.
+pytestmark = pytest.mark.xdist_group("fpu_convert")
 SEED = 53
 CONFIG = replace(TINY, threads=1)
 TO_INTEGER = (FcvtOp.W_S, FcvtOp.WU_S)

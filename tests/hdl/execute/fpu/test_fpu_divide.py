@@ -19,6 +19,8 @@ from metronome.hdl.isa.ops import FdivOp, Unit
 from metronome.hdl.presets import TINY
 from tests.tiers import long_but
 
+#: One process compiles the unit, and no other waits for that.
+pytestmark = pytest.mark.xdist_group("fpu_divide")
 SEED = 52
 CONFIG = replace(TINY, threads=1)
 LATENCY = CONFIG.latency_fdiv

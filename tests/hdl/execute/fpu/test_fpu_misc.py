@@ -20,6 +20,8 @@ from metronome.hdl.execute.fpu.misc import FmiscUnit
 from metronome.hdl.isa.ops import FmiscOp
 from metronome.hdl.presets import TINY
 
+#: One process compiles the unit, and no other waits for that.
+pytestmark = pytest.mark.xdist_group("fpu_misc")
 SEED = 51
 CONFIG = replace(TINY, threads=1)
 SIGN = 0x8000_0000
