@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from metronome.sim.memory.stacks import to_bus
 
 from .core import Core, Stepped
 from .lanes import TOP
+from .memory import part_of
+from .own import Own
 from .paths import Access, Path
 from .program import Code, RefusedError
 
@@ -50,10 +53,23 @@ class Accesses(Core):
             low, high = np.zeros(len(addresses), np.int64), np.full(len(addresses), TOP)
         else:
             low, high = self.memory.load(addresses, decoded.size, signed=signed, overlay=path.overlay)
+            if path.own:
+                low, high = self._found(path, addresses, (low, high), decoded.size, signed=signed)
         all_low, all_high = np.zeros(len(path.may), np.int64), np.zeros(len(path.may), np.int64)
         all_low[path.may], all_high[path.may] = low, high
         path.on.put(rd, path.may, all_low, all_high)
         self._write(path, rd, self.values.fresh())
+
+    def _found(
+        self, path: Path, addresses: np.ndarray, loaded: tuple[np.ndarray, np.ndarray], size: int, *, signed: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What was ``loaded``, and where a lane finds what it has stored itself, that."""
+        low, high = loaded[0].copy(), loaded[1].copy()
+        for at, (lane, address) in enumerate(zip(np.flatnonzero(path.may).tolist(), addresses.tolist(), strict=True)):
+            own = path.own.get(address & ~3)
+            if own is not None and own.lane == lane and address & ~3 not in self.memory.races:
+                low[at], high[at] = part_of((own.low, own.high), address & 3, size, signed=signed)
+        return low, high
 
     def _stored(self, path: Path, code: Code) -> tuple[np.ndarray, np.ndarray]:
         assert code.second is not None
@@ -73,10 +89,15 @@ class Accesses(Core):
         if self.alone:
             self.memory.store(addresses, size, low, high)
             return
-        for address, least, greatest, certain in zip(
-            addresses.tolist(), low.tolist(), high.tolist(), sure.tolist(), strict=True
+        words = Counter((addresses & ~np.uint32(3)).tolist())
+        for lane, address, least, greatest, certain in zip(
+            np.flatnonzero(path.may).tolist(), addresses.tolist(), low.tolist(), high.tolist(), sure.tolist(),
+            strict=True
         ):
             word = address & ~3
+            alone = words[word] == 1
+            own = Own(lane, least, greatest) if alone and size == 4 and not certain else None
+            path.keep(word, lane if alone else None, own)
             before = self.memory.word(word, path.overlay)
             if size < 4:
                 least, greatest = _with(before, address & 3, size, least, greatest)
@@ -99,11 +120,8 @@ class Accesses(Core):
         if code.decoded.store:
             if far:
                 raise RefusedError("it may store anywhere: its address depends on the inputs and has no range", path.pc)
-            self._refuse_code(path.pc, first, end)
-            self.memory.forget(first & ~3, end + 3 & ~3)
-            self.memory.note(self.warp, np.arange(first & ~3, end, 4, dtype=np.uint32), store=True)
-            for word in [each for each in path.overlay if first - 3 <= each < end]:
-                path.overlay[word] = 0, TOP
+            for least, behind in _merged(low & ~3, high + size + 3 & ~3):
+                self._store_between(path, least, behind)
         elif code.decoded.writes is not None:
             top = TOP if size == 4 or code.decoded.row.mnemonic in ("lb", "lh") else (1 << 8 * size) - 1
             shape = len(path.may)
@@ -118,9 +136,17 @@ class Accesses(Core):
         lines = most if within is None else min(most, within[1] - within[0] + 1)
         return Access(None, lines, most if inside else 0, within)
 
-    def _refuse_code(self, pc: int, first: int, end: int) -> None:
+    def _store_between(self, path: Path, first: int, end: int) -> None:
+        """Any of the words of [first, end) may be stored to."""
         if self.program.covers(first, end):
-            raise RefusedError(_SELF_MODIFYING, pc)
+            raise RefusedError(_SELF_MODIFYING, path.pc)
+        self.memory.forget(first, end)
+        self.memory.note(self.warp, np.arange(first, end, 4, dtype=np.uint32), store=True)
+        for word in [each for each in path.overlay if first <= each < end]:
+            path.overlay[word] = 0, TOP
+        for words in (path.own, *path.owns):
+            for word in [each for each in words if first <= each < end]:
+                del words[word]
 
     def _certain(self, addresses: np.ndarray, must: np.ndarray, access: Access) -> frozenset[int]:
         """The lines of the lanes that must be active."""
@@ -149,6 +175,17 @@ class Accesses(Core):
         else:
             lines = set((addresses >> 6).tolist())
         return Access(tuple(sorted(lines)), len(lines), turns)
+
+
+def _merged(first: np.ndarray, end: np.ndarray) -> list[tuple[int, int]]:
+    """What the stretches [first, end) cover, as stretches apart from each other: each lane has its own stack."""
+    found: list[tuple[int, int]] = []
+    for least, behind in sorted(zip(first.tolist(), end.tolist(), strict=True)):
+        if found and least <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], behind)
+        else:
+            found.append((least, behind))
+    return found
 
 
 def _with(word: tuple[int, int], offset: int, size: int, low: int, high: int) -> tuple[int, int]:

@@ -67,7 +67,7 @@ class Branches(Core):
             stays = ~no if each is taken else ~yes
             if bool((each.must & ~stays).any()):
                 continue
-            each.narrow(each.may & stays, each.must)
+            each.know(each.may & stays, each.must)
             if refine(each, truth, self.values):
                 self._go(each, code, to)
                 paths.append(each)

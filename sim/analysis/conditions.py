@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .lanes import TOP
+
 __all__ = ["ZERO", "Condition", "Values"]
 
 #: The number of the value 0.
@@ -46,8 +48,25 @@ class Values:
 
     def of(self, name: str, a: int, b: int | tuple[str, int]) -> int:
         """The number of ``name`` of the values ``a`` and ``b``; ``b`` may be a constant ("is", number)."""
-        if name == "add" and b == ("is", 0):
-            return a
+        if name == "add" and isinstance(b, tuple):
+            return self._sum(a, b[1])
+        return self._numbered(name, a, b)
+
+    def _sum(self, a: int, constant: int) -> int:
+        """The number of a value plus a constant. Sums of sums are one: a loop makes them no longer each turn."""
+        source, more = self.base(a)
+        constant = constant + more & TOP
+        known = self.known(source)
+        if known is not None:
+            return self.constant(known + constant)
+        return source if constant == 0 else self._numbered("add", source, ("is", constant))
+
+    def base(self, value: int) -> tuple[int, int]:
+        """A value as that of another number, plus a constant, which may be 0."""
+        name, source, constant = self.made(value)
+        return (source, constant[1]) if name == "add" and isinstance(constant, tuple) else (value, 0)
+
+    def _numbered(self, name: str, a: int, b: int | tuple[str, int]) -> int:
         key = (name, a, b)
         number = self._numbers.get(key)
         if number is None:
@@ -59,6 +78,18 @@ class Values:
         """How the value of that number was computed: what :meth:`of` was asked; ("", 0, 0) if that is not known."""
         return self._made.get(value, ("", 0, 0))
 
+    def constant(self, number: int) -> int:
+        """The number of the value that a constant is."""
+        number &= TOP
+        return ZERO if number == 0 else self._numbered("is", 0, ("is", number))
+
+    def known(self, value: int) -> int | None:
+        """The constant that a value is, if it is one."""
+        if value == ZERO:
+            return 0
+        name, _, number = self.made(value)
+        return number[1] if name == "is" else None
+
     def bit(self, value: int) -> Condition:
         """What it means that bit 0 of a value is 1."""
         name, a, b = self._made.get(value, ("", 0, 0))
@@ -66,11 +97,14 @@ class Values:
             return self.equal(a, ZERO)
         if name == "sltu" and a == ZERO and isinstance(b, int):
             return self.equal(b, ZERO).negated()
-        if name in ("sltu", "slt") and isinstance(b, int):
-            return Condition("ltu" if name == "sltu" else "lt", a, b, True)
+        if name in ("sltu", "slt"):
+            return Condition("ltu" if name == "sltu" else "lt", a, self._operand(b), True)
         if name == "xor" and b == ("is", 1):
             return self.bit(a).negated()
         return Condition("bit", value, 0, True)
+
+    def _operand(self, operand: int | tuple[str, int]) -> int:
+        return operand if isinstance(operand, int) else self.constant(operand[1])
 
     def equal(self, a: int, b: int, *, flags: frozenset[int] = frozenset()) -> Condition:
         """What it means that two values are equal; ``flags``: values that are 0 or 1."""
@@ -78,8 +112,8 @@ class Values:
             a, b = b, a
         if b == ZERO:
             name, first, second = self._made.get(a, ("", 0, 0))
-            if name in ("xor", "sub") and isinstance(second, int):
-                return self.equal(first, second)
+            if name in ("xor", "sub"):
+                return self.equal(first, self._operand(second))
             if name in ("sltu", "slt") or a in flags:
                 return self.bit(a).negated()
         return Condition("eq", min(a, b), max(a, b), True)

@@ -87,3 +87,4 @@ class Core:
         """A register is written: it holds another value."""
         path.numbers[rd] = number
         path.masks.pop(rd, None)
+        path.readings.pop(rd, None)

@@ -17,9 +17,9 @@ from metronome.sim.memory.store import AccessError
 from .accesses import Accesses
 from .conditions import ZERO
 from .core import Stepped
-from .intervals import RULES, step_of
+from .intervals import RULES, Interval, step_of
 from .lanes import MOST, TOP
-from .masks import word_of
+from .masks import interval_of, refine, word_of
 from .memory import Memory
 from .paths import Path
 from .program import Code, Program, RefusedError
@@ -27,6 +27,8 @@ from .threads import Threads
 
 __all__ = ["Execution"]
 
+#: They keep a value or make it 0, the one where the other does not.
+_KEEPS = ("czero.eqz", "czero.nez")
 #: mscratch is one for the core, as a word of memory is; this one is nothing else that is known (isa.md).
 _MSCRATCH = np.array([4 * Csr.MSCRATCH], np.uint32)
 
@@ -64,6 +66,7 @@ class Execution(Accesses, Threads):
 
     def _compute(self, path: Path, code: Code, unit: Unit) -> None:
         rd = code.decoded.writes
+        number = ZERO if rd is None else self._number(path, code)
         known = not code.reads & path.on.dirty or all(
             path.on.known(register, path.may) for register in code.decoded.reads
         )
@@ -76,9 +79,11 @@ class Execution(Accesses, Threads):
             if rd is not None:
                 path.on.settle(rd, path.may)
         elif rd is not None:
+            if code.rule in _KEEPS:
+                path.note(path.chosen, number, self._kept(path, code, rd))
             self._estimate(path, code, rd)
         if rd is not None:
-            self._write(path, rd, self._number(path, code))
+            self._write(path, rd, number)
 
     def _operands(self, path: Path, code: Code) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         shape = len(path.may)
@@ -91,15 +96,73 @@ class Execution(Accesses, Threads):
         shape = len(path.may)
         if code.rule is not None:
             first, second = self._operands(path, code)
-            low, high = RULES[code.rule](first, second)
+            plain = RULES[code.rule](first, second)
+            if code.rule == "add" and code.second is None and code.first is not None and _whole(plain) > _whole(first):
+                # What the operand was may be asked of the sum, when no register holds it any more.
+                path.note(path.seen, path.numbers[code.first], first)
+            low, high = self._narrower(path, code, first, second, plain)
             steps = (
                 MOST if code.first is None else path.on.step(code.first),
                 MOST if code.second is None else path.on.step(code.second),
             )
-            path.on.put(rd, path.may, low, high, step_of(code.rule, (low, high), (first, second), steps))
+            # Steps are counted from the least.
+            step = step_of(code.rule, plain, (first, second), steps) if bool((low == plain[0]).all()) else 0
+            path.on.put(rd, path.may, low, high, step)
         else:
             flag = code.decoded.row.mnemonic in ("feq.s", "flt.s", "fle.s")
             path.on.put(rd, path.may, np.zeros(shape, np.int64), np.full(shape, 1 if flag else TOP))
+
+    def _kept(self, path: Path, code: Code, rd: int) -> Interval:
+        """What the operand of ``czero`` lies in where it is kept; the least is above the greatest where it never is."""
+        assert code.first is not None and code.second is not None
+        zero = self.values.equal(path.numbers[code.second], ZERO)
+        trial = path.supposing()
+        nowhere = np.full(len(path.may), TOP), np.zeros(len(path.may), np.int64)
+        # The condition may be one of what a constant was added to, which no register may hold any more.
+        name, source, constant = self.values.made(path.numbers[code.first])
+        added = np.full(len(path.may), constant[1] & TOP) if name == "add" and isinstance(constant, tuple) else None
+        first = path.on.interval(code.first)
+        if added is not None:
+            trial.numbers[rd] = source
+            trial.on.put(rd, trial.may, *RULES["sub"](first, (added, added)))
+        if not refine(trial, zero if code.rule == "czero.nez" else zero.negated(), self.values):
+            return nowhere
+        low, high = first if code.first == rd and added is not None else trial.on.interval(code.first)
+        if added is not None:
+            other = RULES["add"](interval_of(trial, source, self.values), (added, added))
+            low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
+        return np.where(trial.may, low, nowhere[0]), np.where(trial.may, high, nowhere[1])
+
+    def _narrower(self, path: Path, code: Code, first: Interval, second: Interval, result: Interval) -> Interval:
+        """What a ``result`` lies in, as an operand that ``czero`` has made is either what was kept, or 0."""
+        rule = RULES[code.rule]  # type: ignore[index]
+        one = path.chosen.get(path.numbers[code.first]) if code.first is not None else None
+        other = path.chosen.get(path.numbers[code.second]) if code.second is not None else None
+        zero = (np.zeros_like(first[0]),) * 2
+        if one is not None and other is not None and self._apart(path, code):
+            cases = [(one, zero), (zero, other)]
+        elif one is not None:
+            cases = [(one, second), (zero, second)]
+        elif other is not None:
+            cases = [(first, other), (first, zero)]
+        else:
+            return result
+        least, greatest = np.full_like(first[0], TOP), np.zeros_like(first[0])
+        for operands in cases:
+            there = np.logical_and.reduce([low <= high for low, high in operands])
+            low, high = rule(*((np.where(there, low, 0), np.where(there, high, 0)) for low, high in operands))
+            least = np.where(there, np.minimum(least, low), least)
+            greatest = np.where(there, np.maximum(greatest, high), greatest)
+        least, greatest = np.maximum(least, result[0]), np.minimum(greatest, result[1])
+        # A lane for which nothing is left cannot be active.
+        fits = least <= greatest
+        return np.where(fits, least, result[0]), np.where(fits, greatest, result[1])
+
+    def _apart(self, path: Path, code: Code) -> bool:
+        """Whether of the two operands exactly one is kept: the same decides, in opposite ways."""
+        assert code.first is not None and code.second is not None
+        one, other = (self.values.made(path.numbers[each]) for each in (code.first, code.second))
+        return one[2] == other[2] and {one[0], other[0]} == set(_KEEPS)
 
     def _number(self, path: Path, code: Code) -> int:
         rule = code.rule
@@ -114,7 +177,7 @@ class Execution(Accesses, Threads):
         if code.second is not None:
             second = path.numbers[code.second]
         if rule == "add" and first == ZERO and code.second is None:
-            return ZERO if code.constant == 0 else self.values.of("is", 0, ("is", code.constant))
+            return self.values.constant(code.constant)
         return self.values.of(rule, first, second)
 
     def _system(self, path: Path, code: Code) -> Stepped:
@@ -148,7 +211,7 @@ class Execution(Accesses, Threads):
         if rd is not None:
             self._write(path, rd, self.values.fresh())
             if number == Csr.ACTIVE_THREADS:
-                path.masks[rd] = path.sides[-1]
+                path.read(rd)
         self._next(path, code)
         return [path], None
 
@@ -173,3 +236,8 @@ class Execution(Accesses, Threads):
         # What is said of a lane as if it were active is of no account where it is not.
         path.on.values[register][lane] = path.off.values[register][lane]
         return True
+
+
+def _whole(interval: Interval) -> int:
+    """In how many lanes it is every number."""
+    return int(((interval[0] == 0) & (interval[1] == TOP)).sum())

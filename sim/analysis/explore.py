@@ -104,6 +104,7 @@ class _Warp:
         path = self.path
         execution.memory.flush(path.overlay)
         path.overlay.clear()
+        path.disown()
         for turns in path.turns:
             turns.clear()
 

@@ -8,9 +8,11 @@ from .conditions import ZERO, Condition, Values
 from .lanes import TOP
 from .paths import Path
 
-__all__ = ["bits_of", "mask_between", "outcome", "refine", "word_of"]
+__all__ = ["bits_of", "interval_of", "mask_between", "outcome", "refine", "word_of"]
 
 _SIGN = 1 << 31
+#: So many sums and differences of others are looked through, at most.
+_SUMS = 16
 
 
 def word_of(lanes: np.ndarray) -> int:
@@ -47,12 +49,12 @@ def _signed(a: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return np.where(mixed, -_SIGN, low - shift), np.where(mixed, _SIGN - 1, high - shift)
 
 
-def _interval(path: Path, value: int) -> tuple[np.ndarray, np.ndarray]:
-    """What the value of that number lies in, by any register that holds it."""
-    lanes = len(path.may)
-    if value == ZERO:
-        return np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
-    low, high = np.zeros(lanes, np.int64), np.full(lanes, TOP)
+def interval_of(path: Path, value: int, values: Values) -> tuple[np.ndarray, np.ndarray]:
+    """What the value of that number lies in, by any register that holds it, or did."""
+    lanes, constant = len(path.may), values.known(value)
+    if constant is not None:
+        return np.full(lanes, constant, np.int64), np.full(lanes, constant, np.int64)
+    low, high = path.seen.get(value, (np.zeros(lanes, np.int64), np.full(lanes, TOP)))
     for register, number in enumerate(path.numbers):
         if number == value:
             mine = path.on.interval(register)
@@ -65,46 +67,58 @@ def refine(path: Path, condition: Condition, values: Values) -> bool:
 
     A lane that cannot be active any more is not. ``values``: how the operands were computed.
     """
-    if not _refine(path, condition):
+    if not _refine(path, condition, values):
         return False
     if condition.kind != "eq":
         return True
     for value, other in ((condition.a, condition.b), (condition.b, condition.a)):
-        number = _certain(path, other)
-        while number is not None:
-            step = _source(path, values, value, number)
+        number = _certain(path, other, values)
+        for _ in range(_SUMS):
+            if number is None:
+                break
+            base, added = values.base(value)
+            number = number - added & TOP
+            if not _refine_sums(path, base, number, values, holds=condition.holds):
+                return False
+            step = _source(path, values, base, number)
             if step is None:
                 break
             value, number = step
-            if not _refine_equal(path, value, number, holds=condition.holds):
-                return False
     return True
 
 
-def _certain(path: Path, value: int) -> np.ndarray | None:
+def _refine_sums(path: Path, base: int, number: np.ndarray, values: Values, *, holds: bool) -> bool:
+    """The value of the number ``base`` is ``number``, or is not; and so all registers that hold it plus a constant."""
+    for each in set(path.numbers) | set(path.seen):
+        source, added = values.base(each)
+        if source == base and not _refine_equal(path, each, number + added & TOP, values, holds=holds):
+            return False
+    return True
+
+
+def _certain(path: Path, value: int, values: Values) -> np.ndarray | None:
     """The value of that number in each active lane; None if it is not known."""
-    low, high = _interval(path, value)
+    low, high = interval_of(path, value, values)
     return low if bool((low == high)[path.may].all()) else None
 
 
 def _source(path: Path, values: Values, value: int, number: np.ndarray) -> tuple[int, np.ndarray] | None:
     """If a value is a sum or difference with one that is known: the other operand, and what that is compared to."""
     name, first, second = values.made(value)
-    if name not in ("add", "sub"):
+    if name not in ("add", "sub") or isinstance(second, tuple):
         return None
-    constant = isinstance(second, tuple)
-    known = np.full(len(path.may), second[1]) if constant else _certain(path, second)
+    known = _certain(path, second, values)
     if known is not None:
         return first, (number - known if name == "add" else number + known) & TOP
-    known = _certain(path, first)
+    known = _certain(path, first, values)
     if known is None:
         return None
     return second, (number - known if name == "add" else known - number) & TOP
 
 
-def _refine_equal(path: Path, value: int, number: np.ndarray, *, holds: bool) -> bool:
+def _refine_equal(path: Path, value: int, number: np.ndarray, values: Values, *, holds: bool) -> bool:
     """In every active lane the value of that number is ``number``, or is not."""
-    low, high = _interval(path, value)
+    low, high = interval_of(path, value, values)
     if holds:
         low, high = np.maximum(low, number), np.minimum(high, number)
     else:
@@ -117,7 +131,7 @@ def _possible(path: Path, possible: np.ndarray) -> bool:
     if bool((path.must & ~possible).any()) or not bool((path.may & possible).any()):
         return False
     if bool((path.may & ~possible).any()):
-        path.narrow(path.may & possible, path.must)
+        path.know(path.may & possible, path.must)
     return True
 
 
@@ -132,9 +146,9 @@ def _hold(path: Path, value: int, least: np.ndarray, greatest: np.ndarray) -> bo
     )
 
 
-def _refine(path: Path, condition: Condition) -> bool:
-    low, high = _interval(path, condition.a)
-    other_low, other_high = _interval(path, condition.b)
+def _refine(path: Path, condition: Condition, values: Values) -> bool:
+    low, high = interval_of(path, condition.a, values)
+    other_low, other_high = interval_of(path, condition.b, values)
     if condition.kind == "bit":
         flags = (high <= 1) & path.may
         wanted = int(condition.holds)

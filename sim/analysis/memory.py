@@ -15,7 +15,7 @@ from metronome.sim.memory.store import SparseMemory
 
 from .lanes import TOP
 
-__all__ = ["Memory", "Overlay", "Times"]
+__all__ = ["Memory", "Overlay", "Times", "part_of"]
 
 _WORD = 4
 #: word address -> (least, greatest) number in it.
@@ -166,7 +166,7 @@ class Memory:
         if overlay:
             for at, address in enumerate(addresses.tolist()):
                 if address & ~3 in overlay:
-                    low[at], high[at] = _part(overlay[address & ~3], address & 3, size, signed=signed)
+                    low[at], high[at] = part_of(overlay[address & ~3], address & 3, size, signed=signed)
         return low, high
 
     def store(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
@@ -194,7 +194,7 @@ class Memory:
             self.store(np.array([address], np.uint32), _WORD, np.array([low]), np.array([high]))
 
 
-def _part(word: tuple[int, int], offset: int, size: int, *, signed: bool) -> tuple[int, int]:
+def part_of(word: tuple[int, int], offset: int, size: int, *, signed: bool) -> tuple[int, int]:
     """``size`` bytes of a word."""
     low, high = word
     if size == _WORD:

@@ -14,10 +14,16 @@ import numpy as np
 
 from .conditions import ZERO, Values
 from .decoding import Decoded
+from .intervals import Interval
 from .lanes import Lanes
 from .memory import Memory, Overlay
+from .own import Meeting, Own, Owns, Reading, outside
 
 __all__ = ["Access", "Clock", "Path", "Split"]
+
+
+#: As many facts about values are kept, at most.
+_FACTS = 64
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,12 @@ class Path:
     lanes are active. ``masks``: registers that hold the thread mask as it was at some time on a side, by its number;
     the oldest first. ``passes``: how often the header of a loop with a given bound has been passed since the loop was
     entered, by the number of calls under way and the header; paths that join agree in them.
+
+    ``own``: what an active lane finds in a word. ``owns``: of each split what the lanes of its other side find there,
+    each if it is on that side. ``full``: of each side, as ``sides``, the ``own`` of when lanes of it first stopped, or
+    None: what is still the same holds for all lanes of the side. ``readings``: by the registers of ``masks``, what was
+    so when the mask was read. ``chosen``: by the number of what a ``czero`` has made, in which interval the value of
+    each lane lies if it was kept. ``seen``: by its number, in which interval a value lies.
     """
 
     pc: int
@@ -106,6 +118,12 @@ class Path:
     sides: list[int] = field(default_factory=lambda: [0])
     masks: dict[int, int] = field(default_factory=dict)
     passes: dict[tuple[int, int], int] = field(default_factory=dict)
+    own: Owns = field(default_factory=dict)
+    owns: list[Owns] = field(default_factory=list)
+    full: list[Owns | None] = field(default_factory=lambda: [None])
+    readings: dict[int, Reading] = field(default_factory=dict)
+    chosen: dict[int, Interval] = field(default_factory=dict)
+    seen: dict[int, Interval] = field(default_factory=dict)
 
     @property
     def sure(self) -> bool:
@@ -127,7 +145,19 @@ class Path:
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
             decided=dict(self.decided), sides=list(self.sides), masks=dict(self.masks), passes=dict(self.passes),
+            own=dict(self.own), owns=[dict(each) for each in self.owns], full=list(self.full),
+            readings=dict(self.readings), chosen=dict(self.chosen), seen=dict(self.seen),
         )
+
+    def note(self, facts: dict[int, Interval], number: int, interval: Interval) -> None:
+        """Note it in ``chosen`` or ``seen``, which forget everything now and then: a loop makes new values."""
+        if len(facts) >= _FACTS:
+            facts.clear()
+        facts[number] = interval
+
+    def supposing(self) -> Path:
+        """Another one, to find out what would follow for the registers of some lanes."""
+        return replace(self, on=self.on.copy(), must=np.zeros_like(self.must), numbers=list(self.numbers))
 
     def join(self, other: Path, memory: Memory, values: Values) -> None:
         """The path is this one or the ``other``, of the same shape; what only holds of one is no longer known."""
@@ -136,7 +166,7 @@ class Path:
         on = self.on.copy()
         on.join(other.on, both)
         on.take(other.on, theirs)
-        off = _outside(self.off, self.must, other.off, other.must)
+        off = outside(self.off, self.must, other.off, other.must)
         self.on, self.off = on, off
         self._be(self.may | other.may, self.must & other.must, max(self.most, other.most))
         self.clock.join(other.clock)
@@ -148,17 +178,33 @@ class Path:
             replace(
                 first, union=_either(first.union, second.union), other=_either(first.other, second.other),
                 most=(max(first.most[0], second.most[0]), max(first.most[1], second.most[1])),
-                off=_outside(first.off, first.union[1], second.off, second.union[1]),
+                off=outside(first.off, first.union[1], second.off, second.union[1]),
             )
             for first, second in zip(self.splits, other.splits, strict=True)
         ]
+        self.chosen = _hull(self.chosen, other.chosen)
+        self.seen = _hull(self.seen, other.seen)
         self._join_sides(other, values)
+        self._join_own(other)
         for turns, others in zip(self.turns, other.turns, strict=True):
             for header, count in others.items():
                 turns[header] = max(turns.get(header, 0), count)
         for word in self.overlay.keys() | other.overlay.keys():
             first, second = memory.word(word, self.overlay), memory.word(word, other.overlay)
             self.overlay[word] = min(first[0], second[0]), max(first[1], second[1])
+
+    def _join_own(self, other: Path) -> None:
+        meeting = Meeting()
+        self.full = [
+            None if mine is None and theirs is None
+            else meeting.common(self.own if mine is None else mine, other.own if theirs is None else theirs)
+            for mine, theirs in zip(self.full, other.full, strict=True)
+        ]
+        self.own = meeting.common(self.own, other.own)
+        self.owns = [meeting.common(mine, theirs) for mine, theirs in zip(self.owns, other.owns, strict=True)]
+        self.readings = {
+            register: self.readings[register].join(other.readings[register], meeting) for register in self.masks
+        }
 
     def _join_sides(self, other: Path, values: Values) -> None:
         sides = {}
@@ -191,8 +237,75 @@ class Path:
         # A lane that goes on again has what was read before it stopped.
         order = list(self.masks)
         for later in order[order.index(register) + 1 :] if register in self.masks else order:
-            del self.masks[later]
+            del self.masks[later], self.readings[later]
         return most
+
+    def read(self, register: int) -> None:
+        """The thread mask is read into ``register``."""
+        self.masks[register] = self.sides[-1]
+        nobody = np.zeros_like(self.may)
+        self.readings[register] = Reading(
+            self.may.copy(), self.must.copy(), self.off.copy(), dict(self.own), self.full[-1], nobody
+        )
+
+    def go_on(self, register: int, may: np.ndarray, must: np.ndarray, values: Values) -> None:
+        """The thread mask becomes what ``register`` holds: any of the lanes in ``may``, and those in ``must``."""
+        reading = self.readings[register] if self.of_side(register) else None
+        most = self.restore(register)
+        if reading is None:
+            self.stop(self.may & ~must)
+            if not self.splits:
+                self.own.clear()
+            self.widen(may, must, values, most)
+            return
+        # Who was active then goes on: with what it holds if it is still active, else with what it had as it stopped.
+        perhaps, gone = self.may & ~self.must, ~self.may
+        if reading.left is not None:
+            self.on.join(reading.left, perhaps & reading.stopped)
+            self.on.take(reading.left, gone & reading.stopped)
+        self.on.take(self.off, gone & ~reading.stopped)
+        # Who was not has not been since.
+        self.off = reading.off.copy()
+        self.own = {word: own for word, own in self.own.items() if reading.own.get(word) is own}
+        self.full[-1] = reading.full
+        self.readings[register] = replace(reading, stopped=np.zeros_like(self.may), left=None)
+        self._renumber(values)
+        must = must | reading.must | self.must
+        self._be(may & reading.may | must, must, len(may) if most is None else most)
+
+    def _renumber(self, values: Values) -> None:
+        """Other lanes are active: the registers hold other values."""
+        self.numbers = [ZERO, *(values.fresh() for _ in self.numbers[1:])]
+        self.chosen.clear()
+        self.seen.clear()
+
+    def stop(self, lanes: np.ndarray) -> None:
+        """Any of ``lanes`` may stop, by an instruction that narrows the thread mask."""
+        if lanes.any():
+            self.readings = {register: each.stop(self.on, lanes) for register, each in self.readings.items()}
+            if self.full[-1] is None:
+                self.full[-1] = dict(self.own)
+
+    def keep(self, word: int, lane: int | None, own: Own | None) -> None:
+        """``lane``, or None: any, stores to the ``word``; ``own``: what it finds there."""
+        if own is None:
+            self.own.pop(word, None)
+        else:
+            self.own[word] = own
+        # A lane that is active is on no other side.
+        for each in self.owns:
+            if word in each and each[word].lane != lane:
+                del each[word]
+
+    def disown(self) -> None:
+        """Nothing is known any more of what a lane finds in its words, but what is known of memory."""
+        for each in (self.own, *self.owns):
+            each.clear()
+
+    def _whole(self) -> Owns:
+        """What holds for all lanes of this side, those that have stopped among them."""
+        full = self.full[-1]
+        return self.own if full is None else {word: own for word, own in self.own.items() if full.get(word) is own}
 
     def inactive(self, lane: int) -> bool:
         """Whether ``off`` has what a lane holds now."""
@@ -205,6 +318,8 @@ class Path:
     def turn(self, split: Split, values: Values) -> None:
         """The innermost split goes on with its other side."""
         off = self.off.copy()
+        self.own, self.owns[-1] = self.owns[-1], self._whole()
+        self.full[-1] = None
         self.widen(*split.other, values, split.most[1])
         # A lane is on one of the two sides.
         self.on.take(off, self.may)
@@ -212,6 +327,10 @@ class Path:
         self.sides[-1] = values.fresh()
         if split.decided is not None:
             self.decided.update([split.decided])
+
+    def know(self, may: np.ndarray, must: np.ndarray) -> None:
+        """Nothing happens, but it is known that the active lanes are any in ``may``, and those in ``must``."""
+        self._be(may, must, self.most)
 
     def narrow(self, may: np.ndarray, must: np.ndarray) -> None:
         """Only lanes in ``may`` go on, those in ``must`` for certain: others stop, none begins again."""
@@ -227,7 +346,7 @@ class Path:
         self.on.take(self.off, ~self.may & may)
         self.off.join(before, perhaps & ~must)
         self.off.take(before, self.must & ~must)
-        self.numbers = [ZERO, *(values.fresh() for _ in self.numbers[1:])]
+        self._renumber(values)
         self._be(may, must, len(may) if most is None else most)
 
     def part(
@@ -239,6 +358,8 @@ class Path:
         """
         self.splits.append(split)
         self.sides.append(values.fresh())
+        self.owns.append(dict(self.own))
+        self.full.append(None)
         # Lanes outside of the split are what they were.
         other.take(self.off, ~split.union[0])
         self.off = other
@@ -248,6 +369,8 @@ class Path:
         """The innermost split ends: its lanes are active."""
         split = self.splits.pop()
         self.sides.pop()
+        self.own = Meeting().common(self.owns.pop(), self._whole())
+        self.full.pop()
         self.widen(*split.union, values, split.most[0])
         # Other paths have the same split.
         self.off = split.off.copy()
@@ -259,7 +382,10 @@ class Path:
         self.widen(first, first, values)
         self.sides = [values.fresh()]
         self.masks.clear()
+        self.readings.clear()
         self.decided.clear()
+        self.disown()
+        self.full = [None]
 
     def _be(self, may: np.ndarray, must: np.ndarray, most: int) -> None:
         self.most = min(most, int(may.sum()))
@@ -271,12 +397,11 @@ class Path:
         self.may, self.must = may.copy(), must.copy()
 
 
-def _outside(off: Lanes, must: np.ndarray, other: Lanes, other_must: np.ndarray) -> Lanes:
-    """Of two paths the registers of a lane that is not active; they say nothing of lanes that must be."""
-    result = off.copy()
-    result.join(other, ~must & ~other_must)
-    result.take(other, must & ~other_must)
-    return result
+def _hull(first: dict[int, Interval], second: dict[int, Interval]) -> dict[int, Interval]:
+    return {
+        number: (np.minimum(low, second[number][0]), np.maximum(high, second[number][1]))
+        for number, (low, high) in first.items() if number in second
+    }
 
 
 def _either(

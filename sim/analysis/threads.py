@@ -74,7 +74,7 @@ class Threads(Branches):
         if self._may_be_empty(low, high):
             raise RefusedError(_MAY_END, path.pc)
         self._check_side(path, register, may)
-        path.widen(may, must, self.values, path.restore(register))
+        path.go_on(register, may, must, self.values)
         self._next(path, code)
         return [path], None
 
@@ -134,7 +134,7 @@ class Threads(Branches):
                 each.on.put(code.decoded.writes, each.may, depth, depth)
                 self._write(each, code.decoded.writes, self.values.fresh())
             if other is None:
-                each.narrow(may, must)
+                each.know(may, must)
             elif not self._part(each, (may, must), other, asks):
                 continue
             if refine(each, asks, self.values):
@@ -168,7 +168,7 @@ class Threads(Branches):
         if len(path.splits) >= self.config.stack_depth:
             raise RefusedError("the divergence stack may overflow", path.pc)
         second = path.fork()
-        second.narrow(*other)
+        second.know(*other)
         if not refine(second, asks.negated(), self.values):
             return False
         decided = self._decided(second, asks.negated())
@@ -206,21 +206,22 @@ class Threads(Branches):
         kept, left = (path, self._fork(path)) if some and none else (path, path)
         paths = []
         if some:
+            kept.stop(kept.may & ~true)
             kept.narrow(kept.may & ~false, kept.must & true)
             if refine(kept, condition, self.values):
                 self._decide(kept, condition)
                 paths.append(kept)
         if none:
-            left.narrow(left.may & ~true, left.must)
+            left.know(left.may & ~true, left.must)
             if refine(left, condition.negated(), self.values):
                 branch = self._decided(left, condition.negated())
                 may, must = mask_between(*restored, self.config.threads)
                 if not left.holds_mask(registers[1]) and self._may_be_empty(*restored):
                     raise RefusedError(_MAY_END, path.pc)
                 self._check_side(left, registers[1], may)
-                most = left.restore(registers[1])
-                left.widen(may, must, self.values, most)
-                if most is not None:
+                of_side = left.of_side(registers[1])
+                left.go_on(registers[1], may, must, self.values)
+                if of_side:
                     # A lane that was asked goes on, and those that go on again agree with it, or it is a fault.
                     left.decided.update([branch] if branch is not None else [])
                     # Whoever is active now was active when the mask was read, and has it in that register.

@@ -149,13 +149,13 @@ def _(patch):
     uint32_t key = inputs[0] & 7; for (uint32_t j = 0; j < key; j++) asm volatile("nop\\nnop\\nnop\\nnop\\nnop\\nnop");
 """, turns=60), inputs=[7])
 def _(patch):
-    usual = masks._interval
+    usual = masks.interval_of
 
-    def smaller(path, value):
-        low, high = usual(path, value)
+    def smaller(path, value, values):
+        low, high = usual(path, value, values)
         return low, np.where((high == 7) & (low < high), high - 1, high)
 
-    patch.setattr(masks, "_interval", smaller)
+    patch.setattr(masks, "interval_of", smaller)
 
 
 @step("a result is never in the way of a younger one", alone(asm(
