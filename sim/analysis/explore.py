@@ -92,8 +92,7 @@ class _Warp:
         execution = self.execution
         execution.alone = False
         while len(self.paths) > 1 or not self.path.sure:
-            path = min(self.paths, key=self._place)
-            self.paths.remove(path)
+            path = self.paths.pop(min(range(len(self.paths)), key=lambda at: self.paths[at].place))
             place = path.pc
             steps, following = self._advance(path)
             count(steps)
@@ -130,7 +129,9 @@ class _Warp:
         for other in self.paths:
             if other.pc == path.pc and other.shape == path.shape:
                 other.join(path, self.execution.memory, self.execution.values)
+                other.place = self._place(other)
                 return
+        path.place = self._place(path)
         self.paths.append(path)
 
     def _turn(self, path: Path, before: int) -> bool:

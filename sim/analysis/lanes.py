@@ -102,11 +102,12 @@ class Lanes:
         """In ``lanes`` the values are those of ``other``."""
         np.copyto(self.values, other.values, where=lanes)
         if self.dirty or other.dirty:
+            self.steps = np.minimum(self._all_steps(), other._all_steps())
             np.copyto(self.unknown, other.unknown, where=lanes)
             np.copyto(self.low, other.low, where=lanes)
             np.copyto(self.high, other.high, where=lanes)
-            mine = np.array([self.step(register) for register in range(len(self.steps))])
-            theirs = np.array([other.step(register) for register in range(len(self.steps))])
-            self.steps = np.minimum(mine, theirs)
-            rows = np.flatnonzero(self.unknown.any(axis=1)).tolist()
-            self.dirty = sum(1 << row for row in rows)
+            rows = np.packbits(self.unknown.any(axis=1), bitorder="little")
+            self.dirty = int.from_bytes(rows.tobytes(), "little")
+
+    def _all_steps(self) -> np.ndarray:
+        return np.where(self.unknown.any(axis=1), self.steps, MOST)

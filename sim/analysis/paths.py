@@ -100,6 +100,7 @@ class Path:
     None: what is still the same holds for all lanes of the side. ``readings``: by the registers of ``masks``, what was
     so when the mask was read. ``chosen``: by the number of what a ``czero`` has made, in which interval the value of
     each lane lies if it was kept. ``seen``: by its number, in which interval a value lies.
+    ``place``: where it is in the order in which paths go on.
     """
 
     pc: int
@@ -124,6 +125,7 @@ class Path:
     readings: dict[int, Reading] = field(default_factory=dict)
     chosen: dict[int, Interval] = field(default_factory=dict)
     seen: dict[int, Interval] = field(default_factory=dict)
+    place: tuple[int, ...] = ()
 
     @property
     def sure(self) -> bool:
@@ -234,9 +236,10 @@ class Path:
         else:
             split = self.splits[-1]
             most = split.most[1] if split.visited else split.most[0] - 1
-        # A lane that goes on again has what was read before it stopped.
+        # A lane that goes on again has what was read before it stopped; any lane may, if it is no mask of this side.
         order = list(self.masks)
-        for later in order[order.index(register) + 1 :] if register in self.masks else order:
+        older = register in self.masks and (most is not None or bool(self.splits))
+        for later in order[order.index(register) + 1 :] if older else order:
             del self.masks[later], self.readings[later]
         return most
 

@@ -24,6 +24,7 @@ from metronome.sim.asm import (
     join,
     lw,
     nop,
+    or_,
     pred,
     slli,
     sltiu,
@@ -103,12 +104,12 @@ def test_programs_as_people_write_them(tmp_path, name, preset):
     assert not bound.exact and bound.cycles < 2.5 * longest
 
 
-def begin(program):
-    """Four lanes. A0 is their word of the inputs, but 0 in the last; A1 a word of their own, A2 the neighbour's."""
+def begin(program, lanes=3):
+    """Four lanes. A0 is their word of the inputs, of the first ``lanes`` only; A1 a word of their own, A2 the next's."""
     program.li(T2, 15)
     program.add(tmc(T2), csrr(S0, Csr.THREAD_ID), slli(A1, S0, 2), xori(A2, A1, 4))
     program.li(T0, INPUTS)
-    program.add(add(T0, T0, A1), lw(A0, 0, T0), sltiu(T2, S0, 3), sub(T2, 0, T2), and_(A0, A0, T2))
+    program.add(add(T0, T0, A1), lw(A0, 0, T0), sltiu(T2, S0, lanes), sub(T2, 0, T2), and_(A0, A0, T2))
     program.li(T0, DATA)
     program.add(add(A1, A1, T0), add(A2, A2, T0))
     program.li(A3, LONG)
@@ -218,6 +219,26 @@ def test_lanes_that_leave_a_loop_and_do_not_come_back():
     program.add(join(T1))
     spin(program, T6)
     _, longest = holds(FOUR, program, [words(a, b, 2) for a in (6, 7) for b in (6, 7)])
+    assert longest > 2 * LONG
+
+
+def test_a_mask_of_a_side_that_has_ended():
+    """A lane that was on the other side has something else in that register: by it any lane may go on."""
+    program = Assembled()
+    begin(program, 4)
+    program.add(addi(T6, A4, 0))
+    for register in (A3, A4):
+        program.li(register, 15)
+    program.li(T2, 3)
+    program.add(tmc(T2), csrr(A3, Csr.ACTIVE_THREADS), sltiu(T4, S0, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "other")
+    program.add(csrr(A4, Csr.ACTIVE_THREADS))
+    program.label("other")
+    # All four go on, and of the last two some may stop: these have 15 in A3.
+    program.add(join(T1), tmc(A4), sltiu(T4, S0, 2), andi(A5, A0, 1), or_(T4, T4, A5), pred(T4, 0), tmc(A3))
+    program.add(csrr(T6, Csr.ACTIVE_THREADS), andi(T6, T6, 8), slli(T6, T6, 6), addi(T6, T6, SHORT))
+    spin(program, T6)
+    _, longest = holds(FOUR, program, [words(0, 0, a, b) for a in (0, 1) for b in (0, 1)])
     assert longest > 2 * LONG
 
 
