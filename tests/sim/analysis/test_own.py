@@ -105,7 +105,7 @@ def test_programs_as_people_write_them(tmp_path, name, preset):
 
 
 def begin(program, lanes=3):
-    """Four lanes. A0 is their word of the inputs, of the first ``lanes`` only; A1 a word of their own, A2 the next's."""
+    """Four lanes. A0 is their word of the inputs, of the first ``lanes`` only; A1 a word of their own, A2 another's."""
     program.li(T2, 15)
     program.add(tmc(T2), csrr(S0, Csr.THREAD_ID), slli(A1, S0, 2), xori(A2, A1, 4))
     program.li(T0, INPUTS)
