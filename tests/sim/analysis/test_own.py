@@ -222,6 +222,29 @@ def test_lanes_that_leave_a_loop_and_do_not_come_back():
     assert longest > 2 * LONG
 
 
+def test_a_store_of_the_other_side():
+    """Lanes of the first side store to a word of one that waits for its own."""
+    program = Assembled()
+    begin(program)
+    program.add(sw(A4, 0, A1), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "off")
+    program.add(sw(A4, 0, A1), andi(T4, A0, 1), split(A6, T4))
+    program.branch(beq, T4, 0, "other")
+    program.add(sw(A3, 0, A2))
+    program.jal(0, "end")
+    program.label("other")
+    program.add(lw(T6, 0, A1))
+    program.label("spin")
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "spin")
+    program.label("end")
+    program.add(join(A6))
+    program.label("off")
+    program.add(join(T1), tmc(0))
+    _, longest = holds(FOUR, program, [words(3, 2, 3), words(3, 2, 0), words(2, 0, 3)])
+    assert longest > 2 * LONG
+
+
 def test_a_mask_of_a_side_that_has_ended():
     """A lane that was on the other side has something else in that register: by it any lane may go on."""
     program = Assembled()
@@ -253,6 +276,12 @@ def keeps_the_first(path, word, lane, own):
         path.own.setdefault(word, own)
 
 
+def keeps_those_of_the_other_side(path, word, lane, own):
+    path.own[word] = own
+    if own is None:
+        del path.own[word]
+
+
 def keeps_its_words(path, *arguments):
     own = dict(path.own)
     GOES_ON(path, *arguments)
@@ -261,11 +290,12 @@ def keeps_its_words(path, *arguments):
 
 @pytest.mark.parametrize(("where", "name", "bug", "test", "arguments"), [
     (Path, "keep", keeps_the_first, test_a_loop_on_a_side, SIDE),
+    (Path, "keep", keeps_those_of_the_other_side, test_a_store_of_the_other_side, ()),
     (Path, "stop", lambda path, lanes: None, test_a_loop_that_lanes_leave, REGISTER),
     (Path, "_whole", lambda path: path.own, test_lanes_that_leave_a_loop_and_do_not_come_back, ()),
     (Path, "go_on", keeps_its_words, test_a_loop_that_lanes_leave, WORD),
     (Reading, "stop", lambda reading, on, lanes: reading, test_a_loop_that_lanes_leave, REGISTER),
-], ids=["another's store", "who stops", "who does not come back", "words of who goes on", "with what"])
+], ids=["another's store", "the other side's", "who stops", "who stays away", "words of who goes on", "with what"])
 def test_a_bug_is_seen(monkeypatch, where, name, bug, test, arguments):
     monkeypatch.setattr(where, name, bug)
     with pytest.raises(AssertionError):
