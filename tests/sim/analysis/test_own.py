@@ -55,6 +55,7 @@ from tests.sim.analysis.assembled import (
     words,
 )
 from tests.sim.analysis.programs import compiled, machine
+from tests.tiers import some_long
 
 A1, A2, A3, A4, A5, A6 = (A0 + each for each in (1, 2, 3, 4, 5, 6))
 LONG, SHORT = 300, 5
@@ -91,7 +92,7 @@ PROGRAMS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", [TINY, BASE], ids=["TINY", "BASE"])
+@pytest.mark.parametrize("preset", some_long([TINY, BASE], 1), ids=["TINY", "BASE"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_as_people_write_them(tmp_path, name, preset):
     before, body = PROGRAMS[name]
