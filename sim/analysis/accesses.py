@@ -53,7 +53,7 @@ class Accesses(Core):
             low, high = np.zeros(len(addresses), np.int64), np.full(len(addresses), TOP)
         else:
             low, high = self.memory.load(addresses, decoded.size, signed=signed, overlay=path.overlay)
-            if path.own:
+            if path.found.own:
                 low, high = self._found(path, addresses, (low, high), decoded.size, signed=signed)
         all_low, all_high = np.zeros(len(path.may), np.int64), np.zeros(len(path.may), np.int64)
         all_low[path.may], all_high[path.may] = low, high
@@ -66,7 +66,7 @@ class Accesses(Core):
         """What was ``loaded``, and where a lane finds what it has stored itself, that."""
         low, high = loaded[0].copy(), loaded[1].copy()
         for at, (lane, address) in enumerate(zip(np.flatnonzero(path.may).tolist(), addresses.tolist(), strict=True)):
-            own = path.own.get(address & ~3)
+            own = path.found.own.get(address & ~3)
             if own is not None and own.lane == lane and address & ~3 not in self.memory.races:
                 low[at], high[at] = part_of((own.low, own.high), address & 3, size, signed=signed)
         return low, high
@@ -97,7 +97,7 @@ class Accesses(Core):
             word = address & ~3
             alone = words[word] == 1
             own = Own(lane, least, greatest) if alone and size == 4 and not certain else None
-            path.keep(word, lane if alone else None, own)
+            path.found.keep(word, lane if alone else None, own)
             before = self.memory.word(word, path.overlay)
             if size < 4:
                 least, greatest = _with(before, address & 3, size, least, greatest)
@@ -144,9 +144,7 @@ class Accesses(Core):
         self.memory.note(self.warp, np.arange(first, end, 4, dtype=np.uint32), store=True)
         for word in [each for each in path.overlay if first <= each < end]:
             path.overlay[word] = 0, TOP
-        for words in (path.own, *path.owns):
-            for word in [each for each in words if first <= each < end]:
-                del words[word]
+        path.found.forget(first, end)
 
     def _certain(self, addresses: np.ndarray, must: np.ndarray, access: Access) -> frozenset[int]:
         """The lines of the lanes that must be active."""

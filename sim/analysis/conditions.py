@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from .intervals import Interval
 from .lanes import TOP
 
-__all__ = ["ZERO", "Condition", "Values"]
+__all__ = ["ZERO", "Condition", "Notes", "Values"]
 
 #: The number of the value 0.
 ZERO = 0
@@ -31,6 +34,25 @@ class Condition:
     def negated(self) -> Condition:
         """The opposite."""
         return Condition(self.kind, self.a, self.b, not self.holds)
+
+
+class Notes(dict[int, Interval]):
+    """By the number of a value, an interval in each lane. It forgets everything now and then: loops make new values."""
+
+    MOST = 64
+
+    def note(self, number: int, interval: Interval) -> None:
+        """Note the interval of a value."""
+        if len(self) >= self.MOST:
+            self.clear()
+        self[number] = interval
+
+    def hull(self, other: Notes) -> Notes:
+        """What holds if either does."""
+        return Notes({
+            number: (np.minimum(low, other[number][0]), np.maximum(high, other[number][1]))
+            for number, (low, high) in self.items() if number in other
+        })
 
 
 class Values:

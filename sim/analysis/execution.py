@@ -80,7 +80,7 @@ class Execution(Accesses, Threads):
                 path.on.settle(rd, path.may)
         elif rd is not None:
             if code.rule in _KEEPS:
-                path.note(path.chosen, number, self._kept(path, code, rd))
+                path.chosen.note(number, self._kept(path, code, rd))
             self._estimate(path, code, rd)
         if rd is not None:
             self._write(path, rd, number)
@@ -99,7 +99,7 @@ class Execution(Accesses, Threads):
             plain = RULES[code.rule](first, second)
             if code.rule == "add" and code.second is None and code.first is not None and _whole(plain) > _whole(first):
                 # What the operand was may be asked of the sum, when no register holds it any more.
-                path.note(path.seen, path.numbers[code.first], first)
+                path.seen.note(path.numbers[code.first], first)
             low, high = self._narrower(path, code, first, second, plain)
             steps = (
                 MOST if code.first is None else path.on.step(code.first),

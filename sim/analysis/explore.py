@@ -103,7 +103,7 @@ class _Warp:
         path = self.path
         execution.memory.flush(path.overlay)
         path.overlay.clear()
-        path.disown()
+        path.found.clear()
         for turns in path.turns:
             turns.clear()
 

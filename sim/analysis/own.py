@@ -13,7 +13,7 @@ import numpy as np
 
 from .lanes import Lanes
 
-__all__ = ["Meeting", "Own", "Owns", "Reading", "outside"]
+__all__ = ["Found", "Meeting", "Own", "Owns", "Reading", "outside"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,88 @@ class Own:
 
 #: By the address of the word.
 Owns = dict[int, Own]
+
+
+class Found:
+    """What lanes find in their words, on one path.
+
+    ``own``: what an active lane finds. ``owns``: of each open split what the lanes of its other side find, each if it
+    is on that side. ``full``: of each side, and of what is outside of all, the ``own`` of when lanes of it first
+    stopped, or None: what is still the same holds for all lanes of the side.
+    """
+
+    def __init__(self) -> None:
+        self.own: Owns = {}
+        self.owns: list[Owns] = []
+        self.full: list[Owns | None] = [None]
+
+    def copy(self) -> Found:
+        """Another one like it, of its own."""
+        twin = Found()
+        twin.own, twin.owns, twin.full = dict(self.own), [dict(each) for each in self.owns], list(self.full)
+        return twin
+
+    def join(self, other: Found, meeting: Meeting) -> None:
+        """The path is this one or the other."""
+        self.full = [
+            None if mine is None and theirs is None
+            else meeting.common(self.own if mine is None else mine, other.own if theirs is None else theirs)
+            for mine, theirs in zip(self.full, other.full, strict=True)
+        ]
+        self.own = meeting.common(self.own, other.own)
+        self.owns = [meeting.common(mine, theirs) for mine, theirs in zip(self.owns, other.owns, strict=True)]
+
+    def keep(self, word: int, lane: int | None, own: Own | None) -> None:
+        """``lane``, or None: any, stores to the ``word``; ``own``: what it finds there."""
+        if own is None:
+            self.own.pop(word, None)
+        else:
+            self.own[word] = own
+        # A lane that is active is on no other side.
+        for each in self.owns:
+            if word in each and each[word].lane != lane:
+                del each[word]
+
+    def forget(self, first: int, end: int) -> None:
+        """Any lane may store anything to the words of [first, end)."""
+        for words in (self.own, *self.owns):
+            for word in [each for each in words if first <= each < end]:
+                del words[word]
+
+    def clear(self) -> None:
+        """Nothing is known any more but what is known of memory."""
+        for each in (self.own, *self.owns):
+            each.clear()
+
+    def stop(self) -> None:
+        """Lanes of this side stop."""
+        if self.full[-1] is None:
+            self.full[-1] = dict(self.own)
+
+    def go_on(self, reading: Reading) -> None:
+        """The lanes go on that were active when the mask was read."""
+        self.own = {word: own for word, own in self.own.items() if reading.own.get(word) is own}
+        self.full[-1] = reading.full
+
+    def part(self) -> None:
+        """A divergent split begins with one side."""
+        self.owns.append(dict(self.own))
+        self.full.append(None)
+
+    def turn(self) -> None:
+        """It goes on with the other side."""
+        self.own, self.owns[-1] = self.owns[-1], self.whole()
+        self.full[-1] = None
+
+    def unite(self) -> None:
+        """It ends."""
+        self.own = Meeting().common(self.owns.pop(), self.whole())
+        self.full.pop()
+
+    def whole(self) -> Owns:
+        """What holds for all lanes of this side, those that have stopped among them."""
+        full = self.full[-1]
+        return self.own if full is None else {word: own for word, own in self.own.items() if full.get(word) is own}
 
 
 class Meeting:
@@ -69,7 +151,7 @@ class Reading:
 
     ``may`` and ``must``: the lanes that may have been, and that must have been, in the mask. ``off``: the registers of
     a lane that was not in it. ``stopped``: lanes that may have stopped since, with their registers in ``left``.
-    ``own``: what was known of words then, for lanes in the mask. ``full``: as :attr:`sim.analysis.paths.Path.full`.
+    ``own``: what was known of words then, for lanes in the mask. ``full``: as :attr:`Found.full`.
     """
 
     may: np.ndarray

@@ -12,18 +12,13 @@ from typing import Protocol
 
 import numpy as np
 
-from .conditions import ZERO, Values
+from .conditions import ZERO, Notes, Values
 from .decoding import Decoded
-from .intervals import Interval
 from .lanes import Lanes
 from .memory import Memory, Overlay
-from .own import Meeting, Own, Owns, Reading, outside
+from .own import Found, Meeting, Reading, outside
 
 __all__ = ["Access", "Clock", "Path", "Split"]
-
-
-#: As many facts about values are kept, at most.
-_FACTS = 64
 
 
 @dataclass(frozen=True)
@@ -95,12 +90,9 @@ class Path:
     the oldest first. ``passes``: how often the header of a loop with a given bound has been passed since the loop was
     entered, by the number of calls under way and the header; paths that join agree in them.
 
-    ``own``: what an active lane finds in a word. ``owns``: of each split what the lanes of its other side find there,
-    each if it is on that side. ``full``: of each side, as ``sides``, the ``own`` of when lanes of it first stopped, or
-    None: what is still the same holds for all lanes of the side. ``readings``: by the registers of ``masks``, what was
-    so when the mask was read. ``chosen``: by the number of what a ``czero`` has made, in which interval the value of
-    each lane lies if it was kept. ``seen``: by its number, in which interval a value lies.
-    ``place``: where it is in the order in which paths go on.
+    ``readings``: by the registers of ``masks``, what was so when the mask was read. ``chosen``: by the number of what a
+    ``czero`` has made, in which interval the value lies if it was kept. ``seen``: by its number, in which interval a
+    value lies. ``place``: where it is in the order in which paths go on.
     """
 
     pc: int
@@ -119,12 +111,10 @@ class Path:
     sides: list[int] = field(default_factory=lambda: [0])
     masks: dict[int, int] = field(default_factory=dict)
     passes: dict[tuple[int, int], int] = field(default_factory=dict)
-    own: Owns = field(default_factory=dict)
-    owns: list[Owns] = field(default_factory=list)
-    full: list[Owns | None] = field(default_factory=lambda: [None])
+    found: Found = field(default_factory=Found)
     readings: dict[int, Reading] = field(default_factory=dict)
-    chosen: dict[int, Interval] = field(default_factory=dict)
-    seen: dict[int, Interval] = field(default_factory=dict)
+    chosen: Notes = field(default_factory=Notes)
+    seen: Notes = field(default_factory=Notes)
     place: tuple[int, ...] = ()
 
     @property
@@ -147,15 +137,8 @@ class Path:
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
             decided=dict(self.decided), sides=list(self.sides), masks=dict(self.masks), passes=dict(self.passes),
-            own=dict(self.own), owns=[dict(each) for each in self.owns], full=list(self.full),
-            readings=dict(self.readings), chosen=dict(self.chosen), seen=dict(self.seen),
+            found=self.found.copy(), readings=dict(self.readings), chosen=Notes(self.chosen), seen=Notes(self.seen),
         )
-
-    def note(self, facts: dict[int, Interval], number: int, interval: Interval) -> None:
-        """Note it in ``chosen`` or ``seen``, which forget everything now and then: a loop makes new values."""
-        if len(facts) >= _FACTS:
-            facts.clear()
-        facts[number] = interval
 
     def supposing(self) -> Path:
         """Another one, to find out what would follow for the registers of some lanes."""
@@ -184,29 +167,19 @@ class Path:
             )
             for first, second in zip(self.splits, other.splits, strict=True)
         ]
-        self.chosen = _hull(self.chosen, other.chosen)
-        self.seen = _hull(self.seen, other.seen)
+        self.chosen, self.seen = self.chosen.hull(other.chosen), self.seen.hull(other.seen)
         self._join_sides(other, values)
-        self._join_own(other)
+        meeting = Meeting()
+        self.found.join(other.found, meeting)
+        self.readings = {
+            register: self.readings[register].join(other.readings[register], meeting) for register in self.masks
+        }
         for turns, others in zip(self.turns, other.turns, strict=True):
             for header, count in others.items():
                 turns[header] = max(turns.get(header, 0), count)
         for word in self.overlay.keys() | other.overlay.keys():
             first, second = memory.word(word, self.overlay), memory.word(word, other.overlay)
             self.overlay[word] = min(first[0], second[0]), max(first[1], second[1])
-
-    def _join_own(self, other: Path) -> None:
-        meeting = Meeting()
-        self.full = [
-            None if mine is None and theirs is None
-            else meeting.common(self.own if mine is None else mine, other.own if theirs is None else theirs)
-            for mine, theirs in zip(self.full, other.full, strict=True)
-        ]
-        self.own = meeting.common(self.own, other.own)
-        self.owns = [meeting.common(mine, theirs) for mine, theirs in zip(self.owns, other.owns, strict=True)]
-        self.readings = {
-            register: self.readings[register].join(other.readings[register], meeting) for register in self.masks
-        }
 
     def _join_sides(self, other: Path, values: Values) -> None:
         sides = {}
@@ -225,10 +198,7 @@ class Path:
         return self.masks.get(register) == self.sides[-1]
 
     def restore(self, register: int) -> int | None:
-        """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most.
-
-        In a split it must be (:meth:`of_side`).
-        """
+        """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
         if not self.of_side(register):
             most = None
         elif not self.splits:
@@ -248,7 +218,7 @@ class Path:
         self.masks[register] = self.sides[-1]
         nobody = np.zeros_like(self.may)
         self.readings[register] = Reading(
-            self.may.copy(), self.must.copy(), self.off.copy(), dict(self.own), self.full[-1], nobody
+            self.may.copy(), self.must.copy(), self.off.copy(), dict(self.found.own), self.found.full[-1], nobody
         )
 
     def go_on(self, register: int, may: np.ndarray, must: np.ndarray, values: Values) -> None:
@@ -258,7 +228,7 @@ class Path:
         if reading is None:
             self.stop(self.may & ~must)
             if not self.splits:
-                self.own.clear()
+                self.found.own.clear()
             self.widen(may, must, values, most)
             return
         # Who was active then goes on: with what it holds if it is still active, else with what it had as it stopped.
@@ -269,8 +239,7 @@ class Path:
         self.on.take(self.off, gone & ~reading.stopped)
         # Who was not has not been since.
         self.off = reading.off.copy()
-        self.own = {word: own for word, own in self.own.items() if reading.own.get(word) is own}
-        self.full[-1] = reading.full
+        self.found.go_on(reading)
         self.readings[register] = replace(reading, stopped=np.zeros_like(self.may), left=None)
         self._renumber(values)
         must = must | reading.must | self.must
@@ -286,29 +255,7 @@ class Path:
         """Any of ``lanes`` may stop, by an instruction that narrows the thread mask."""
         if lanes.any():
             self.readings = {register: each.stop(self.on, lanes) for register, each in self.readings.items()}
-            if self.full[-1] is None:
-                self.full[-1] = dict(self.own)
-
-    def keep(self, word: int, lane: int | None, own: Own | None) -> None:
-        """``lane``, or None: any, stores to the ``word``; ``own``: what it finds there."""
-        if own is None:
-            self.own.pop(word, None)
-        else:
-            self.own[word] = own
-        # A lane that is active is on no other side.
-        for each in self.owns:
-            if word in each and each[word].lane != lane:
-                del each[word]
-
-    def disown(self) -> None:
-        """Nothing is known any more of what a lane finds in its words, but what is known of memory."""
-        for each in (self.own, *self.owns):
-            each.clear()
-
-    def _whole(self) -> Owns:
-        """What holds for all lanes of this side, those that have stopped among them."""
-        full = self.full[-1]
-        return self.own if full is None else {word: own for word, own in self.own.items() if full.get(word) is own}
+            self.found.stop()
 
     def inactive(self, lane: int) -> bool:
         """Whether ``off`` has what a lane holds now."""
@@ -321,8 +268,7 @@ class Path:
     def turn(self, split: Split, values: Values) -> None:
         """The innermost split goes on with its other side."""
         off = self.off.copy()
-        self.own, self.owns[-1] = self.owns[-1], self._whole()
-        self.full[-1] = None
+        self.found.turn()
         self.widen(*split.other, values, split.most[1])
         # A lane is on one of the two sides.
         self.on.take(off, self.may)
@@ -361,8 +307,7 @@ class Path:
         """
         self.splits.append(split)
         self.sides.append(values.fresh())
-        self.owns.append(dict(self.own))
-        self.full.append(None)
+        self.found.part()
         # Lanes outside of the split are what they were.
         other.take(self.off, ~split.union[0])
         self.off = other
@@ -372,8 +317,7 @@ class Path:
         """The innermost split ends: its lanes are active."""
         split = self.splits.pop()
         self.sides.pop()
-        self.own = Meeting().common(self.owns.pop(), self._whole())
-        self.full.pop()
+        self.found.unite()
         self.widen(*split.union, values, split.most[0])
         # Other paths have the same split.
         self.off = split.off.copy()
@@ -387,8 +331,7 @@ class Path:
         self.masks.clear()
         self.readings.clear()
         self.decided.clear()
-        self.disown()
-        self.full = [None]
+        self.found = Found()
 
     def _be(self, may: np.ndarray, must: np.ndarray, most: int) -> None:
         self.most = min(most, int(may.sum()))
@@ -398,13 +341,6 @@ class Path:
             # A warp that goes on has an active lane.
             must = may
         self.may, self.must = may.copy(), must.copy()
-
-
-def _hull(first: dict[int, Interval], second: dict[int, Interval]) -> dict[int, Interval]:
-    return {
-        number: (np.minimum(low, second[number][0]), np.maximum(high, second[number][1]))
-        for number, (low, high) in first.items() if number in second
-    }
 
 
 def _either(

@@ -10,7 +10,7 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.analysis.own import Reading
+from metronome.sim.analysis.own import Found, Reading
 from metronome.sim.analysis.paths import Path
 from metronome.sim.analysis.program import RefusedError
 from metronome.sim.asm import (
@@ -268,33 +268,26 @@ def test_a_mask_of_a_side_that_has_ended():
 
 SIDE = ([sw(A4, 0, A1), sw(A3, 0, A2), lw(T6, 0, A1)], LONG)
 WORD = ([sw(A3, 0, A1)], [sw(A4, 0, A1)], [lw(T6, 0, A1)], False)
-GOES_ON = Path.go_on
 REGISTER = ([addi(T6, A3, 0)], [addi(T6, A4, 0)], [], False)
 
 
-def keeps_the_first(path, word, lane, own):
+def keeps_the_first(found, word, lane, own):
     if own is not None:
-        path.own.setdefault(word, own)
+        found.own.setdefault(word, own)
 
 
-def keeps_those_of_the_other_side(path, word, lane, own):
-    path.own[word] = own
+def keeps_those_of_the_other_side(found, word, lane, own):
+    found.own[word] = own
     if own is None:
-        del path.own[word]
-
-
-def keeps_its_words(path, *arguments):
-    own = dict(path.own)
-    GOES_ON(path, *arguments)
-    path.own = own
+        del found.own[word]
 
 
 @pytest.mark.parametrize(("where", "name", "bug", "test", "arguments"), [
-    (Path, "keep", keeps_the_first, test_a_loop_on_a_side, SIDE),
-    (Path, "keep", keeps_those_of_the_other_side, test_a_store_of_the_other_side, ()),
+    (Found, "keep", keeps_the_first, test_a_loop_on_a_side, SIDE),
+    (Found, "keep", keeps_those_of_the_other_side, test_a_store_of_the_other_side, ()),
     (Path, "stop", lambda path, lanes: None, test_a_loop_that_lanes_leave, REGISTER),
-    (Path, "_whole", lambda path: path.own, test_lanes_that_leave_a_loop_and_do_not_come_back, ()),
-    (Path, "go_on", keeps_its_words, test_a_loop_that_lanes_leave, WORD),
+    (Found, "whole", lambda found: found.own, test_lanes_that_leave_a_loop_and_do_not_come_back, ()),
+    (Found, "go_on", lambda found, reading: None, test_a_loop_that_lanes_leave, WORD),
     (Reading, "stop", lambda reading, on, lanes: reading, test_a_loop_that_lanes_leave, REGISTER),
 ], ids=["another's store", "the other side's", "who stops", "who stays away", "words of who goes on", "with what"])
 def test_a_bug_is_seen(monkeypatch, where, name, bug, test, arguments):
