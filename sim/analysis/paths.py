@@ -197,7 +197,7 @@ class Path:
         """Whether ``register`` holds the thread mask as it was at some time on this side."""
         return self.masks.get(register) == self.sides[-1]
 
-    def restore(self, register: int) -> int | None:
+    def _restore(self, register: int) -> int | None:
         """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
         if not self.of_side(register):
             most = None
@@ -224,7 +224,7 @@ class Path:
     def go_on(self, register: int, may: np.ndarray, must: np.ndarray, values: Values) -> None:
         """The thread mask becomes what ``register`` holds: any of the lanes in ``may``, and those in ``must``."""
         reading = self.readings[register] if self.of_side(register) else None
-        most = self.restore(register)
+        most = self._restore(register)
         if reading is None:
             self.stop(self.may & ~must)
             if not self.splits:
