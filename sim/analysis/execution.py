@@ -119,8 +119,8 @@ class Execution(Accesses, Threads):
         trial = path.supposing()
         nowhere = np.full(len(path.may), TOP), np.zeros(len(path.may), np.int64)
         # The condition may be one of what a constant was added to, which no register may hold any more.
-        name, source, constant = self.values.made(path.numbers[code.first])
-        added = np.full(len(path.may), constant[1] & TOP) if name == "add" and isinstance(constant, tuple) else None
+        source, constant = self.values.base(path.numbers[code.first])
+        added = np.full(len(path.may), constant) if constant else None
         first = path.on.interval(code.first)
         if added is not None:
             trial.numbers[rd] = source

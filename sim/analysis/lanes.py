@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["MOST", "REGISTERS", "TOP", "Lanes"]
+__all__ = ["MOST", "REGISTERS", "TOP", "Lanes", "outside"]
 
 #: Integer and floating-point registers, and the one that takes what is written to x0 (sim.iss.view).
 REGISTERS = 65
@@ -111,3 +111,11 @@ class Lanes:
 
     def _all_steps(self) -> np.ndarray:
         return np.where(self.unknown.any(axis=1), self.steps, MOST)
+
+
+def outside(off: Lanes, must: np.ndarray, other: Lanes, other_must: np.ndarray) -> Lanes:
+    """Of two paths the registers of a lane that is not active; they say nothing of lanes that must be."""
+    result = off.copy()
+    result.join(other, ~must & ~other_must)
+    result.take(other, must & ~other_must)
+    return result

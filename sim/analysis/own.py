@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .lanes import Lanes
+from .lanes import Lanes, outside
 
-__all__ = ["Found", "Meeting", "Own", "Owns", "Reading", "outside"]
+__all__ = ["Found", "Meeting", "Own", "Owns", "Reading"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +135,6 @@ class Meeting:
             joined = Own(first.lane, min(first.low, second.low), max(first.high, second.high))
             self._joined[first, second] = joined
         return joined
-
-
-def outside(off: Lanes, must: np.ndarray, other: Lanes, other_must: np.ndarray) -> Lanes:
-    """Of two paths the registers of a lane that is not active; they say nothing of lanes that must be."""
-    result = off.copy()
-    result.join(other, ~must & ~other_must)
-    result.take(other, must & ~other_must)
-    return result
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import numpy as np
 
 from .conditions import ZERO, Notes, Values
 from .decoding import Decoded
-from .lanes import Lanes
+from .lanes import Lanes, outside
 from .memory import Memory, Overlay
-from .own import Found, Meeting, Reading, outside
+from .own import Found, Meeting, Reading
 
 __all__ = ["Access", "Clock", "Path", "Split"]
 

@@ -62,7 +62,7 @@ def _missing_tests(words: list[str]) -> str | None:
     return None
 
 
-#: Made of all subcommands' signatures: once, not for each command of each page.
+#: Made once, not for each command of each page; not that of scripts.cli, whose subcommands would keep this one's help.
 _parser = functools.cache(typer.main.get_command)
 
 

@@ -14,7 +14,7 @@ from metronome.sim.policies import POLICIES
 from tests.scripts.lines import only_line
 
 #: Subcommands whose options name a policy.
-#: Made of all signatures: once, not for each example.
+#: Made once, not for each example; not that of scripts.cli, whose subcommands would keep this one's help.
 parser = functools.cache(typer.main.get_command)
 WITH_POLICIES = ("run", "sweep", "config", "verilog", "synth", "board", "prove")
 WITH_PRESETS = ("run", "sweep", "config", "verilog", "synth", "bench")
