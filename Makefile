@@ -33,7 +33,7 @@ preflight:
 	@if ! command -v "$(PYTHON)" >/dev/null; then \
 		echo "metronome: there is no program $(PYTHON): name a Python of 3.11 or newer: make PYTHON=/path/to/python" >&2; \
 		exit 2; fi
-	@"$(PYTHON)" scripts/preflight.py
+	@"$(PYTHON)" sim/preflight.py
 
 setup: preflight $(READY)
 

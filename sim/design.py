@@ -133,7 +133,9 @@ class Design:
         return cache_folder() / f"design-{_hash(content, self.config, tools)[:16]}"
 
     def known(self) -> str | None:
-        """The digest if the cache has it; nothing is elaborated."""
+        """The digest if the text was given or the cache has it; nothing is elaborated."""
+        if self._given:
+            return self._own_digest()
         return _known(self._entry(_sources())) or _known(self._entry(_meanings()))
 
     def digest(self) -> str:

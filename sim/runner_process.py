@@ -8,13 +8,13 @@ import os
 import pickle
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 from .build import BuildError
+from .preflight import libpython, missing_for_simulation
 from .processes import own_folder, started
 from .runner_types import Job, SimulationError, Waves
 
@@ -49,19 +49,6 @@ def JSONSchema(schema, catalog):
 """
 
 
-def _libpython() -> str:
-    """The library of this Python: where its own settings have it, else wherever find_libpython finds it (slowly)."""
-    folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
-    if sysconfig.get_config_var("Py_ENABLE_SHARED") and folder and name and (Path(folder) / name).exists():
-        return str(Path(folder) / name)
-    import find_libpython
-
-    found = find_libpython.find_libpython()
-    if found is None:
-        raise SimulationError("no shared libpython found: install the Debian package libpython3-dev")
-    return found
-
-
 def _cocotb_folder() -> Path:
     """The package. cocotb_tools.config knows what is in it too, but imports all of cocotb or find_libpython for it."""
     package = importlib.util.find_spec("cocotb")
@@ -79,14 +66,23 @@ def _cocotb_entry() -> str:
 
 
 def environment(testbench: str, results: str) -> dict[str, str]:
-    """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes."""
+    """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes.
+
+    Raises
+    ------
+    BuildError
+        If this Python has no shared library.
+    """
+    library = libpython()
+    if library is None:
+        raise BuildError("; ".join(missing_for_simulation()))
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, sys.path)]),
         "LD_LIBRARY_PATH": os.pathsep.join(
             [str(_cocotb_folder() / "libs"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
         "PYGPI_PYTHON_BIN": sys.executable,
-        "GPI_USERS": f"{_libpython()};{_cocotb_entry()}",
+        "GPI_USERS": f"{library};{_cocotb_entry()}",
         "COCOTB_TEST_MODULES": testbench,
         "COCOTB_TOPLEVEL": "metronome_top",
         "TOPLEVEL_LANG": "verilog",

@@ -7,11 +7,12 @@ complain: a checker that finds nothing because it looks at nothing does not pass
 import ast
 import functools
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.source_files import source_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("hdl", "sim", "tb", "riscv_kernels", "scripts", "tests")
@@ -171,20 +172,10 @@ LOCAL_TEXT = {
 }
 
 
-def tracked_files(root: Path) -> list[Path]:
-    """What git keeps of ``root``; outside a git checkout every file that is not hidden or a build product."""
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=False)
-    if listing.returncode == 0 and listing.stdout:
-        paths = [root / name for name in listing.stdout.split("\0") if name]
-    else:
-        paths = [path for path in root.rglob("*") if not {".venv", ".git", "build"} & set(path.parts)]
-    return [path for path in paths if path.is_file()]
-
-
 def local_text(root: Path) -> list[str]:
     """Lines of tracked text files that only make sense on one machine."""
     found = []
-    for path in tracked_files(root):
+    for path in source_files(root):
         try:
             lines = path.read_text("utf-8").splitlines()
         except UnicodeDecodeError:
@@ -253,7 +244,7 @@ def test_an_import_by_folder_is_reported(tmp_path):
 def test_the_installation_has_all_packages():
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
     kinds = {".py", ".c", ".S", ".cpp", ".ld"}
-    files = [path.relative_to(ROOT) for path in tracked_files(ROOT) if path.suffix in kinds]
+    files = [path.relative_to(ROOT) for path in source_files(ROOT) if path.suffix in kinds]
     names = {PREFIX + ".".join(path.parent.parts) for path in files if path.parts[0] in PACKAGES[:-1]}
     assert sorted(names) == listed
 

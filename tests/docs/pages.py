@@ -1,7 +1,8 @@
 """The pages that a reader of the project sees, and every text file of the repository."""
 
-import subprocess
 from pathlib import Path
+
+from tests.source_files import source_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -13,10 +14,6 @@ PAGES = tuple(sorted([
 
 
 def text_files(*suffixes: str) -> dict[str, str]:
-    """The tracked files that end so, under their paths, and those not yet tracked that git does not ignore."""
-    names = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True,
-        text=True,
-    ).stdout.split("\n")
-    chosen = [name for name in names if name.endswith(suffixes) and (ROOT / name).is_file()]
-    return {name: (ROOT / name).read_text("utf-8") for name in chosen}
+    """The files of the sources that end so, under their paths."""
+    paths = [path for path in source_files(ROOT) if path.name.endswith(suffixes)]
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}

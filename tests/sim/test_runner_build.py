@@ -14,6 +14,7 @@ import pytest
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim import build as build_module
 from metronome.sim import design as design_module
+from metronome.sim import preflight
 from metronome.sim.build import BuildError, build
 from metronome.sim.design import meaning
 from metronome.sim.layout_header import layout_header
@@ -214,9 +215,38 @@ def test_missing_tool(cache, tmp_path, monkeypatch, missing, package):
     for name in {"make", "g++", "perl"} - {missing}:
         (tools / name).symlink_to(shutil.which(name))
     monkeypatch.setenv("PATH", str(tools))
-    with pytest.raises(BuildError, match=f"^{missing.replace('+', '.')} is missing: install the Debian package "
-                                         f"{package.replace('+', '.')}$"):
+    with pytest.raises(BuildError) as caught:
         build(TINY, verilog="module a;")
+    assert str(caught.value).startswith(f"{missing} is missing (it ")
+    assert f"install the Debian package {package}," in str(caught.value)
+
+
+def test_what_is_missing_is_said_before_the_design_is_elaborated(cache, monkeypatch):
+    monkeypatch.setenv("PATH", str(cache))
+    monkeypatch.setattr(build_module.Design, "verilog", property(lambda self: pytest.fail("it was elaborated")))
+    with pytest.raises(BuildError, match=r"^make is missing [^\n]*; perl is missing [^\n]*; g\+\+ is missing [^\n]*$"):
+        build(TINY)
+
+
+def test_a_python_without_a_shared_library_is_found_out_before_the_build(cache, monkeypatch):
+    monkeypatch.setattr(preflight, "libpython", lambda: None)
+    with pytest.raises(BuildError, match=r"^the shared library of Python \(libpython[^\n]*$"):
+        build(TINY, verilog="module a;")
+
+
+def test_the_makefile_calls_only_programs_that_the_readme_names(cache, tmp_path, monkeypatch):
+    """Verilator's makefile has `python` and `c++`, which a machine with Python and g++ need not have."""
+    wrong = tmp_path / "bin"
+    wrong.mkdir()
+    for name in ("python", "python3", "c++", "cc", "gcc"):
+        (wrong / name).write_text(f"#!/bin/sh\necho {name} was called >&2\nexit 1\n")
+        (wrong / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrong}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "small.v").write_text("module tiny(input a, output b); assign b = a; endmodule\n")
+    script, env = build_module.verilator()
+    build_module.call([str(script), "--cc", "--prefix", "Vtop", "-Mdir", "obj", "small.v"], tmp_path, env)
+    build_module._make(tmp_path, "Vtop", "Vtop__ALL.o")
+    assert (tmp_path / "obj" / "Vtop__ALL.o").stat().st_size > 0
 
 
 def test_failing_step_shows_the_end_of_its_log(cache):

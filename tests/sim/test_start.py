@@ -7,7 +7,8 @@ import sys
 import cocotb_tools.config
 import find_libpython
 
-from metronome.sim.runner_process import _cocotb_entry, _cocotb_folder, _libpython, environment, started_sooner
+from metronome.sim.preflight import libpython
+from metronome.sim.runner_process import _cocotb_entry, _cocotb_folder, environment, started_sooner
 
 #: All that the command's own process does for a run but for reading the cache.
 COMMAND = """
@@ -15,6 +16,7 @@ import sys
 from metronome.scripts import cli
 from metronome.sim import build, design, runner
 from metronome.sim.kernel import prepare
+from metronome.sim.preflight import libpython
 from metronome.sim.runner_process import environment
 prepare("vecadd", size=4)
 environment("testbench", "results")
@@ -34,7 +36,7 @@ def test_what_starts_cocotb_is_what_its_own_runner_takes():
 
 
 def test_the_library_of_python_is_found():
-    assert os.path.samefile(_libpython(), find_libpython.find_libpython())
+    assert os.path.samefile(libpython(), find_libpython.find_libpython())
 
 
 def test_no_assertions_are_rewritten():

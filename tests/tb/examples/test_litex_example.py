@@ -28,7 +28,8 @@ def test_the_soc_runs_vecadd(tmp_path):
     call(
         "verilator", "--cc", "--exe", "--build", "-O3", "--x-initial", "0", "-Wno-fatal", "-Wno-lint", "-Wno-style",
         "--top-module", "soc", "-o", "sim", "-CFLAGS", "-std=c++20", "-MAKEFLAGS",
-        "OPT_FAST=-O0 CFG_CXXFLAGS_PCH_I=-include", FOLDER / "main.cpp", "soc.v", export / "metronome_sm.v",
+        "OPT_FAST=-O0 CFG_CXXFLAGS_PCH_I=-include PYTHON3=python3", FOLDER / "main.cpp", "soc.v",
+        export / "metronome_sm.v",
         cwd=tmp_path / "soc",
     )
     output = call(tmp_path / "soc" / "obj_dir" / "sim", cwd=tmp_path / "soc")
