@@ -55,6 +55,8 @@ DIVERGENCE_FLAGS = (
     # It cannot follow jumps through a table, nor calls that are jumps.
     "-fno-jump-tables",
     "-fno-optimize-sibling-calls",
+    # -Oz would make functions of parts of others, that return by another register.
+    "-mno-outline",
     # An instruction where nothing is reached, so that a function's text does not run on into the next one.
     "-mllvm",
     "-trap-unreachable",

@@ -15,7 +15,7 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 
 #: The table of :func:`place_locals`: bytes, alignment, whether the work-items of a group belong together.
 TABLE = "__metronome_local"
-_VARIABLE = re.compile(r"^(@[^ ]+ = internal )(?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
+_VARIABLE = re.compile(r"^(@[^ ]+ = )internal (?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
 _FUNCTION = re.compile(rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
 _BODY = re.compile(r"^(define internal .*\)) (#\d+ )", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{.*$", re.MULTILINE)
@@ -35,10 +35,13 @@ def as_threads(text: str) -> str:
     """The intermediate language with ``__local`` variables at an offset from tp, and only what the kernel needs.
 
     Nobody but the kernel's own source sees its functions: those that it does not call, other kernels too, drop out. All
-    others become part of it. A function that is called and waits at a barrier would not be known to change ``__local``
-    variables that it does not name.
+    others become part of it.
+
+    If a thread's variable is internal, the compiler takes it for granted that no other thread stores to it, and keeps
+    it in a register over a barrier. A ``linkonce`` variable is external, so a barrier may have changed it. It still
+    drops out where the kernel does not use it.
     """
-    text = _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1thread_local(localexec) \2", text))
+    text = _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1linkonce thread_local(localexec) \2", text))
     text = _BODY.sub(r"\1 alwaysinline \2", text)
     return _ATTRIBUTES.sub(lambda line: _NEVER_INLINE.sub("", line[0]), text)
 

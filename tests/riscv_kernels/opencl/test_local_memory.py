@@ -1,0 +1,149 @@
+"""Objects that the threads of a group share, against optimisation: local memory, and ``static`` objects of C."""
+
+import numpy as np
+import pytest
+
+from metronome.hdl.presets import BASE
+from metronome.riscv_kernels.host import Buffers
+from metronome.riscv_kernels.opencl import Local, OpenCl
+from metronome.sim.elf import load_elf
+from metronome.sim.kernel import Launch
+from metronome.sim.toolchain import build_elf
+from tests.riscv_kernels.opencl.local_shapes import FUNCTIONS, SHAPES, body, expected
+from tests.riscv_kernels.opencl.runs import finished, launch_of
+from tests.tiers import long_but
+
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
+#: Two warps of a group, and two groups.
+GROUP, GROUPS = 7, 2
+OPENCL = """
+#define WAIT barrier(CLK_LOCAL_MEM_FENCE)
+#define IF(c, ...) if (c) { __VA_ARGS__ }
+#define LOCAL __local
+#define LOCAL_POINTER __local
+"""
+#: With the same names, and objects of its own, which are not to take room in the other's group.
+OTHER = """
+__kernel void other(__global int *out)
+{
+    __local int x0_, large[4000];
+    large[get_local_id(0)] = x0_ = 3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = x0_ + large[0];
+}
+"""
+KERNEL = """
+__kernel void shared(__global const int *in, __global int *all, __local int *passed)
+{{
+    {declarations}
+    const int l = get_local_id(0), n = get_local_size(0), v = in[get_global_id(0)];
+    __global int *const out = all + get_group_id(0) * n * {shapes};
+    {statements}
+}}
+"""
+#: As the shapes, with an object whose address the kernel is given.
+PASSED = """{
+    passed[0] = 0; WAIT; if (l == n - 1) passed[0] = v; WAIT; const int first = passed[0];
+    passed[1] = 5; WAIT; if (l == 0) passed[1] = first; WAIT; out[n * %d + l] = passed[1];
+}"""
+PLAIN = """
+#include "metronome.h"
+#define WAIT __syncthreads()
+#define LOCAL static
+#define LOCAL_POINTER
+typedef unsigned char uchar;
+typedef unsigned long long ulong;
+"""
+BY_THE_PASS = "#define IF(c, ...) if (c) { __VA_ARGS__ }\n"
+BY_HAND = "#define IF(c, ...) SIMT_IF(c) { __VA_ARGS__ } SIMT_ENDIF\n"
+THREADS = """
+typedef struct {{ const int *in; int *out; uint32_t n; }} arguments;
+static void shared(const void *block)
+{{
+    {declarations}
+    const arguments *const args = block;
+    const int l = threadIdx.x, n = blockDim.x, v = args->in[l];
+    int *const out = args->out;
+    {statements}
+}}
+int main(void)
+{{
+    const arguments *const args = kernel_arguments();
+    const uint32_t one = 1;
+    return spawn_threads(1, &one, &args->n, shared, args);
+}}
+"""
+
+
+def differences(names, found, wanted):
+    rows = zip(names, np.reshape(found, (-1, GROUP)).tolist(), np.reshape(wanted, (-1, GROUP)).tolist(), strict=True)
+    return [f"{name}: {got}, not {want}" for name, got, want in rows if got != want]
+
+
+def on_opencl(folder, names, flags):
+    """Both groups' mistakes, one line each."""
+    declarations, statements = body(names)
+    statements += PASSED % len(names)
+    source = folder / "shapes.cl"
+    text = KERNEL.format(declarations=declarations, statements=statements, shapes=len(names) + 1)
+    source.write_text(OPENCL + FUNCTIONS + OTHER + text)
+    values = np.arange(10, 10 + GROUP * GROUPS, dtype=np.int32)
+    buffers = Buffers(BASE)
+    arguments = [buffers.place("in", values), buffers.place_output("out", GROUPS * (len(names) + 1) * GROUP), Local(8)]
+    problem = OpenCl(arguments=arguments, global_size=GROUP * GROUPS, local_size=GROUP, buffers=buffers.placed,
+                     check=lambda read: [], kernel="shared")
+    run = finished(launch_of(source, problem, BASE, flags), BASE)
+    found = run.words(arguments[1], GROUPS * (len(names) + 1) * GROUP).view(np.int32)
+    wanted = [one for group in values.reshape(GROUPS, GROUP).tolist()
+              for one in [*expected(names, group), *[group[-1]] * GROUP]]
+    return differences([*names, "a pointer that is an argument"] * GROUPS, found, wanted)
+
+
+def on_plain_c(folder, names, flags, simt):
+    """The mistakes, one line each."""
+    declarations, statements = body(names)
+    source = folder / "shapes.c"
+    way = BY_THE_PASS if simt else BY_HAND
+    source.write_text(PLAIN + way + FUNCTIONS + THREADS.format(declarations=declarations, statements=statements))
+    values = np.arange(10, 10 + GROUP, dtype=np.int32)
+    buffers = Buffers(BASE)
+    places = [buffers.place("in", values), buffers.place_output("out", len(names) * GROUP)]
+    image = load_elf(build_elf([source], name="shapes", flags=flags, simt=simt, memory_map=BASE.memory_map))
+    run = finished(Launch(
+        name="shapes", image=image, memory_map=BASE.memory_map, buffers=buffers.placed,
+        arguments=np.array([*places, GROUP], np.uint32).tobytes(),
+    ), BASE)
+    return differences(names, run.words(places[1], len(names) * GROUP).view(np.int32), expected(names, values.tolist()))
+
+
+#: Barriers at -O0 are refused (docs/divergence.md).
+SEEN = LEVELS[1:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", long_but(SEEN, ("-O1", "-O2")))
+def test_local_memory_is_shared(tmp_path, level):
+    assert on_opencl(tmp_path, list(SHAPES), (level,)) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("level", SEEN)
+def test_local_memory_of_one_shape(tmp_path, name, level):
+    """Alone, the kernel has fewer functions, and another order of passes is of use to it."""
+    assert on_opencl(tmp_path, [name], (level,)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("level", "simt"), long_but(
+    [(level, simt) for simt in (True, False) for level in (SEEN if simt else LEVELS)], (("-O2", True), ("-O1", False)),
+))
+def test_static_objects_are_shared(tmp_path, level, simt):
+    assert on_plain_c(tmp_path, list(SHAPES), (level,), simt) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("simt", [True, False])
+def test_static_objects_of_one_shape(tmp_path, name, simt):
+    assert on_plain_c(tmp_path, [name], ("-O2",), simt) == []
