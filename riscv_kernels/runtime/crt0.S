@@ -33,7 +33,7 @@ _start:
     /* fall through: main's result is the exit code */
     .size _start, . - _start
 
-    .globl exit
+    .weak  exit
     .type exit, @function
 exit:
 #if MEMORY_EXIT_CODE < 2048
@@ -51,7 +51,7 @@ exit:
 init_warp:
     li     t0, -1
     TMC(t0)
-    la     t1, end_warp
+    la     t1, __end_warp
     .size init_warp, . - init_warp
     /* fall through */
 
@@ -79,8 +79,8 @@ init_lanes:
     jr     t1
     .size init_lanes, . - init_lanes
 
-    .globl end_warp
-    .type end_warp, @function
-end_warp:
+    .globl __end_warp
+    .type __end_warp, @function
+__end_warp:
     TMC(zero)
-    .size end_warp, . - end_warp
+    .size __end_warp, . - __end_warp

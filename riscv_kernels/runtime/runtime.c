@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "library/names.h"
+
 spawn_context __spawn_context;
 
 _Static_assert(offsetof(spawn_context, function) == CONTEXT_FUNCTION, "context.h");
@@ -39,8 +41,8 @@ static dim3_t sizes(uint32_t dimension, const uint32_t *values)
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t *block, thread_function function,
-                  const void *argument)
+WEAK int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t *block, thread_function function,
+                       const void *argument)
 {
     const uint32_t threads = simt_num_threads();
     const uint32_t warps = simt_num_warps();
@@ -71,13 +73,13 @@ int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t *bloc
     return 0;
 }
 
-void console_puts(const char *text)
+WEAK void console_puts(const char *text)
 {
     while (*text)
         console_putchar(*text++);
 }
 
-void console_hex(uint32_t value)
+WEAK void console_hex(uint32_t value)
 {
     for (int shift = 28; shift >= 0; shift -= 4) {
         const uint32_t digit = value >> shift & 15;
@@ -85,14 +87,14 @@ void console_hex(uint32_t value)
     }
 }
 
-void *memcpy(void *target, const void *source, size_t bytes)
+WEAK void *memcpy(void *target, const void *source, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         ((char *)target)[i] = ((const char *)source)[i];
     return target;
 }
 
-void *memset(void *target, int value, size_t bytes)
+WEAK void *memset(void *target, int value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         ((char *)target)[i] = (char)value;

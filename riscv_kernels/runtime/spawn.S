@@ -63,7 +63,7 @@
 __threads_entry:
     li     t0, -1
     TMC(t0)
-    la     s11, end_warp
+    la     s11, __end_warp
     .size __threads_entry, . - __threads_entry
     /* fall through */
     .type __threads_worker, @function
@@ -99,7 +99,7 @@ __threads_worker:
 __groups_entry:
     li     t0, -1
     TMC(t0)
-    la     s11, end_warp
+    la     s11, __end_warp
     .size __groups_entry, . - __groups_entry
     /* fall through */
     .type __groups_worker, @function

@@ -6,8 +6,8 @@
 
 /* By another name: the calls that the compiler makes by itself go to the smaller ones of runtime.c, whose lanes all have
  * the same number of bytes. */
-void *memcpy(void *target, const void *source, size_t bytes) __asm__("simt_memcpy");
-void *memset(void *target, int value, size_t bytes) __asm__("simt_memset");
+void *memcpy(void *target, const void *source, size_t bytes) __asm__("__metronome_lane_memcpy");
+void *memset(void *target, int value, size_t bytes) __asm__("__metronome_lane_memset");
 void *memmove(void *target, const void *source, size_t bytes);
 int memcmp(const void *a, const void *b, size_t bytes);
 size_t strlen(const char *text);

@@ -117,7 +117,8 @@ class Program:
         """Whether a call of it may wait at a barrier."""
         if symbol in INTEGER:
             return any(member.barrier for member in self.members if member.taken)
-        return symbol in _RUNTIME_BARRIERS or any(member.barrier for member in self.resolve(source, symbol))
+        own = self.resolve(source, symbol)
+        return any(member.barrier for member in own) if own else symbol in _RUNTIME_BARRIERS
 
     def _note_addresses(self, sources: Iterable[Source]) -> None:
         uses: dict[int, int] = {}

@@ -17,6 +17,8 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 TABLE = "__metronome_local"
 _VARIABLE = re.compile(r"^(@[^ ]+ = )internal (?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
 _FUNCTION = re.compile(rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
+#: A variable of the user's that other files would see; of ours the names begin with __metronome_.
+_SEEN = re.compile(r"^(@(?!__metronome_)[^ ]+ = )dso_local (?=(?:\w*unnamed_addr )?(?:constant|global) )", re.MULTILINE)
 _BODY = re.compile(r"^(define internal .*\)) (#\d+ )", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{.*$", re.MULTILINE)
 _NEVER_INLINE = re.compile(r" (?:noinline|optnone)\b")
@@ -42,6 +44,7 @@ def as_threads(text: str) -> str:
     drops out where the kernel does not use it.
     """
     text = _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1linkonce thread_local(localexec) \2", text))
+    text = _SEEN.sub(r"\1internal ", text)
     text = _BODY.sub(r"\1 alwaysinline \2", text)
     return _ATTRIBUTES.sub(lambda line: _NEVER_INLINE.sub("", line[0]), text)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 __all__ = ["ENTRY", "Kernel", "Parameter", "find_kernels", "launcher"]
 
 #: What entry.S calls, with the address of the arguments.
-ENTRY = "opencl_kernel"
+ENTRY = "__opencl_kernel"
 _SPACES = {"0": "value", "1": "global", "2": "constant", "3": "local"}
 _DEFINITION = re.compile(r"^define .*?spir_kernel void @(\"[^\"]*\"|[\w.$]+)\(.*$", re.MULTILINE)
 _ATTACHED = re.compile(r"!(\w+) !(\d+)")

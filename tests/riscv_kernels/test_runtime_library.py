@@ -231,6 +231,6 @@ def test_library(config, block):
 def test_a_program_gets_only_what_it_calls():
     kernel = load_elf(build_kernel("psort"), TINY.memory_map).symbols
     program = load_elf(build_elf([PROGRAMS / "functions.c"], name="functions"), TINY.memory_map).symbols
-    library = {"expf", "powf", "printf", "simt_memcpy", "__udivdi3", "block_sum"}
+    library = {"expf", "powf", "printf", "__metronome_lane_memcpy", "__udivdi3", "block_sum"}
     assert library & kernel.keys() == set()
     assert library & program.keys() == {"expf", "powf"}

@@ -3,9 +3,9 @@
 
 #include "float32.h"
 
-float expf(float x) { return exp_inline(x); }
+WEAK float expf(float x) { return exp_inline(x); }
 
-float exp2f(float x)
+WEAK float exp2f(float x)
 {
     const float magic = 0x1.8p23f;
     const float limited = clamp(x, -151.0f, 129.0f);
@@ -17,7 +17,7 @@ float exp2f(float x)
 }
 
 /* Below 0.625 an odd polynomial; above it 1 - 2 / (e^2x + 1). */
-float tanhf(float x)
+WEAK float tanhf(float x)
 {
     const float a = magnitude(x);
     const float s = a * a;
@@ -34,7 +34,7 @@ float tanhf(float x)
 }
 
 /* Below 0.9 an odd polynomial; above it 1 - e^-q(x). */
-float erff(float x)
+WEAK float erff(float x)
 {
     const float a = magnitude(x);
     const float s = a * a;
@@ -59,3 +59,8 @@ float erff(float x)
     const float y = choose(mask_of(a < 0.9f), near, far);
     return float_of(bits_of(y) | (bits_of(x) & SIGN_BIT));
 }
+
+RESERVED_NAME(expf);
+RESERVED_NAME(exp2f);
+RESERVED_NAME(tanhf);
+RESERVED_NAME(erff);

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "names.h"
+
 #pragma STDC FP_CONTRACT OFF
 
 #define INLINE static inline __attribute__((always_inline))

@@ -1,6 +1,10 @@
 /* The digits of a float, exact: all of them are made, and rounded half to even where the text ends. */
 #include "format.h"
 
+#include "names.h"
+
+RESERVED_CALLS;
+
 /* A place for a carry, 39 digits before the point, 149 behind it. */
 #define POINT 40
 #define DIGITS (POINT + 149)

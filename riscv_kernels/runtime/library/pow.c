@@ -35,7 +35,7 @@ INLINE void log_extended(float x, float *high, float *low)
     *low = (total - *high) + total_low;
 }
 
-float powf(float x, float y)
+WEAK float powf(float x, float y)
 {
     const float a = magnitude(x);
     const float infinity = float_of(INFINITY_BITS);
@@ -67,3 +67,5 @@ float powf(float x, float y)
     const float y_of_x = choose(undefined, float_of(0x7FC00000u), signed_result);
     return choose(mask_of(y == 0.0f) | mask_of(x == 1.0f), 1.0f, y_of_x);
 }
+
+RESERVED_NAME(powf);

@@ -3,6 +3,7 @@
 
 #include "format.h"
 #include "metronome.h"
+#include "names.h"
 
 #define LENGTH_LONG_LONG 2
 
@@ -253,7 +254,7 @@ static void put_all(text_sink *sink, const char *at, va_list list)
     va_end(arguments.list);
 }
 
-int vsnprintf(char *target, size_t bytes, const char *format, va_list arguments)
+static int write_text(char *target, size_t bytes, const char *format, va_list arguments)
 {
     char nowhere;
     text_sink sink;
@@ -266,7 +267,7 @@ int vsnprintf(char *target, size_t bytes, const char *format, va_list arguments)
     return (int)sink.count;
 }
 
-int vprintf(const char *format, va_list arguments)
+static int write_console(const char *format, va_list arguments)
 {
     text_sink sink;
     SIMT_ONE_BY_ONE {
@@ -276,20 +277,29 @@ int vprintf(const char *format, va_list arguments)
     return (int)sink.count;
 }
 
-int snprintf(char *target, size_t bytes, const char *format, ...)
+WEAK int vsnprintf(char *target, size_t bytes, const char *format, va_list arguments)
+{
+    return write_text(target, bytes, format, arguments);
+}
+
+WEAK int vprintf(const char *format, va_list arguments) { return write_console(format, arguments); }
+
+WEAK int snprintf(char *target, size_t bytes, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const int count = vsnprintf(target, bytes, format, arguments);
+    const int count = write_text(target, bytes, format, arguments);
     va_end(arguments);
     return count;
 }
 
-int printf(const char *format, ...)
+WEAK int printf(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const int count = vprintf(format, arguments);
+    const int count = write_console(format, arguments);
     va_end(arguments);
     return count;
 }
+
+RESERVED_NAME(printf);

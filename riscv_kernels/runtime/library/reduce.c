@@ -1,8 +1,10 @@
 /* block_sum, block_sum_float (metronome.h): a tree of pairs, a barrier a level. */
 #include "metronome.h"
 
+#include "names.h"
+
 #define BLOCK_SUM(name, type)                                                                             \
-    type name(type value, type *cells)                                                                    \
+    WEAK type name(type value, type *cells)                                                               \
     {                                                                                                     \
         const uint32_t size = __spawn_context.block_size;                                                 \
         const uint32_t row = metronome_thread_y + __spawn_context.block.y * metronome_thread_z;           \

@@ -12,29 +12,35 @@ INLINE float or_itself(float x, float whole)
 
 INLINE float towards_zero(float x) { return (float)(int32_t)choose(mask_of(magnitude(x) < 0x1p23f), x, 0.0f); }
 
-float truncf(float x) { return or_itself(x, towards_zero(x)); }
+WEAK float truncf(float x) { return or_itself(x, towards_zero(x)); }
 
-float floorf(float x)
+WEAK float floorf(float x)
 {
     const float whole = towards_zero(x);
     return or_itself(x, whole - (float)(x < whole));
 }
 
-float ceilf(float x)
+WEAK float ceilf(float x)
 {
     const float whole = towards_zero(x);
     return or_itself(x, whole + (float)(x > whole));
 }
 
-float roundf(float x)
+WEAK float roundf(float x)
 {
     const float a = magnitude(x);
     const float whole = towards_zero(a);
     return or_itself(x, whole + (float)(a - whole >= 0.5f));
 }
 
-float rintf(float x)
+WEAK float rintf(float x)
 {
     const float a = magnitude(x);
     return or_itself(x, (a + 0x1p23f) - 0x1p23f);
 }
+
+RESERVED_NAME(truncf);
+RESERVED_NAME(floorf);
+RESERVED_NAME(ceilf);
+RESERVED_NAME(roundf);
+RESERVED_NAME(rintf);

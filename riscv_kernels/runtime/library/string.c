@@ -2,9 +2,10 @@
 #include "string.h"
 
 #include "metronome.h"
+#include "names.h"
 
 /* Whole words where both places are aligned, then single bytes. */
-void *memcpy(void *target, const void *source, size_t bytes)
+WEAK void *memcpy(void *target, const void *source, size_t bytes)
 {
     const uint32_t aligned = (((uint32_t)target | (uint32_t)source) & 3) == 0;
     const size_t whole = aligned ? bytes & ~3u : 0;
@@ -23,7 +24,7 @@ void *memcpy(void *target, const void *source, size_t bytes)
     return target;
 }
 
-void *memset(void *target, int value, size_t bytes)
+WEAK void *memset(void *target, int value, size_t bytes)
 {
     const size_t whole = ((uint32_t)target & 3) == 0 ? bytes & ~3u : 0;
     const uint32_t word = (uint8_t)value * 0x01010101u;
@@ -41,7 +42,7 @@ void *memset(void *target, int value, size_t bytes)
 }
 
 /* From the end that the other area does not cover. */
-void *memmove(void *target, const void *source, size_t bytes)
+WEAK void *memmove(void *target, const void *source, size_t bytes)
 {
     const uint32_t forward = (uint32_t)target <= (uint32_t)source;
     const int32_t step = forward ? 1 : -1;
@@ -57,7 +58,7 @@ void *memmove(void *target, const void *source, size_t bytes)
     return target;
 }
 
-int memcmp(const void *a, const void *b, size_t bytes)
+WEAK int memcmp(const void *a, const void *b, size_t bytes)
 {
     const uint8_t *left = a;
     const uint8_t *right = b;
@@ -69,7 +70,7 @@ int memcmp(const void *a, const void *b, size_t bytes)
     return difference;
 }
 
-size_t strlen(const char *text)
+WEAK size_t strlen(const char *text)
 {
     const char *end = text;
     SIMT_WHILE(*end != 0) {
@@ -78,7 +79,7 @@ size_t strlen(const char *text)
     return (size_t)(end - text);
 }
 
-int strcmp(const char *a, const char *b)
+WEAK int strcmp(const char *a, const char *b)
 {
     uint8_t left, right;
     uint32_t equal = 1;
@@ -92,7 +93,7 @@ int strcmp(const char *a, const char *b)
     return difference;
 }
 
-char *strcpy(char *target, const char *source)
+WEAK char *strcpy(char *target, const char *source)
 {
     char *to = target;
     char last = 1;

@@ -81,21 +81,21 @@ INLINE float sin_of_quadrant(uint32_t n, float r, float low)
     return float_of(bits_of(y) ^ (n << 30 & SIGN_BIT));
 }
 
-float sinf(float x)
+WEAK float sinf(float x)
 {
     float r, low;
     const uint32_t n = reduce_trig(x, &r, &low);
     return float_of(bits_of(sin_of_quadrant(n, r, low)) ^ (bits_of(x) & SIGN_BIT));
 }
 
-float cosf(float x)
+WEAK float cosf(float x)
 {
     float r, low;
     const uint32_t n = reduce_trig(x, &r, &low);
     return sin_of_quadrant(n + 1, r, low);
 }
 
-float tanf(float x)
+WEAK float tanf(float x)
 {
     float r, low;
     const uint32_t n = reduce_trig(x, &r, &low);
@@ -110,3 +110,7 @@ float tanf(float x)
     const float y = quotient + (fma32(-quotient, under, over) + fma32(-quotient, under_low, over_low)) / under;
     return float_of(bits_of(y) ^ (bits_of(x) & SIGN_BIT));
 }
+
+RESERVED_NAME(sinf);
+RESERVED_NAME(cosf);
+RESERVED_NAME(tanf);

@@ -19,6 +19,6 @@
 #include "vectors_in_memory.h"
 #include "refused.h"
 
-int printf(__constant const char *format, ...) __attribute__((format(printf, 1, 2)));
+int printf(__constant const char *format, ...) __asm__("__metronome_printf") __attribute__((format(printf, 1, 2)));
 
 #endif

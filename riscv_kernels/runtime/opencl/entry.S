@@ -6,8 +6,8 @@
 #include "opencl/launch.h"
 
     .section .text.opencl, "ax"
-    .type opencl_entry, @function
-opencl_entry:
+    .type __opencl_entry, @function
+__opencl_entry:
     addi   sp, sp, -16
     sw     ra, 12(sp)
     la     t0, __opencl_range
@@ -15,18 +15,18 @@ opencl_entry:
     mul    t0, t0, s8
     csrr   tp, CSR_LOCAL_BASE
     add    tp, tp, t0
-    call   opencl_kernel
+    call   __opencl_kernel
     la     tp, __spawn_context
     lw     ra, 12(sp)
     addi   sp, sp, 16
     ret
-    .size opencl_entry, . - opencl_entry
+    .size __opencl_entry, . - __opencl_entry
 
 /* Where a work-item begins without local memory, and with it. */
     .section .rodata.opencl_entries, "a"
     .p2align 2
-    .globl opencl_entries
-    .type opencl_entries, @object
-opencl_entries:
-    .word  opencl_kernel, opencl_entry
-    .size opencl_entries, . - opencl_entries
+    .globl __opencl_entries
+    .type __opencl_entries, @object
+__opencl_entries:
+    .word  __opencl_kernel, __opencl_entry
+    .size __opencl_entries, . - __opencl_entries

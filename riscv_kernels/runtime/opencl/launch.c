@@ -8,7 +8,7 @@
 /* spawn.S, entry.S */
 void __spawn_threads(uint32_t warps);
 void __spawn_groups(uint32_t warps);
-extern const thread_function opencl_entries[2];
+extern const thread_function __opencl_entries[2];
 
 opencl_range __opencl_range;
 /* printf.c: long has 64 bits, as long long has in C. */
@@ -28,7 +28,7 @@ static int spawn(const opencl_launch *launch)
     const uint32_t warps = simt_num_warps();
     spawn_context *context = &__spawn_context;
     __opencl_range = launch->range;
-    context->function = opencl_entries[launch->range.local_bytes != 0];
+    context->function = __opencl_entries[launch->range.local_bytes != 0];
     context->argument = launch->arguments;
     context->dimension = launch->range.dimension;
     context->grid = sizes(launch->range.groups);

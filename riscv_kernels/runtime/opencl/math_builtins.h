@@ -3,8 +3,8 @@
 #define METRONOME_OPENCL_MATH_BUILTINS_H
 
 #define METRONOME_LIBRARY(name)                                     \
-    float __metronome_##name(float) __asm__(#name "f");             \
-    METRONOME_CL float name(float x) { return __metronome_##name(x); } \
+    float __metronome_##name##f(float);                                 \
+    METRONOME_CL float name(float x) { return __metronome_##name##f(x); } \
     METRONOME_WIDEN1(float, float, name)
 METRONOME_LIBRARY(floor)
 METRONOME_LIBRARY(ceil)
@@ -21,7 +21,7 @@ METRONOME_LIBRARY(cos)
 METRONOME_LIBRARY(tan)
 METRONOME_LIBRARY(tanh)
 METRONOME_LIBRARY(erf)
-float __metronome_pow(float, float) __asm__("powf");
+float __metronome_powf(float, float);
 
 #define METRONOME_MATH1(name, value)                    \
     METRONOME_CL float name(float x) { return value; }  \
@@ -33,10 +33,10 @@ float __metronome_pow(float, float) __asm__("powf");
 METRONOME_MATH1(fabs, __builtin_fabsf(x))
 METRONOME_MATH1(sqrt, __builtin_sqrtf(x))
 METRONOME_MATH1(rsqrt, 1.0f / __builtin_sqrtf(x))
-METRONOME_MATH1(exp10, __metronome_pow(10.0f, x))
+METRONOME_MATH1(exp10, __metronome_powf(10.0f, x))
 METRONOME_MATH1(expm1, fabs(x) < 0x1p-2f ? x * (1.0f + x * (0.5f + x * (1.0f / 6 + x * (1.0f / 24 + x * (1.0f / 120 + x * (1.0f / 720)))))) : exp(x) - 1.0f)
-METRONOME_MATH2(pow, __metronome_pow(x, y))
-METRONOME_MATH2(powr, __metronome_pow(x, y))
+METRONOME_MATH2(pow, __metronome_powf(x, y))
+METRONOME_MATH2(powr, __metronome_powf(x, y))
 METRONOME_MATH2(copysign, __builtin_copysignf(x, y))
 METRONOME_MATH2(fdim, x > y ? x - y : x <= y ? 0.0f : NAN)
 METRONOME_MATH2(fmin, __builtin_fminf(x, y))
@@ -44,11 +44,11 @@ METRONOME_MATH2(fmax, __builtin_fmaxf(x, y))
 METRONOME_MATH2(maxmag, fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : __builtin_fmaxf(x, y))
 METRONOME_MATH2(minmag, fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : __builtin_fminf(x, y))
 
-METRONOME_CL float pown(float x, int y) { return __metronome_pow(x, (float)y); }
+METRONOME_CL float pown(float x, int y) { return __metronome_powf(x, (float)y); }
 METRONOME_WIDEN2(float, float, int, pown)
 METRONOME_CL float rootn(float x, int y)
 {
-    const float root = __metronome_pow(y & 1 ? fabs(x) : x, 1.0f / (float)y);
+    const float root = __metronome_powf(y & 1 ? fabs(x) : x, 1.0f / (float)y);
     return y & 1 ? __builtin_copysignf(root, x) : root;
 }
 METRONOME_WIDEN2(float, float, int, rootn)

@@ -120,7 +120,7 @@ METRONOME_MATH1(cospi, cos(M_PI_F * (x - 2.0f * rint(0.5f * x))))
 METRONOME_MATH1(erfc, 1.0f - erf(x))
 METRONOME_CL float cbrt(float x)
 {
-    const float root = __metronome_pow(fabs(x), 1.0f / 3.0f);
+    const float root = __metronome_powf(fabs(x), 1.0f / 3.0f);
     const int usual = root > 0 && root < INFINITY;
     return copysign(usual ? root - (root - fabs(x) / (root * root)) / 3.0f : root, x);
 }

@@ -1,16 +1,16 @@
-/* math.h's own functions on the host, and how far they are from the host's double precision. Names of ours have the
- * prefix our_ (host.py renames them at compilation); the tables are in the order of host.py's FUNCTIONS. */
+/* math.h's own functions on the host, and how far they are from the host's double precision. Ours go by the
+ * names with __metronome_ (library/names.h); the tables are in the order of host.py's FUNCTIONS. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #define ONE_ARGUMENT(F) F(exp) F(exp2) F(log) F(log2) F(log10) F(sin) F(cos) F(tan) F(tanh) F(erf) \
                         F(floor) F(ceil) F(trunc) F(round) F(rint)
-#define DECLARE(name) float our_##name##f(float);
+#define DECLARE(name) float __metronome_##name##f(float);
 ONE_ARGUMENT(DECLARE)
-float our_powf(float, float);
+float __metronome_powf(float, float);
 
-#define OURS(name) our_##name##f,
+#define OURS(name) __metronome_##name##f,
 #define THEIRS(name) name,
 static float (*const ours[])(float) = {ONE_ARGUMENT(OURS)};
 static double (*const theirs[])(double) = {ONE_ARGUMENT(THEIRS)};
@@ -58,7 +58,7 @@ double worst_pow(const uint32_t *x, const uint32_t *y, uint64_t count, uint64_t 
 {
     double most = -1.0;
     for (uint64_t i = 0; i < count; i++) {
-        const double e = error(our_powf(float_of(x[i]), float_of(y[i])), pow(float_of(x[i]), float_of(y[i])));
+        const double e = error(__metronome_powf(float_of(x[i]), float_of(y[i])), pow(float_of(x[i]), float_of(y[i])));
         if (!(e <= most)) {
             most = e;
             *place = i;
@@ -76,5 +76,5 @@ void evaluate(int function, const float *x, float *y, uint64_t count)
 void evaluate_pow(const float *x, const float *y, float *z, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
-        z[i] = our_powf(x[i], y[i]);
+        z[i] = __metronome_powf(x[i], y[i]);
 }

@@ -26,10 +26,9 @@ _MACHINE = ["-march=x86_64_v3"] if platform.machine() == "x86_64" else []
 
 
 def _compile(folder: Path) -> None:
-    renames = [f"-D{name}=our_{name}" for name in (*FUNCTIONS, "powf")]
     objects = []
     for source in [*SOURCES, HARNESS]:
-        ours = ["-ffreestanding", *renames, f"-I{RUNTIME}", "-Wall", "-Werror"] if source is not HARNESS else []
+        ours = ["-ffreestanding", f"-I{RUNTIME}", "-Wall", "-Werror"] if source is not HARNESS else []
         target = folder.resolve() / f"{source.stem}.o"
         _zig(["-c", "-O2", "-fPIC", *_MACHINE, *ours, str(source), "-o", str(target)])
         objects.append(str(target))
