@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["AS_USUAL", "Compiling", "split_flags"]
+__all__ = ["AS_USUAL", "WITH_VALUE", "Compiling", "refused_flag", "split_flags"]
+
+#: Flags whose value is the next word, which may look like another flag.
+WITH_VALUE = frozenset((
+    "-D", "-U", "-I", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-mllvm", "-x", "-Xclang",
+    "-Xpreprocessor", "-Xassembler", "-o", "-MF", "-MT", "-MQ", "-target",
+))
+_NO_PROGRAM = "with it the compiler writes something else than a program"
+_NO_RUNTIME = "its code needs a runtime that the machine does not have"
+_OTHER_CALLS = "the runtime is built for rv32imf and ilp32f, and floats would be passed in other registers"
+_NO_FRAME_POINTER = "s0 is not free for a frame pointer; it is with --no-simt"
+#: Flags that clang would take, and why none of them makes a program that is right.
+_REFUSED = (
+    (re.compile(r"-[ESc]|-M(M|D|MD|G|P|F|T|Q)?|-d[A-Z]+|-o.*|-x.*|-###|--?(version|help)|-emit-\S*|-fsyntax-only|"
+                r"-save-temps.*|-gsplit-dwarf.*|-flto.*|"
+                r"--(analyze|precompile|assemble|compile|preprocess)"), _NO_PROGRAM),
+    (re.compile(r"-pg|--coverage|-ftest-coverage|-fprofile-(generate|instr-generate|arcs)\S*|-finstrument-functions\S*|"
+                r"-fstack-protector(-\w+)?|-fcoverage-mapping|-fxray-instrument|-fsanitize=.*"), _NO_RUNTIME),
+    (re.compile(r"-march=(?!rv32(g|i[a-eg-z]*f)).*|-mabi=(?!ilp32f$).*|-target|--target=.*|-m(32|64|soft-float)"),
+     _OTHER_CALLS),
+)
+_FRAME_POINTER = ("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
 
 
 @dataclass(frozen=True)
@@ -28,6 +51,21 @@ class Compiling:
 
 #: Without options.
 AS_USUAL = Compiling()
+
+
+def refused_flag(flags: Sequence[str], simt: bool) -> str | None:
+    """Which of ``flags`` cannot be, and why, in words; None if clang may judge them."""
+    traps = any(flag.startswith("-fsanitize-trap") for flag in flags)
+    words = iter(flags)
+    for flag in words:
+        for pattern, reason in _REFUSED:
+            if pattern.fullmatch(flag) and not (flag.startswith("-fsanitize=") and traps):
+                return f"{flag}: {reason}"
+        if flag in _FRAME_POINTER and simt:
+            return f"{flag}: {_NO_FRAME_POINTER}"
+        if flag in WITH_VALUE and next(words, None) is None:
+            return f"{flag}: its value is missing"
+    return None
 
 
 def split_flags(text: str) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from .compiler import (
     system_headers,
 )
 from .compiler_refusals import compile_failure, link_failure
+from .compiling import refused_flag
 from .divergence import SimtError, insert_divergence, listing
 from .processes import own_folder
 
@@ -101,6 +102,8 @@ def build_elf(
     ToolchainError
         A line that says what and where, then the compiler's or linker's message.
     """
+    if refused := refused_flag(flags, simt):
+        raise ToolchainError(f"a flag for the compiler that cannot be used: {refused}")
     places, start = _places(memory_map or MemoryMap())
     passed = DIVERGENCE_FLAGS if simt else ()
     library = [*places, *(PASS_REGISTERS if simt else ())]

@@ -11,40 +11,40 @@
 #define NAN __builtin_nanf("")
 #define HUGE_VALF __builtin_inff()
 #define M_PI_F 0x1.921fb6p+1f
-#define isnan(x) ((x) != (x))
+#define isnan(x) __builtin_isnan(x)
 
-#define METRONOME_MATH static inline __attribute__((always_inline))
+#define METRONOME_MATH static __inline__ __attribute__((__always_inline__))
 
 /* One instruction each; exact, or rounded once. */
-METRONOME_MATH float fabsf(float x) { return __builtin_fabsf(x); }
-METRONOME_MATH float sqrtf(float x) { return __builtin_sqrtf(x); }
-METRONOME_MATH float fminf(float x, float y) { return __builtin_fminf(x, y); }
-METRONOME_MATH float fmaxf(float x, float y) { return __builtin_fmaxf(x, y); }
-METRONOME_MATH float copysignf(float x, float y) { return __builtin_copysignf(x, y); }
-METRONOME_MATH float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+METRONOME_MATH float fabsf(float __x) { return __builtin_fabsf(__x); }
+METRONOME_MATH float sqrtf(float __x) { return __builtin_sqrtf(__x); }
+METRONOME_MATH float fminf(float __x, float __y) { return __builtin_fminf(__x, __y); }
+METRONOME_MATH float fmaxf(float __x, float __y) { return __builtin_fmaxf(__x, __y); }
+METRONOME_MATH float copysignf(float __x, float __y) { return __builtin_copysignf(__x, __y); }
+METRONOME_MATH float fmaf(float __x, float __y, float __z) { return __builtin_fmaf(__x, __y, __z); }
 
 /* Exact. */
-float floorf(float x);
-float ceilf(float x);
-float truncf(float x);
-float roundf(float x); /* halves away from zero */
-float rintf(float x);  /* halves to even */
+float floorf(float __x);
+float ceilf(float __x);
+float truncf(float __x);
+float roundf(float __x);            /* halves away from zero */
+float rintf(float __x);             /* halves to even */
 
 /* Worst error in ulp. */
-float expf(float x);                /* 0.77 */
-float exp2f(float x);               /* 0.78 */
-float logf(float x);                /* 0.81 */
-float log2f(float x);               /* 1.10 */
-float log10f(float x);              /* 1.27 */
-float powf(float x, float y); /* 0.85, over a sample */
-float sinf(float x);                /* 1.03 */
-float cosf(float x);                /* 1.06 */
-float tanf(float x);                /* 1.42 */
-float tanhf(float x);               /* 1.34 */
-float erff(float x);                /* 1.08 */
+float expf(float __x);              /* 0.77 */
+float exp2f(float __x);             /* 0.78 */
+float logf(float __x);              /* 0.81 */
+float log2f(float __x);             /* 1.10 */
+float log10f(float __x);            /* 1.27 */
+float powf(float __x, float __y);   /* 0.85, over a sample */
+float sinf(float __x);              /* 1.03 */
+float cosf(float __x);              /* 1.06 */
+float tanf(float __x);              /* 1.42 */
+float tanhf(float __x);             /* 1.34 */
+float erff(float __x);              /* 1.08 */
 
 #define METRONOME_NO_DOUBLE(name) \
-    double name(double) __attribute__((unavailable("not supported: double; use " #name "f and float")))
+    double name(double) __attribute__((__unavailable__("not supported: double; use " #name "f and float")))
 METRONOME_NO_DOUBLE(fabs);
 METRONOME_NO_DOUBLE(sqrt);
 METRONOME_NO_DOUBLE(floor);
@@ -62,8 +62,8 @@ METRONOME_NO_DOUBLE(cos);
 METRONOME_NO_DOUBLE(tan);
 METRONOME_NO_DOUBLE(tanh);
 METRONOME_NO_DOUBLE(erf);
-double pow(double, double) __attribute__((unavailable("not supported: double; use powf and float")));
-double fmin(double, double) __attribute__((unavailable("not supported: double; use fminf and float")));
-double fmax(double, double) __attribute__((unavailable("not supported: double; use fmaxf and float")));
+double pow(double, double) __attribute__((__unavailable__("not supported: double; use powf and float")));
+double fmin(double, double) __attribute__((__unavailable__("not supported: double; use fminf and float")));
+double fmax(double, double) __attribute__((__unavailable__("not supported: double; use fmaxf and float")));
 
 #endif

@@ -19,6 +19,9 @@
  * sequential code stays right as long as it invents no branch of its own: -fconvergent-functions keeps it from copying
  * or threading branches past the SIMT instructions, and the empty asm at the head of each arm from turning the
  * arm into selects, which for floats become branches again, and those might stand behind the join.
+ *
+ * A program has all names but these: what is declared here without __, and names that begin with metronome_, simt_,
+ * METRONOME_, SIMT_, CSR_, CONTEXT_, MEMORY_ or POLICY_. Its macros may have any other name, before the header, too.
  */
 #ifndef METRONOME_H
 #define METRONOME_H
@@ -28,54 +31,54 @@
 #include "context.h"
 #include "memory_map.h"
 
-#define SIMT_INLINE static inline __attribute__((always_inline))
+#define SIMT_INLINE static __inline__ __attribute__((__always_inline__))
 
 /* ---- SIMT instructions (isa.md) ---- */
 
-SIMT_INLINE void simt_tmc(uint32_t mask)
+SIMT_INLINE void simt_tmc(uint32_t __mask)
 {
-    __asm__ volatile(".insn r 0x0B, 0, 0, x0, %0, x0" ::"r"(mask) : "memory");
+    __asm__ volatile(".insn r 0x0B, 0, 0, x0, %0, x0" ::"r"(__mask) : "memory");
 }
 
-SIMT_INLINE void simt_wspawn(uint32_t count, void (*entry)(void))
+SIMT_INLINE void simt_wspawn(uint32_t __count, void (*__entry)(void))
 {
-    __asm__ volatile(".insn r 0x0B, 1, 0, x0, %0, %1" ::"r"(count), "r"(entry) : "memory");
+    __asm__ volatile(".insn r 0x0B, 1, 0, x0, %0, %1" ::"r"(__count), "r"(__entry) : "memory");
 }
 
 /* The predicate comes back through the asm, so that the compiler knows nothing of it and cannot branch on it elsewhere. */
-SIMT_INLINE uint32_t simt_split(uint32_t *predicate)
+SIMT_INLINE uint32_t simt_split(uint32_t *__predicate)
 {
-    uint32_t pointer;
-    uint32_t value = *predicate;
-    __asm__ volatile(".insn r 0x0B, 2, 0, %0, %1, x0" : "=&r"(pointer), "+r"(value)::"memory");
-    *predicate = value;
-    return pointer;
+    uint32_t __pointer;
+    uint32_t __value = *__predicate;
+    __asm__ volatile(".insn r 0x0B, 2, 0, %0, %1, x0" : "=&r"(__pointer), "+r"(__value)::"memory");
+    *__predicate = __value;
+    return __pointer;
 }
 
 /* The same, with x2 for x0, which is the same to the machine (bit 0 counts): by that sim/divergence knows SIMT_ONE_BY_ONE. */
-SIMT_INLINE uint32_t simt_split_one(uint32_t *predicate)
+SIMT_INLINE uint32_t simt_split_one(uint32_t *__predicate)
 {
-    uint32_t pointer;
-    uint32_t value = *predicate;
-    __asm__ volatile(".insn r 0x0B, 2, 0, %0, %1, x2" : "=&r"(pointer), "+r"(value)::"memory");
-    *predicate = value;
-    return pointer;
+    uint32_t __pointer;
+    uint32_t __value = *__predicate;
+    __asm__ volatile(".insn r 0x0B, 2, 0, %0, %1, x2" : "=&r"(__pointer), "+r"(__value)::"memory");
+    *__predicate = __value;
+    return __pointer;
 }
 
-SIMT_INLINE void simt_join(uint32_t pointer)
+SIMT_INLINE void simt_join(uint32_t __pointer)
 {
-    __asm__ volatile(".insn r 0x0B, 3, 0, x0, %0, x0" ::"r"(pointer) : "memory");
+    __asm__ volatile(".insn r 0x0B, 3, 0, x0, %0, x0" ::"r"(__pointer) : "memory");
 }
 
-SIMT_INLINE void simt_bar(uint32_t id, uint32_t warps)
+SIMT_INLINE void simt_bar(uint32_t __id, uint32_t __warps)
 {
-    __asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1" ::"r"(id), "r"(warps) : "memory");
+    __asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1" ::"r"(__id), "r"(__warps) : "memory");
 }
 
-SIMT_INLINE uint32_t simt_pred(uint32_t predicate, uint32_t restore_mask)
+SIMT_INLINE uint32_t simt_pred(uint32_t __predicate, uint32_t __restore_mask)
 {
-    __asm__ volatile(".insn r 0x0B, 5, 0, x0, %0, %1" : "+r"(predicate) : "r"(restore_mask) : "memory");
-    return predicate;
+    __asm__ volatile(".insn r 0x0B, 5, 0, x0, %0, %1" : "+r"(__predicate) : "r"(__restore_mask) : "memory");
+    return __predicate;
 }
 
 /* ---- Divergence ---- */
@@ -184,14 +187,14 @@ SIMT_INLINE void region_end(void) { SIMT_CSR_WRITE(CSR_MREGION, 0); }
 
 #define POLICY_WORD(parameter, slot, value) \
     ((uint32_t)(parameter) << 24 | ((uint32_t)(slot) & 0xFF) << 16 | ((uint32_t)(value) > 0xFFFF ? 0xFFFF : (uint32_t)(value)))
-SIMT_INLINE void policy_set(uint32_t parameter, uint32_t value)
+SIMT_INLINE void policy_set(uint32_t __parameter, uint32_t __value)
 {
-    SIMT_CSR_WRITE(CSR_MPOLICY, POLICY_WORD(parameter, 0, value));
+    SIMT_CSR_WRITE(CSR_MPOLICY, POLICY_WORD(__parameter, 0, __value));
 }
 /* Slot number `slot` of the frame is `warp`'s. */
-SIMT_INLINE void policy_slot(uint32_t slot, uint32_t warp)
+SIMT_INLINE void policy_slot(uint32_t __slot, uint32_t __warp)
 {
-    SIMT_CSR_WRITE(CSR_MPOLICY, POLICY_WORD(slot < 256 ? POLICY_SLOT : 0, slot, warp));
+    SIMT_CSR_WRITE(CSR_MPOLICY, POLICY_WORD(__slot < 256 ? POLICY_SLOT : 0, __slot, __warp));
 }
 
 /* The argument block that the host placed (mscratch at launch). */
@@ -199,11 +202,21 @@ SIMT_INLINE const void *kernel_arguments(void) { return (const void *)SIMT_CSR_R
 
 /* ---- Threads: grid and block, as in Vortex's vx_spawn_threads ---- */
 
+/* The program may have macros of these names. */
+#pragma push_macro("x")
+#pragma push_macro("y")
+#pragma push_macro("z")
+#undef x
+#undef y
+#undef z
 typedef struct {
     uint32_t x, y, z;
 } dim3_t;
+#pragma pop_macro("x")
+#pragma pop_macro("y")
+#pragma pop_macro("z")
 
-typedef void (*thread_function)(const void *argument);
+typedef void (*thread_function)(const void *__argument);
 
 /* Run `function(argument)` once for every thread of every block of the grid, on all warps; return when all are done.
  *
@@ -215,8 +228,8 @@ typedef void (*thread_function)(const void *argument);
  * __syncthreads() and local_memory(). The function should be a leaf that lives in the 15 caller-saved registers:
  * what it keeps on the stack goes through memory.
  */
-int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t *block, thread_function function,
-                  const void *argument);
+int spawn_threads(uint32_t __dimension, const uint32_t *__grid_dim, const uint32_t *__block_dim,
+                  thread_function __function, const void *__argument);
 
 register uint32_t metronome_block_x __asm__("s2");
 register uint32_t metronome_block_y __asm__("s3");
@@ -228,56 +241,57 @@ register uint32_t metronome_local_group __asm__("s8");
 register uint32_t metronome_group_warps __asm__("s9");
 
 typedef struct {
-    thread_function function;
-    const void *argument;
-    uint32_t total, step, dimension;
-    dim3_t grid, block;
-    uint32_t block_size, group_warps;
-} __attribute__((aligned(CONTEXT_BYTES))) spawn_context;
+    thread_function __function;
+    const void *__argument;
+    uint32_t __total, __step, __dimension;
+    dim3_t __grid_dim, __block_dim;
+    uint32_t __block_size, __group_warps;
+} __attribute__((__aligned__(CONTEXT_BYTES))) __spawn_context_t;
 
-extern spawn_context __spawn_context;
+extern __spawn_context_t __spawn_context;
 
 #define blockIdx ((dim3_t){metronome_block_x, metronome_block_y, metronome_block_z})
 #define threadIdx ((dim3_t){metronome_thread_x, metronome_thread_y, metronome_thread_z})
-#define gridDim (__spawn_context.grid)
-#define blockDim (__spawn_context.block)
+#define gridDim (__spawn_context.__grid_dim)
+#define blockDim (__spawn_context.__block_dim)
 
 /* Wait until every warp of this block is here. */
 SIMT_INLINE void __syncthreads(void) { simt_bar(metronome_local_group, metronome_group_warps); }
 
 /* This block's slice of local memory, `bytes` long: the same for every thread of the block, another for each other
  * block that is resident. The caller sees to it that all slices together fit. */
-SIMT_INLINE void *local_memory(uint32_t bytes)
+SIMT_INLINE void *local_memory(uint32_t __bytes)
 {
-    return (void *)(SIMT_CSR_CONSTANT(CSR_LOCAL_BASE) + metronome_local_group * bytes);
+    return (void *)(SIMT_CSR_CONSTANT(CSR_LOCAL_BASE) + metronome_local_group * __bytes);
 }
 
 /* The sum of `value` over all threads of this block, in each of them. All threads of the block call it together.
  * `cells` is one word for each thread of the block, the same for all of them (local_memory). The order of the additions
  * depends on the block's size alone. */
-uint32_t block_sum(uint32_t value, uint32_t *cells);
-float block_sum_float(float value, float *cells);
+uint32_t block_sum(uint32_t __value, uint32_t *__cells);
+float block_sum_float(float __value, float *__cells);
 
 /* ---- Small helpers ---- */
 
 /* c ? a : b without a branch; c is 0 or 1. */
-SIMT_INLINE float simt_select_float(uint32_t c, float a, float b)
+SIMT_INLINE float simt_select_float(uint32_t __c, float __a, float __b)
 {
-    uint32_t mask = 0u - c;
-    __asm__("" : "+r"(mask)); /* else the compiler sees through it and makes a float select, that is a branch */
-    const uint32_t bits = (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask);
-    return __builtin_bit_cast(float, bits);
+    uint32_t __mask = 0u - __c;
+    __asm__("" : "+r"(__mask)); /* else the compiler sees through it and makes a float select, that is a branch */
+    const uint32_t __bits =
+        (__builtin_bit_cast(uint32_t, __a) & __mask) | (__builtin_bit_cast(uint32_t, __b) & ~__mask);
+    return __builtin_bit_cast(float, __bits);
 }
 
 /* Print one character, or a text, on this thread's console slot. */
-SIMT_INLINE void console_putchar(char character)
+SIMT_INLINE void console_putchar(char __character)
 {
-    ((volatile char *)MEMORY_CONSOLE)[simt_hart_id() % MEMORY_CONSOLE_BYTES] = character;
+    ((volatile char *)MEMORY_CONSOLE)[simt_hart_id() % MEMORY_CONSOLE_BYTES] = __character;
 }
 
-void console_puts(const char *text);
-void console_hex(uint32_t value);
+void console_puts(const char *__text);
+void console_hex(uint32_t __value);
 
-__attribute__((noreturn)) void exit(int code);
+__attribute__((__noreturn__)) void exit(int __code);
 
 #endif

@@ -5,22 +5,22 @@
 
 #include "library/names.h"
 
-spawn_context __spawn_context;
+__spawn_context_t __spawn_context;
 
-_Static_assert(offsetof(spawn_context, function) == CONTEXT_FUNCTION, "context.h");
-_Static_assert(offsetof(spawn_context, argument) == CONTEXT_ARGUMENT, "context.h");
-_Static_assert(offsetof(spawn_context, total) == CONTEXT_TOTAL, "context.h");
-_Static_assert(offsetof(spawn_context, step) == CONTEXT_STEP, "context.h");
-_Static_assert(offsetof(spawn_context, dimension) == CONTEXT_DIMENSION, "context.h");
-_Static_assert(offsetof(spawn_context, grid.x) == CONTEXT_GRID_X, "context.h");
-_Static_assert(offsetof(spawn_context, grid.y) == CONTEXT_GRID_Y, "context.h");
-_Static_assert(offsetof(spawn_context, grid.z) == CONTEXT_GRID_Z, "context.h");
-_Static_assert(offsetof(spawn_context, block.x) == CONTEXT_BLOCK_X, "context.h");
-_Static_assert(offsetof(spawn_context, block.y) == CONTEXT_BLOCK_Y, "context.h");
-_Static_assert(offsetof(spawn_context, block.z) == CONTEXT_BLOCK_Z, "context.h");
-_Static_assert(offsetof(spawn_context, block_size) == CONTEXT_BLOCK_SIZE, "context.h");
-_Static_assert(offsetof(spawn_context, group_warps) == CONTEXT_WARPS, "context.h");
-_Static_assert(sizeof(spawn_context) == CONTEXT_BYTES, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __function) == CONTEXT_FUNCTION, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __argument) == CONTEXT_ARGUMENT, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __total) == CONTEXT_TOTAL, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __step) == CONTEXT_STEP, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __dimension) == CONTEXT_DIMENSION, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __grid_dim.x) == CONTEXT_GRID_X, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __grid_dim.y) == CONTEXT_GRID_Y, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __grid_dim.z) == CONTEXT_GRID_Z, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __block_dim.x) == CONTEXT_BLOCK_X, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __block_dim.y) == CONTEXT_BLOCK_Y, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __block_dim.z) == CONTEXT_BLOCK_Z, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __block_size) == CONTEXT_BLOCK_SIZE, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __group_warps) == CONTEXT_WARPS, "context.h");
+_Static_assert(sizeof(__spawn_context_t) == CONTEXT_BYTES, "context.h");
 
 /* spawn.S */
 void __spawn_threads(uint32_t warps);
@@ -46,29 +46,29 @@ WEAK int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t 
 {
     const uint32_t threads = simt_num_threads();
     const uint32_t warps = simt_num_warps();
-    spawn_context *context = &__spawn_context;
-    context->function = function;
-    context->argument = argument;
-    context->dimension = dimension;
-    context->grid = sizes(dimension, grid);
-    context->block = sizes(dimension, block);
-    context->total = context->grid.x * context->grid.y * context->grid.z;
-    context->block_size = context->block.x * context->block.y * context->block.z;
-    if (context->total == 0 || context->block_size == 0)
+    __spawn_context_t *context = &__spawn_context;
+    context->__function = function;
+    context->__argument = argument;
+    context->__dimension = dimension;
+    context->__grid_dim = sizes(dimension, grid);
+    context->__block_dim = sizes(dimension, block);
+    context->__total = context->__grid_dim.x * context->__grid_dim.y * context->__grid_dim.z;
+    context->__block_size = context->__block_dim.x * context->__block_dim.y * context->__block_dim.z;
+    if (context->__total == 0 || context->__block_size == 0)
         return 0;
-    if (context->block_size == 1) {
-        const uint32_t used = smaller(warps, (context->total - 1) / threads + 1);
-        context->group_warps = 1;
-        context->step = used * threads;
+    if (context->__block_size == 1) {
+        const uint32_t used = smaller(warps, (context->__total - 1) / threads + 1);
+        context->__group_warps = 1;
+        context->__step = used * threads;
         __spawn_threads(used);
         return 0;
     }
-    const uint32_t group_warps = (context->block_size - 1) / threads + 1;
+    const uint32_t group_warps = (context->__block_size - 1) / threads + 1;
     if (group_warps > warps)
         return -1;
-    const uint32_t groups = smaller(warps / group_warps, context->total);
-    context->group_warps = group_warps;
-    context->step = groups;
+    const uint32_t groups = smaller(warps / group_warps, context->__total);
+    context->__group_warps = group_warps;
+    context->__step = groups;
     __spawn_groups(groups * group_warps);
     return 0;
 }

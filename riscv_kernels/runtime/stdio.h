@@ -14,11 +14,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int vprintf(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
-int snprintf(char *target, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int vsnprintf(char *target, size_t bytes, const char *format, va_list arguments) __attribute__((format(printf, 3, 0)));
-int puts(const char *text);
-int putchar(int character);
+int printf(const char *__format, ...) __attribute__((__format__(__printf__, 1, 2)));
+int vprintf(const char *__format, va_list __arguments) __attribute__((__format__(__printf__, 1, 0)));
+int snprintf(char *__target, size_t __bytes, const char *__format, ...) __attribute__((__format__(__printf__, 3, 4)));
+int vsnprintf(char *__target, size_t __bytes, const char *__format, va_list __arguments)
+    __attribute__((__format__(__printf__, 3, 0)));
+int puts(const char *__text);
+int putchar(int __character);
 
 #endif

@@ -6,12 +6,12 @@
 
 /* By another name: the calls that the compiler makes by itself go to the smaller ones of runtime.c, whose lanes all have
  * the same number of bytes. */
-void *memcpy(void *target, const void *source, size_t bytes) __asm__("__metronome_lane_memcpy");
-void *memset(void *target, int value, size_t bytes) __asm__("__metronome_lane_memset");
-void *memmove(void *target, const void *source, size_t bytes);
-int memcmp(const void *a, const void *b, size_t bytes);
-size_t strlen(const char *text);
-int strcmp(const char *a, const char *b);
-char *strcpy(char *target, const char *source);
+void *memcpy(void *__target, const void *__source, size_t __bytes) __asm__("__metronome_lane_memcpy");
+void *memset(void *__target, int __value, size_t __bytes) __asm__("__metronome_lane_memset");
+void *memmove(void *__target, const void *__source, size_t __bytes);
+int memcmp(const void *__a, const void *__b, size_t __bytes);
+size_t strlen(const char *__text);
+int strcmp(const char *__a, const char *__b);
+char *strcpy(char *__target, const char *__source);
 
 #endif

@@ -66,10 +66,10 @@ def launcher(kernel: Kernel) -> str:
     """
     fields, values, places = [], [], []
     for number, parameter in enumerate(kernel.parameters):
-        name, kind = f"a{number}", parameter.type
+        name, kind = f"__metronome_{number}", parameter.type
         values.append(f"__metronome_arguments->{name}")
         if parameter.kind == "local":
-            kind = "uint"
+            kind = "unsigned int"
             values[-1] = f"(__local void *)(__metronome_local_memory + __metronome_arguments->{name})"
         elif parameter.kind != "value":
             kind = f"__{parameter.kind} void *"
@@ -82,10 +82,10 @@ def launcher(kernel: Kernel) -> str:
     }
     size = "sizeof(struct __metronome_arguments)" if fields else "0"
     return "\n".join([
-        "struct __metronome_arguments {", *(fields or ["    uint nothing;"]), "};",
+        "struct __metronome_arguments {", *(fields or ["    unsigned int __metronome_nothing;"]), "};",
         f"void {ENTRY}(__constant struct __metronome_arguments *__metronome_arguments)", "{",
-        "    uint __metronome_local_memory;", '    __asm__("mv %0, tp" : "=r"(__metronome_local_memory));',
+        "    unsigned int __metronome_local_memory;", '    __asm__("mv %0, tp" : "=r"(__metronome_local_memory));',
         f"    {kernel.name}({', '.join(values)});", "}",
-        f"__constant uint __metronome_places[] = {{{', '.join([*places, size])}}};",
+        f"__constant unsigned int __metronome_places[] = {{{', '.join([*places, size])}}};",
         f"__constant char __metronome_about[] = {json.dumps(json.dumps(about))};", "",
     ])

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from metronome.sim.compiler import DIVERGENCE_FLAGS, RUNTIME, ToolchainError, Unit, own_unit
+from metronome.sim.compiler import RUNTIME, ToolchainError, Unit, own_unit
 from metronome.sim.settings import near
 
 from .local import as_threads, named, place_locals
+from .options import macros_file, split_macros
 from .source import Kernel, find_kernels, launcher
 
 __all__ = ["LAUNCHER", "OpenClUnit"]
@@ -34,14 +35,23 @@ class OpenClUnit(Unit):
 
     #: The kernel's name; None: the only one that there is.
     kernel: str | None = None
+    #: The flags of the program, without the user's macros: what becomes of the translation obeys them, too.
+    given: tuple[str, ...] = ()
 
     @classmethod
     def make(cls, kernel: str | None, source: Path, flags: Sequence[str]) -> OpenClUnit:
-        """The source with the flags of every user's source, and ``flags`` behind them."""
+        """The source with the flags of every user's source, and ``flags`` behind them.
+
+        Macros of ``flags`` are defined after the built-in header, which may use the same names for something else.
+        """
         usual = own_unit(source, ())
         # Its name is in the flags for the sake of the key in the cache.
         name = [] if kernel is None else [f"-DMETRONOME_KERNEL={kernel}"]
-        return cls(usual.source, usual.directory, (*usual.flags, *_LANGUAGE, *name, *flags), kernel)
+        macros, others = split_macros(flags)
+        header = ["-include", str(macros_file(macros))] if macros else []
+        return cls(
+            usual.source, usual.directory, (*usual.flags, *_LANGUAGE, *name, *header, *others), kernel, tuple(others)
+        )
 
     def assembly(self, work: Path) -> tuple[str, str]:
         """See :class:`Unit`. Besides the kernel it has a function that calls it, and tables for the host.
@@ -61,7 +71,9 @@ class OpenClUnit(Unit):
         ))
         behind.compile(*_WITHOUT_PASSES, "-o", str(code))
         code.write_text(as_threads(code.read_text("latin-1")), "latin-1")
-        translated = Unit(code, self.directory, ("-x", "ir", "-w", "-Qunused-arguments", *DIVERGENCE_FLAGS))
+        translated = Unit(code, self.directory, (
+            *self.given, "-x", "ir", "-w", "-Qunused-arguments",
+        ))
         translated.compile("-S", "-o", str(work / "unit.s"))
         text = (work / "unit.s").read_text("latin-1")
         for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):

@@ -26,28 +26,28 @@ static int spawn(const opencl_launch *launch)
 {
     const uint32_t threads = simt_num_threads();
     const uint32_t warps = simt_num_warps();
-    spawn_context *context = &__spawn_context;
+    __spawn_context_t *context = &__spawn_context;
     __opencl_range = launch->range;
-    context->function = __opencl_entries[launch->range.local_bytes != 0];
-    context->argument = launch->arguments;
-    context->dimension = launch->range.dimension;
-    context->grid = sizes(launch->range.groups);
-    context->block = sizes(launch->range.local);
-    context->total = context->grid.x * context->grid.y * context->grid.z;
-    context->block_size = context->block.x * context->block.y * context->block.z;
+    context->__function = __opencl_entries[launch->range.local_bytes != 0];
+    context->__argument = launch->arguments;
+    context->__dimension = launch->range.dimension;
+    context->__grid_dim = sizes(launch->range.groups);
+    context->__block_dim = sizes(launch->range.local);
+    context->__total = context->__grid_dim.x * context->__grid_dim.y * context->__grid_dim.z;
+    context->__block_size = context->__block_dim.x * context->__block_dim.y * context->__block_dim.z;
     if (launch->single) {
-        const uint32_t used = smaller(warps, (context->total - 1) / threads + 1);
-        context->group_warps = 1;
-        context->step = used * threads;
+        const uint32_t used = smaller(warps, (context->__total - 1) / threads + 1);
+        context->__group_warps = 1;
+        context->__step = used * threads;
         __spawn_threads(used);
         return 0;
     }
-    const uint32_t group_warps = (context->block_size - 1) / threads + 1;
+    const uint32_t group_warps = (context->__block_size - 1) / threads + 1;
     if (group_warps > warps)
         return -1;
-    const uint32_t groups = smaller(smaller(warps / group_warps, launch->resident), context->total);
-    context->group_warps = group_warps;
-    context->step = groups;
+    const uint32_t groups = smaller(smaller(warps / group_warps, launch->resident), context->__total);
+    context->__group_warps = group_warps;
+    context->__step = groups;
     __spawn_groups(groups * group_warps);
     return 0;
 }

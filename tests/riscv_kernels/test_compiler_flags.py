@@ -1,0 +1,127 @@
+"""Flags of the user's: obeyed for C and OpenCL alike, or refused in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from metronome.scripts.cli import main
+from metronome.sim.compiling import split_flags
+from metronome.sim.opencl import LAUNCHER, OpenClUnit
+from metronome.sim.opencl.source import ENTRY
+from metronome.sim.toolchain import ToolchainError, build_elf
+from tests.tiers import some_long
+
+KERNEL = """
+__attribute__((noinline)) float helper(__global const float *in, int n, int flag)
+{
+    float s = 0.0f;
+    for (int j = 0; j < n; j++)
+        if (flag)
+            s += in[j] * 5.0f;
+        else
+            s = (s - in[j] * (float)j) / 3.0f;
+    return s;
+}
+__kernel void flagged(__global const float *in, __global float *out, int n, int flag)
+{
+    out[get_global_id(0)] = helper(in, n, flag);
+}
+"""
+PROGRAM = """
+volatile float in[9], out; volatile int n, flag;
+int main(void)
+{
+    float s = 0.0f;
+    for (int j = 0; j < n; j++)
+        if (flag)
+            s += in[j] * 5.0f;
+        else
+            s = (s - in[j] * (float)j) / 3.0f;
+    out = s;
+    return 0;
+}
+"""
+#: Each makes other code of the kernel than -O2 does.
+OTHER_CODE = ("-O0", "-O3", "-O3 -funroll-loops", "-Os", "-Oz", "-ffast-math", "-ffp-contract=off",
+              "-mtune=sifive-7-series", "-cl-opt-disable", "-cl-fast-relaxed-math")
+#: A flag that makes no program, or a wrong one, and a word of the reason.
+REFUSED = {
+    "-E": "something else", "-S": "something else", "-c": "something else", "-M": "something else",
+    "-fsyntax-only": "something else", "-emit-llvm": "something else", "-flto": "something else",
+    "-o x": "something else", "-ox": "something else", "-x c": "something else", "--version": "something else",
+    "-save-temps": "something else", "-gsplit-dwarf": "something else", "--coverage": "runtime",
+    "-fsanitize=undefined": "runtime", "-fstack-protector-all": "runtime", "-finstrument-functions": "runtime",
+    "-fprofile-generate": "runtime", "-pg": "runtime", "-march=rv32im": "other registers",
+    "-march=rv32im_zfinx": "other registers", "-mabi=ilp32": "other registers", "--target=x86_64": "other registers",
+    "-fno-omit-frame-pointer": "--no-simt", "-include": "value is missing", "-O1 -D": "value is missing",
+}
+#: What clang refuses itself.
+NO_FLAGS = {"-fno-such": "-fno-such", "-include none.h": "none.h", "-D2=3": "macro name",
+            "-Wunused -Werror -Wfoo": "-Wfoo"}
+
+
+def code(folder, suffix, flags):
+    """The assembly of the user's source."""
+    source = folder / f"flagged{suffix}"
+    source.write_text(KERNEL if suffix == ".cl" else PROGRAM)
+    more = {} if suffix == ".c" else {
+        "unit": lambda path, given: OpenClUnit.make(None, path, given), "launcher": LAUNCHER, "kernels": [ENTRY],
+    }
+    elf = build_elf([source], name="flagged", flags=split_flags(flags), **more)
+    return [line for line in elf.with_suffix(".s").read_text().splitlines() if not line.startswith("    #")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag", some_long(OTHER_CODE, 4))
+def test_opencl_obeys_a_flag(tmp_path, flag):
+    assert code(tmp_path, ".cl", flag) != code(tmp_path, ".cl", "-O1" if flag == "-O3" else "-O2")
+
+
+@pytest.mark.slow
+def test_c_obeys_flags(tmp_path):
+    usual = code(tmp_path, ".c", "-O2")
+    assert [flag for flag in ("-O0", "-Os", "-ffast-math") if code(tmp_path, ".c", flag) == usual] == []
+
+
+@pytest.mark.parametrize("suffix", [".c", ".cl"])
+def test_a_flag_that_cannot_be(tmp_path, suffix):
+    for flags, reason in REFUSED.items():
+        with pytest.raises(ToolchainError) as error:
+            code(tmp_path, suffix, flags)
+        first, *others = str(error.value).splitlines()
+        assert others == [] and reason in first and any(f" {flag}: " in first for flag in flags.split())
+
+
+def test_flags_that_look_like_those(tmp_path):
+    """They are values, or only begin so."""
+    code(tmp_path, ".c", "-D E=-E -mllvm -align-all-nofallthru-blocks=2 -fsanitize=undefined -fsanitize-trap=all -w")
+    code(tmp_path, ".c", "-march=rv32imf_zicsr_zicond -mabi=ilp32f -Wno-unused")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["flagged.c", "kernel.cl"])
+def test_what_the_compiler_refuses(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    Path("kernel.cl").write_text("__kernel void k(__global int *x) { x[0] = 1; }\n")
+    Path("host.py").write_text(HOST)
+    Path("flagged.c").write_text("int main(void) { return 0; }\n")
+    for flags, part in {**NO_FLAGS, "-E": "-E: with it"}.items():
+        assert main(["run", name, "--preset", "TINY", "--cflags", flags]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and part in err.splitlines()[0] and "Traceback" not in err
+    include = Path("below")
+    include.mkdir()
+    (include / "here.h").write_text("#define HERE 3\n")
+    assert main(["build", name, "-o", "x.elf", "--cflags", "-I below -include here.h -UHERE -DHERE=4 -w"]) == 0
+
+
+HOST = """
+import numpy as np
+from metronome.riscv_kernels.host import Buffers
+from metronome.riscv_kernels.opencl import OpenCl
+ABOUT, TYPES, DEFAULT_SIZE, MAX_SIZE = "a test", ("int32",), 1, 1
+def make(dtype, size, seed, config):
+    buffers = Buffers(config)
+    x = buffers.place_output("x", 4)
+    return OpenCl(arguments=[x], global_size=1, buffers=buffers.placed, check=lambda read: [])
+"""
