@@ -167,5 +167,6 @@ def own_unit(source: Path, flags: Sequence[str]) -> Unit:
     """A user's source: a warning does not stop it, and messages show its path from where the user is."""
     here = Path.cwd()
     return Unit(source, here, (
-        f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
+        # A thread-local variable becomes a call of what is not there, so that the linker names the line that uses it.
+        "-femulated-tls", f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
     ))

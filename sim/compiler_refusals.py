@@ -24,6 +24,9 @@ _JUMP = (
     "not supported: return, break, continue or goto out of SIMT_IF, SIMT_WHILE or SIMT_ONE_BY_ONE, since the other "
     "lanes go on. End the block first, or write plain if and while (docs/divergence.md)"
 )
+_THREAD_LOCAL = (
+    "not supported: a thread-local variable. Take an array with an element for each thread, or pass the value"
+)
 _FRAME = (
     "not supported: an array whose length is no constant, alloca, a variable aligned to more than 16 bytes, or the "
     "frame's address, since there is no frame pointer. Take an array of fixed size"
@@ -36,6 +39,7 @@ _MEANINGS = (
     (re.compile(r"undefined symbol: __(fix(uns)?sfdi|float(un)?disf)\b"), _LONG_FLOAT),
     (re.compile(r"undefined symbol: __(atomic|sync)_\w+|large atomic operation|misaligned atomic operation"), _ATOMIC),
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
+    (re.compile(r"undefined symbol: __emutls_get_address"), _THREAD_LOCAL),
     (re.compile(r"defer statement"), _JUMP),
     (re.compile(r"Frame pointer required, but has been reserved"), _FRAME),
 )

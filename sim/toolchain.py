@@ -36,6 +36,7 @@ from .compiler import (
 )
 from .compiler_refusals import compile_failure, link_failure
 from .compiling import refused_flag
+from .object_files import runs_around_main
 from .divergence import SimtError, insert_divergence, listing
 from .processes import own_folder
 
@@ -265,6 +266,8 @@ def _build_into(
         (work / name).with_suffix(".s").write_text(shown, "latin-1")
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
+    if library is not None and any(runs_around_main(work / f"{number + len(before)}.o") for number in range(len(units))):
+        link = [*link, "--wrap=main", "--wrap=exit"]  # library/constructors.c
     elf = work / name
     command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *archives, "-o", str(elf)]
     run_wheel(command, REPOSITORY, lambda message: link_failure(name, message.replace(f"{work}/", "")))
