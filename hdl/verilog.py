@@ -31,6 +31,9 @@ _ELEMENTS = {"counters.stalls": [reason.name.lower() if reason else None for rea
 
 #: A part of a register that is constant. Nothing that it depends on ever changes.
 _CONSTANT = re.compile(r"^  always @\*\n    (.+ = \d+'h[0-9a-f]+;)$", re.MULTILINE)
+#: The declaration of a wire without a bit: a field of a record that this configuration does not need. The writer leaves
+#: out what is assigned to it, and what reads it.
+_EMPTY = re.compile(r"^  wire \[-1:0\] \S+ ;\n", re.MULTILINE)
 _MODULE = re.compile(r"^module .*?;\n.*?^endmodule\n", re.MULTILINE | re.DOTALL)
 
 
@@ -49,11 +52,14 @@ def _woken(text: str) -> str:
 
 
 def convert(component: Component, *, name: str, prefix: str) -> str:
-    """The Verilog of ``component`` as module ``name``, and of those it shares, whose names begin with ``prefix``."""
+    """The Verilog of ``component`` as module ``name``, and of those it shares, whose names begin with ``prefix``.
+
+    Signals without a bit are left out: Verilog has no word for them, and reads ``[-1:0]`` as two bits.
+    """
     shared = SharedModules(prefix=prefix)
     with collector_paused():
         text = verilog.convert(component, name=name, platform=shared, emit_src=False, strip_internal_attrs=True)
-    return text + shared.text
+    return _EMPTY.sub("", text + shared.text)
 
 
 def _sm_text(component: Component) -> str:

@@ -6,6 +6,8 @@ what a screen reader reads out, and what a test compares with the results.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,14 +20,20 @@ __all__ = ["bars", "change_bars", "draw", "line_panels", "panel_bars", "point_pa
 
 #: The width of a chart that takes the whole page, without its axis.
 WIDTH = 840
-#: The most that a label of an axis may take.
-_LABEL = 520
-#: The same where two panels stand side by side: with longer ones they stand below one another.
-_SHORT_LABEL = 260
-#: The width of a letter, about.
-_LETTER = 6
 #: The first is the one with whose widths a drawing is laid out.
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
+#: A reader may have none of these, and a font that takes more room: DejaVu Sans, the only one of a bare Debian, takes
+#: a sixth more, its bold letters a quarter. So a drawing is laid out with letters so many times as large as its own.
+_ROOM = 1.25
+#: The size of letters as they are laid out.
+_SMALL, _LARGE = 12 * _ROOM, 13 * _ROOM
+_SIZE = re.compile(r'(?<=font-size=")([0-9.]+)(?=px")')
+#: The most that a label of an axis may take.
+_LABEL = 600
+#: The same where two panels stand side by side: with longer ones they stand below one another.
+_SHORT_LABEL = 320
+#: The width of a letter, about.
+_LETTER = math.ceil(6 * _ROOM)
 #: Between the direction of a change and how it is drawn. The shape says the same as the colour.
 _DIRECTIONS = {"less": (DOWN, "triangle-down"), "more": (UP, "triangle-up"), "the same": (GREY, "circle")}
 
@@ -33,8 +41,8 @@ Values = Sequence[Mapping[str, Any]]
 
 
 def draw(chart: Mapping[str, Any]) -> str:
-    """The SVG of a chart, in light colours and without a background."""
-    return vl_convert.vegalite_to_svg(dict(chart))
+    """The SVG of a chart, in light colours and without a background, with room for the letters of any common font."""
+    return _SIZE.sub(lambda size: f"{float(size[0]) / _ROOM:g}", vl_convert.vegalite_to_svg(dict(chart)))
 
 
 def stretch(count: int, least: int, most: int, each: int) -> int:
@@ -52,19 +60,16 @@ def _data(values: Values) -> alt.InlineData:
 
 def _finish(chart: Any) -> dict[str, Any]:
     """With the page's fonts and colours."""
-    text = {"font": _FONT}
+    axes: Any = {"labelColor": INK, "titleColor": INK, "labelFontSize": _SMALL, "titleFontSize": _SMALL,
+                 "titleFontWeight": "normal", "labelLimit": _LABEL}
     return (
         chart.configure(background="transparent", font=_FONT, padding={"left": 24, "right": 24, "top": 4, "bottom": 4})
         .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK, titleColor=INK, gridColor=LINE, tickColor=LINE, domainColor=SOFT, labelFontSize=12,
-            titleFontSize=12, titleFontWeight="normal", labelLimit=_LABEL,
-        )
-        .configure_legend(labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, titleFontWeight="normal",
-                          labelLimit=320, orient="top", symbolSize=120, symbolStrokeWidth=0,
+        .configure_axis(**axes, gridColor=LINE, tickColor=LINE, domainColor=SOFT)
+        .configure_legend(**axes, titleLimit=_LABEL, orient="top", symbolSize=120, symbolStrokeWidth=0,
                           columnPadding=20, rowPadding=3, titlePadding=6)
-        .configure_header(labelColor=INK, titleColor=INK, labelFontSize=13, labelFontWeight="bold", labelLimit=400)
-        .configure_title(color=INK, **text)
+        .configure_header(**(axes | {"labelFontSize": _LARGE}), labelFontWeight="bold")
+        .configure_title(color=INK, font=_FONT)
         .to_dict()
     )
 
@@ -82,6 +87,13 @@ def _panels(chart: Any, values: Values, columns: int = 1, *, own_axes: Sequence[
     return faceted.resolve_scale(**dict.fromkeys(own_axes, "independent")) if own_axes else faceted
 
 
+def _below(groups: Sequence[Any], width: int = 0) -> alt.Axis:
+    """The axis with the names of ``groups`` over ``width``: side by side if each has its room, else upright."""
+    longest = max((len(str(group)) for group in groups), default=0)
+    fits = _LETTER * (longest + 1) * len(groups) <= width
+    return alt.Axis(labelAngle=0 if fits else -90, labelOverlap=False, ticks=False)
+
+
 def bars(
     values: Values, *, series: Mapping[str, str], title: str, legend: str, legend_columns: int = 3,
     rule: float | None = None, height: int = 190, groups_are: str | None = None,
@@ -93,11 +105,11 @@ def bars(
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     groups = _order(values, "group")
+    width = stretch(len(groups) * (len(used) + 1), 260, WIDTH, 26)
     top = max([value["value"] for value in values] + [0.0 if rule is None else 1.1 * rule])
     scale = alt.Scale(domain=[0, top], nice=True)
     mark = alt.Chart().mark_bar().encode(
-        x=alt.X("group:N", sort=groups, title=groups_are,
-                axis=alt.Axis(labelAngle=0, labelOverlap=False, ticks=False)),
+        x=alt.X("group:N", sort=groups, title=groups_are, axis=_below(groups, width)),
         xOffset=alt.XOffset("series:N", scale=alt.Scale(domain=list(used))),
         y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5), scale=scale),
         color=alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
@@ -109,8 +121,7 @@ def bars(
         chart = alt.layer(mark, alt.Chart().mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(
             y=alt.datum(rule)
         ))
-    chart = chart.properties(width=stretch(len(groups) * (len(used) + 1), 260, WIDTH, 26), height=height)
-    return _finish(_panels(chart, values))
+    return _finish(_panels(chart.properties(width=width, height=height), values))
 
 
 def panel_bars(
@@ -174,7 +185,7 @@ def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dic
     """
     groups = _order(values, "group")
     used = [name for name in series if name in {value["series"] for value in values}]
-    x = alt.X("group:N", sort=groups, title=None, axis=alt.Axis(labelAngle=-90, ticks=False, labelOverlap=False))
+    x = alt.X("group:N", sort=groups, title=None, axis=_below(groups))
     offset = alt.XOffset("series:N", scale=alt.Scale(domain=used))
     bar = alt.Chart().mark_bar().encode(
         x=x, xOffset=offset, y=alt.Y("value:Q", title=title),
@@ -214,7 +225,8 @@ def point_panels(
     kinds = _order(values, "shape")
     pairs = [{**value, "place": f"{kinds.index(value['shape'])} {list(used).index(value['series'])}"}
              for value in values]
-    x = alt.X("group:N", sort=_order(values, "group"), title=groups_are, axis=alt.Axis(labelAngle=0, ticks=False))
+    groups, width = _order(values, "group"), (WIDTH - 80) // 2
+    x = alt.X("group:N", sort=groups, title=groups_are, axis=_below(groups, width))
     offset = alt.XOffset("place:N", scale=alt.Scale(domain=sorted({pair["place"] for pair in pairs})))
     colour = alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())))
     scale = alt.Scale(zero=False, nice=True)
@@ -227,7 +239,7 @@ def point_panels(
         y=alt.Y("value:Q", title=values_are, scale=scale, axis=alt.Axis(tickCount=5, minExtent=48)),
         shape=alt.Shape("shape:N", title=shapes, scale=alt.Scale(domain=kinds), **hidden), description="said:N",
     )
-    chart = alt.layer(line, point).properties(width=(WIDTH - 80) // 2, height=170)
+    chart = alt.layer(line, point).properties(width=width, height=170)
     return _finish(_panels(chart, pairs, 2, own_axes=("x", "y", "xOffset")))
 
 

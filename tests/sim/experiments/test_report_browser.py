@@ -29,18 +29,25 @@ CONTRAST = """() => {
     return (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05);
   }).reduce((least, each) => Math.min(least, each), 21);
 }"""
-#: Figures of which something lies outside of the drawing or is not drawn at all.
+#: Figures that are not drawn.
 UNSEEN = """() => [...document.querySelectorAll("figure:not(.of-table)")].filter(figure => {
   const svg = figure.querySelector("svg"), box = svg.getBoundingClientRect();
   const marks = [...svg.querySelectorAll("[aria-roledescription=bar]")];
-  const texts = [...svg.querySelectorAll("text")].map(text => text.getBoundingClientRect());
   return !figure.checkVisibility() || box.width < 200 || box.height < 60 || !marks.length
-    || !marks.some(mark => mark.getBoundingClientRect().width > 1)
-    || texts.some(text => text.left < box.left - 1 || text.right > box.right + 1);
+    || !marks.some(mark => mark.getBoundingClientRect().width > 1);
 }).map(figure => figure.id)"""
-#: Names below the bars that lie over each other.
-OVERLAPS = """() => [...document.querySelectorAll("figure svg .role-axis-label")].flatMap(axis => {
-  const boxes = [...axis.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+#: Texts that are not whole in their drawing.
+OUTSIDE = """() => [...document.querySelectorAll("figure svg")].flatMap(svg => {
+  const box = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter(text => {
+    const its = text.getBoundingClientRect();
+    return its.left < box.left || its.right > box.right || its.top < box.top - 3 || its.bottom > box.bottom + 3
+      || text.textContent.includes("…");
+  }).map(text => `${svg.closest("figure").id}: ${text.textContent}`);
+})"""
+#: Texts of a drawing that lie over each other.
+OVERLAPS = """() => [...document.querySelectorAll("figure svg")].flatMap(drawing => {
+  const boxes = [...drawing.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
   return boxes.flatMap(([name, one], place) => boxes.slice(place + 1).filter(([, two]) =>
     one.left < two.right - 1 && two.left < one.right - 1 && one.top < two.bottom - 3 && two.top < one.bottom - 3
   ).map(([other]) => `${name} / ${other}`));
@@ -60,6 +67,7 @@ def test_a_page_in_light_dark_and_print(visit, page_file):
     for name, media in MEDIA.items():
         tab.emulate_media(**media)
         assert tab.evaluate(UNSEEN) == [], name
+        assert tab.evaluate(OUTSIDE) == [], name
         assert tab.evaluate(OVERLAPS) == [], name
         assert tab.evaluate(CONTRAST) >= 4.5, name
         pages.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))

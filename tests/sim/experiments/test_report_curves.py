@@ -6,6 +6,7 @@ import pytest
 
 from metronome.sim.experiments.report.curves import curve_page
 from metronome.sim.experiments.report.page import render
+from tests.sim.experiments.test_report_browser import OUTSIDE, OVERLAPS
 
 COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 16)
 RUNS = {"mad_add dependent 2": [[7, 9], [7, 9]], "load_miss dependent 2": [[30, 41], [28, 44]],
@@ -106,6 +107,7 @@ def test_the_page_in_light_dark_and_print(visit, tmp_path):
         tab.emulate_media(**media)
         widths = tab.evaluate("[...document.querySelectorAll('figure svg')].map(e => e.getBoundingClientRect().width)")
         assert len(widths) == 9 and min(widths) > 200
+        assert tab.evaluate(OVERLAPS) == tab.evaluate(OUTSIDE) == []
         colours.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert len(colours) == 2
     assert [url for url in requests if not url.startswith("data:")] == [file.as_uri()]

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from metronome.hdl.verilog import _woken
+from metronome.hdl.config import Channels, Coordination, Prediction
+from metronome.hdl.policies import POLICIES
+from metronome.hdl.verilog import BUSES, _woken
 from metronome.sim.build import verilator
 from metronome.sim.design import elaborate_flat
 from metronome.sim.export.files import WAIVERS, export_files
@@ -22,6 +24,28 @@ ROOT = Path(__file__).resolve().parents[3]
 BASELINE = dataclasses.replace(
     TINY, coordination=type(TINY.coordination).BASELINE, fetch_policies=("lrr", "gtlrr"), warps=4,
 )
+#: One warp of one thread: there is nothing to choose from, and many numbers have no bit. With the least sizes, too.
+NARROW = dataclasses.replace(TINY, warps=1, threads=1)
+LEAST = dataclasses.replace(
+    NARROW, local_bytes=4, store_buffer=1, load_parts=2, victim_tags=1, channel_depth=1,
+    **{f"{cache}_{field}": value for cache in ("icache", "dcache")
+       for field, value in {"bytes": 128, "ways": 1, "mshrs": 1}.items()},
+)
+#: What narrow machines may have besides, each with ports and registers of its own.
+NARROW_ONES = {
+    "least": LEAST,
+    "without caches": dataclasses.replace(LEAST, icache_bytes=0, dcache_bytes=0),
+    "two threads": dataclasses.replace(LEAST, threads=2, local_bytes=8),
+    "two warps": dataclasses.replace(LEAST, warps=2),
+    "parameters": dataclasses.replace(LEAST, policies=("ccws", "variable_rate", "two_level"), policy_csr=True),
+    "the others": dataclasses.replace(
+        LEAST, policies=tuple(sorted(set(POLICIES) - {"ccws", "fixed"})), all_counters=False,
+        coordination=Coordination.BASELINE, fetch_policies=("fixed",), prediction=Prediction.NOT_TAKEN,
+    ),
+    "vortex": dataclasses.replace(LEAST, coordination=Coordination.VORTEX, fetch_policies=("lrr",)),
+    "channels": dataclasses.replace(LEAST, channels=Channels.FREE),
+    "ordered": dataclasses.replace(LEAST, policies=("fixed",), channels=Channels.ORDERED),
+}
 #: One process elaborates, which takes some seconds each time.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("export")]
 
@@ -62,7 +86,8 @@ def test_yosys_reads_the_sm_on_axi(axi_folder):
 
 
 @pytest.fixture(scope="module", params=[
-    pytest.param(TINY, id="TINY"), pytest.param(BARE, id="bare", marks=pytest.mark.long),
+    pytest.param(TINY, id="TINY"), pytest.param(NARROW, id="narrow"),
+    pytest.param(BARE, id="bare", marks=pytest.mark.long),
     pytest.param(UNCACHED, id="uncached", marks=pytest.mark.long),
     pytest.param(BASELINE, id="baseline", marks=pytest.mark.long),
 ])
@@ -85,6 +110,15 @@ def lint(folder, module, *more):
 def test_verilator_warns_of_nothing(folder, module):
     done = lint(folder, module)
     assert (done.returncode, [line for line in done.stderr.splitlines() if line.startswith("%")]) == (0, [])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize("name", NARROW_ONES)
+def test_no_signal_without_a_bit(tmp_path, name, bus):
+    folder = export(tmp_path, NARROW_ONES[name], bus)
+    for file in folder.glob("*.f"):
+        test_verilator_warns_of_nothing(folder, file.stem)
 
 
 @pytest.mark.long

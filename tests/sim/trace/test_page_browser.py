@@ -180,6 +180,10 @@ def test_the_profile_adds_up(tab, run):
     assert uses["nop_start"] + uses["nop_miss"] + uses["nop_redirect"] == counters["nops"]
     assert {name: uses[name] for name in counters["stalls"]} == counters["stalls"]
     width = tab.locator(".icicle rect").first.bounding_box()["width"]
+    assert tab.evaluate("""[...document.querySelectorAll('.icicle g')].filter(node => {
+        const [box, text] = ['rect', 'text'].map(name => node.querySelector(name).getBoundingClientRect());
+        return text.right > box.right + 1;
+    }).map(node => node.textContent)""") == [], "names that are wider than their box"
     assert width > 500
     tab.locator("section.profile select").select_option("1")
     total = int(tab.inner_text("section.profile .total").split()[0].replace(",", ""))
