@@ -33,7 +33,7 @@ _ELEMENTS = {"counters.stalls": [reason.name.lower() if reason else None for rea
 _CONSTANT = re.compile(r"^  always @\*\n    (.+ = \d+'h[0-9a-f]+;)$", re.MULTILINE)
 #: The declaration of a wire without a bit: a field of a record that this configuration does not need. The writer leaves
 #: out what is assigned to it, and what reads it.
-_EMPTY = re.compile(r"^  wire \[-1:0\] \S+ ;\n", re.MULTILINE)
+_EMPTY = re.compile(r"^  wire \[-1:0\] \S+ ?;\n", re.MULTILINE)
 _MODULE = re.compile(r"^module .*?;\n.*?^endmodule\n", re.MULTILINE | re.DOTALL)
 
 
