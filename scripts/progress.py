@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
+from rich.file_proxy import FileProxy
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 
-__all__ = ["Report", "show_progress"]
+__all__ = ["Report", "show_progress", "write_bytes"]
 
 #: Called with a line: the name of a step as it begins, or what a program prints.
 Report = Callable[[str], None]
@@ -25,7 +29,7 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
         yield lambda step: None
         return
     columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as display:
+    with Progress(*columns, console=console) as display, _known(console):
         running: list[TaskID] = []
 
         def report(step: str) -> None:
@@ -39,3 +43,40 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
         yield report
         if running:
             display.update(running[-1], total=1, completed=1)
+
+
+#: Those that show a display now, the last one on top.
+_shown: list[Console] = []
+
+
+@contextmanager
+def _known(console: Console) -> Iterator[None]:
+    _shown.append(console)
+    try:
+        yield
+    finally:
+        _shown.remove(console)
+
+
+@dataclass(frozen=True)
+class _AsItIs:
+    """Text that the display neither wraps nor cleans of control characters."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        yield Segment(self.text)
+
+
+def write_bytes(data: bytes) -> None:
+    """Write a line to standard error, its bytes as they are, above the display if there is one."""
+    if not isinstance(sys.stderr, FileProxy):
+        sys.stderr.flush()
+        sys.stderr.buffer.write(data)
+        sys.stderr.flush()
+        return
+    stream = sys.stderr.rich_proxied_file
+    # Undone by the writing: a byte that is no character in the terminal's encoding.
+    stream.reconfigure(errors="surrogateescape")  # type: ignore[attr-defined]
+    text = data.decode(getattr(stream, "encoding", None) or "utf-8", "surrogateescape")
+    _shown[-1].print(_AsItIs(text), end="", soft_wrap=True)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.file_proxy import FileProxy
 
 from .asking import asked_run
 from .backend import backend_of
@@ -18,7 +17,7 @@ from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, Thre
 from .options import JsonOption
 from .profiling import Counted, ProfileOption
 from .program import RegionOption
-from .progress import show_progress
+from .progress import show_progress, write_bytes
 from .run_options import (
     BankHashOption,
     CheckOption,
@@ -131,15 +130,5 @@ def run_traced(
 
 
 def print_console(line: str) -> None:
-    """A line of the program, its newline included, on standard error: its bytes as they are.
-
-    The progress display lets only text pass: on a terminal a byte that is not UTF-8 is a replacement character.
-    """
-    data = line.encode("utf-8", "surrogateescape")
-    if isinstance(sys.stderr, FileProxy):
-        sys.stderr.write(data.decode("utf-8", "replace"))
-    else:
-        sys.stderr.flush()
-        sys.stderr.buffer.write(data)
-    sys.stderr.flush()
-
+    """A line of the program, its newline included, on standard error: its bytes as they are."""
+    write_bytes(line.encode("utf-8", "surrogateescape"))

@@ -168,5 +168,6 @@ def own_unit(source: Path, flags: Sequence[str]) -> Unit:
     here = Path.cwd()
     return Unit(source, here, (
         # A thread-local variable becomes a call of what is not there, so that the linker names the line that uses it.
-        "-femulated-tls", f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}", *flags
+        "-femulated-tls", f"-ffile-prefix-map={REPOSITORY}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}",
+        *flags,
     ))

@@ -36,8 +36,8 @@ from .compiler import (
 )
 from .compiler_refusals import compile_failure, link_failure
 from .compiling import refused_flag
-from .object_files import runs_around_main
 from .divergence import SimtError, insert_divergence, listing
+from .object_files import runs_around_main
 from .processes import own_folder
 
 __all__ = ["REPOSITORY", "RUNTIME", "ToolchainError", "build_elf", "compiler_version"]
@@ -266,7 +266,7 @@ def _build_into(
         (work / name).with_suffix(".s").write_text(shown, "latin-1")
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
-    if library is not None and any(runs_around_main(work / f"{number + len(before)}.o") for number in range(len(units))):
+    if archives and any(runs_around_main(Path(path)) for path in objects[len(before) :]):
         link = [*link, "--wrap=main", "--wrap=exit"]  # library/constructors.c
     elf = work / name
     command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *archives, "-o", str(elf)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from metronome.sim.compiler import RUNTIME, ToolchainError, Unit, own_unit
 from metronome.sim.settings import near
 
+from .alignment import on_the_stack
 from .local import as_threads, named, place_locals
 from .options import macros_file, split_macros
 from .source import Kernel, find_kernels, launcher
@@ -70,7 +71,7 @@ class OpenClUnit(Unit):
             *self.flags, "-include", self.name, "-w", f"-ffile-prefix-map={work}/=",
         ))
         behind.compile(*_WITHOUT_PASSES, "-o", str(code))
-        code.write_text(as_threads(code.read_text("latin-1")), "latin-1")
+        code.write_text(on_the_stack(as_threads(code.read_text("latin-1"))), "latin-1")
         translated = Unit(code, self.directory, (
             *self.given, "-x", "ir", "-w", "-Qunused-arguments",
         ))
