@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from amaranth.back import verilog
-
 from .bus.axi_sm import AxiSm
 from .bus.flat import Flat, FlatPort
 from .config import SmConfig
 from .layouts.counters import StallReason
 from .lib.collector import collector_paused
 from .lib.component import Component
-from .lib.shared import SharedModules
+from .lib.shared import SharedModules, to_verilog
 from .sm import Sm
 
 __all__ = ["BUSES", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "generate_flat"]
@@ -58,7 +56,7 @@ def convert(component: Component, *, name: str, prefix: str) -> str:
     """
     shared = SharedModules(prefix=prefix)
     with collector_paused():
-        text = verilog.convert(component, name=name, platform=shared, emit_src=False, strip_internal_attrs=True)
+        text = to_verilog(component, name=name, platform=shared)
     return _EMPTY.sub("", text + shared.text)
 
 

@@ -5,10 +5,11 @@ That content is the Verilog and not the sources it comes from (:mod:`sim.design`
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
-import os
+import platform
 import re
 import shlex
 import shutil
@@ -18,13 +19,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metronome.hdl.config import SmConfig
 
-from .cache import cache_folder, entry
+from .cache import entry, found, places
 from .design import Design, Progress
+from .plain_paths import plain
 from .preflight import missing_for_simulation
-from .processes import run
+from .processes import run, tool_environment
 
 __all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "make", "verilator", "versions"]
 
@@ -62,9 +65,17 @@ class Build:
     build_seconds: float = 0.0
 
 
+@functools.cache
+def _compiler() -> str:
+    """The compiler's version; nothing where there is none."""
+    if shutil.which("g++") is None:
+        return ""
+    return run(["g++", "--version"], cwd=Path("/"), env=tool_environment()).stdout.partition("\n")[0]
+
+
 def versions() -> list[str]:
     """The versions of the tools that a build goes through."""
-    return [sys.version, *map(importlib.metadata.version, _KEY_PACKAGES)]
+    return [sys.version, platform.machine(), *map(importlib.metadata.version, _KEY_PACKAGES)]
 
 
 def digest(*content: object) -> str:
@@ -78,11 +89,13 @@ def verilator() -> tuple[Path, dict[str, str]]:
     package = Path(sysconfig.get_paths()["purelib"]) / "verilator"
     if not (package / "bin" / "verilator").exists():
         raise BuildError("the Python package verilator is missing: run make setup")
-    return package / "bin" / "verilator", {**os.environ, "VERILATOR_ROOT": str(package)}
+    package = plain(package)
+    return package / "bin" / "verilator", tool_environment(VERILATOR_ROOT=str(package))
 
 
 def call(command: list[str], folder: Path, env: dict[str, str]) -> None:
     """Run a build step in ``folder``; raise BuildError with the end of its output if it fails."""
+    folder = plain(folder)
     with (folder / "build.log").open("ab") as log:
         status = run(command, cwd=folder, env=env, log=log).returncode
     if status != 0:
@@ -99,21 +112,23 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
     (folder / "metronome_sm.v").write_text(verilog)
     (folder / "layout.svh").write_text(layout_header(config))
     script, env = verilator()
-    libs = cocotb_config.libs_dir
-    main = Path(cocotb_config.share_dir) / "lib" / "verilator" / "verilator.cpp"
+    libs = plain(Path(cocotb_config.libs_dir))
+    main = plain(Path(cocotb_config.share_dir)) / "lib" / "verilator" / "verilator.cpp"
+    sources = [plain(path.parent) / path.name for path in _TB_SOURCES]
     folders: list[str] = []
     if waves:
-        folders, main = ["-CFLAGS", f"-I{main.parent}"], _WAVES_MAIN
+        shutil.copy(main, folder)
+        folders, main = ["-CFLAGS", "-I.."], plain(_WAVES_MAIN.parent) / _WAVES_MAIN.name
     progress("verilate")
     call([
         str(script), *_VERILATOR_FLAGS, *(_WAVES_FLAGS if waves else ()), *folders,
-        "-Mdir", "obj", f"-I{folder}", "-o", f"../{_EXECUTABLE}",
+        "-Mdir", "obj", "-I.", "-o", f"../{_EXECUTABLE}",
         # Without the library's place: it is the environment's that runs the executable (sim/runner_process.py).
         "-LDFLAGS", f"-L{libs} -lcocotbvpi_verilator -Wl,--export-dynamic",
-        str(main), *map(str, _TB_SOURCES), "metronome_sm.v",
+        str(main), *map(str, sources), "metronome_sm.v",
     ], folder, env)
     progress("compile")
-    make(folder, _PREFIX, (main, *(path for path in _TB_SOURCES if path.suffix == ".cpp")))
+    make(folder, _PREFIX, (main, *(path for path in sources if path.suffix == ".cpp")))
 
 
 def make(folder: Path, prefix: str, shared: Sequence[Path] = ()) -> None:
@@ -126,7 +141,7 @@ def make(folder: Path, prefix: str, shared: Sequence[Path] = ()) -> None:
     classes = (objects / f"{prefix}_classes.mk").read_text()
     flags = (objects / f"{prefix}.mk").read_text().partition("VM_USER_CFLAGS =")[2].partition("\n\n")[0]
     # What the compiler is told; not whether the design is so small that Verilator wants it compiled as one.
-    settings = [versions(), re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE), flags]
+    settings = [versions(), _compiler(), re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE), flags]
     library = _listed(classes, "VM_GLOBAL_FAST") + _listed(classes, "VM_GLOBAL_SLOW")
     _shared(folder, prefix, library, digest(settings, library))
     if shared:
@@ -139,6 +154,8 @@ def _make(folder: Path, prefix: str, *goals: str) -> None:
     # The wheel's makefile names programs of the machine that it was made on; a bare Debian has no `python`.
     python = shlex.quote(sys.executable).replace("$", "$$")
     programs = [f"PYTHON3={python}", "CXX=g++", "LINK=g++"]
+    # It refuses a current folder with a space in its path, and uses the path for nothing else.
+    programs.append("CURDIR=obj")
     command = ["make", "-j", "2", *programs, "-C", "obj", "-f", f"{prefix}.mk", *_MAKE_FLAGS, *goals]
     call(command, folder, verilator()[1])
 
@@ -203,9 +220,8 @@ def _is_whole(entry: Path) -> bool:
     A full disk, an interrupted copy of the cache or a lost power supply can leave less; it is then built anew.
     """
     try:
-        about = json.loads((entry / "build.json").read_text())
-        return (entry / _EXECUTABLE).stat().st_size == about["executable_bytes"]
-    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return (entry / _EXECUTABLE).stat().st_size == _about(entry).get("executable_bytes")
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 
@@ -215,8 +231,24 @@ def _key(design: Design, waves: bool) -> str:
     return digest(design.digest(), sources, waves, versions())
 
 
+def _name(key: str) -> str:
+    """The name of the entry for this compiler; where there is none, that of one which can be had without it."""
+    if _compiler():
+        return f"sim-{digest(key, _compiler())}"
+    kept = [path.parent for place in places() for path in sorted(place.glob("sim-*/build.json"))]
+    return next((path.name for path in kept if _about(path).get("key") == key and _is_whole(path)), f"sim-{key}")
+
+
+def _about(entry: Path) -> dict[str, Any]:
+    """What the entry says of itself; nothing if it is damaged."""
+    try:
+        return dict(json.loads((entry / "build.json").read_text()))
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
+        return {}
+
+
 def _is_kept(design: Design, waves: bool) -> bool:
-    return design.known() is not None and _is_whole(cache_folder() / f"sim-{_key(design, waves)}")
+    return design.known() is not None and _is_whole(found(_name(_key(design, waves))))
 
 
 def is_built(config: SmConfig) -> bool:
@@ -259,8 +291,9 @@ def build(
         shutil.rmtree(folder / "obj")
         seconds = time.perf_counter() - started
         size = (folder / _EXECUTABLE).stat().st_size
-        about = {"config": repr(config), "executable_bytes": size, "build_seconds": seconds}
+        about = {"config": repr(config), "executable_bytes": size, "build_seconds": seconds, "key": key}
         (folder / "build.json").write_text(json.dumps(about, indent=1) + "\n")
 
-    made = entry(f"sim-{_key(design, waves)}", make_entry, _is_whole)
+    key = _key(design, waves)
+    made = entry(_name(key), make_entry, _is_whole)
     return Build(made / _EXECUTABLE, design.elaborate_seconds, seconds)

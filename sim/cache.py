@@ -3,22 +3,28 @@
 An entry is a folder ``KIND-KEY`` (a kernel's is ``kernels/KEY``) or a small file of that name. A folder is made as
 ``tmp-*`` under a lock of the entry's name, and renamed. A lock on the folder itself says that somebody uses it:
 :mod:`sim.cache_pruning` removes only what it can lock.
+
+A cache that cannot be written is read, and what it lacks is made in a folder of the user's (:func:`places`).
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import functools
 import os
 import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 from .processes import own_folder, surely, undisturbed
 
-__all__ = ["MAKING", "cache_folder", "entry", "hold", "locked", "remember", "try_lock", "used", "workplace"]
+__all__ = ["MAKING", "cache_folder", "entry", "found", "hold", "locked", "places", "remember", "try_lock", "used",
+           "workplace"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 #: Whoever makes a temporary folder holds this lock until he has locked the folder; whoever looks for old ones too.
@@ -34,9 +40,52 @@ def cache_folder() -> Path:
         return Path(chosen).absolute()
     if (_ROOT / "pyproject.toml").exists():
         return _ROOT / "build" / "cache"
+    return _users()
+
+
+def _users() -> Path:
+    """The user's own folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification: a path that is not absolute is to be ignored.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "metronome"
+
+
+def places() -> list[Path]:
+    """The folders in which entries are looked for; they are made in the last one.
+
+    That is the cache, and if it cannot be written the user's own cache folder as well, or if there can be none either
+    a folder that is gone when this process ends.
+    """
+    cache = cache_folder()
+    if _can_be_written(cache):
+        return [cache]
+    own = None
+    with contextlib.suppress(RuntimeError):  # the user has no home
+        own = _users()
+    return [cache, own if own not in (None, cache) and _can_be_written(own) else _for_now()]
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Whether entries can be made in the folder. Whoever names one that is not there wants it made, or to be told."""
+    there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
+    if not there.is_dir() or (there != folder and os.environ.get("METRONOME_CACHE") and folder == cache_folder()):
+        return True
+    return os.access(there, os.W_OK | os.X_OK)
+
+
+@functools.cache
+def _for_now() -> Path:
+    """A folder that the process and those that it starts as copies of itself use as long as it lasts."""
+    folder, owner = tempfile.mkdtemp(prefix="metronome-cache-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    print(f"metronome: the build cache {cache_folder()} cannot be written: what it lacks is made for this command only "
+          "(set METRONOME_CACHE to a folder that can be written)", file=sys.stderr)
+    return Path(folder)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
@@ -133,18 +182,29 @@ def _locked_folder(cache: Path) -> Iterator[tuple[Path, int]]:
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
     """A temporary folder in the cache, gone at the end of the block."""
-    cache = cache_folder()
+    cache = places()[-1]
     cache.mkdir(parents=True, exist_ok=True)
     with _locked_folder(cache) as (folder, _):
         yield folder
 
 
-def entry(name: str, make: Callable[[Path], None], is_whole: Callable[[Path], bool] = Path.exists) -> Path:
+def found(name: str) -> Path:
+    """The path of the entry ``name``: where it is, else where it would be made."""
+    paths = [place / name for place in places()]
+    return next((path for path in paths if path.exists()), paths[-1])
+
+
+def entry(
+    name: str, make: Callable[[Path], None], is_whole: Callable[[Path], bool] = Path.exists, *, own: bool = False
+) -> Path:
     """The folder ``name`` of the cache: what is there if it ``is_whole``, else filled by ``make`` now.
 
-    It stays until this process ends, whoever prunes the cache.
+    It stays until this process ends, whoever prunes the cache. ``own``: one that can be written.
     """
-    cache = cache_folder()
+    *shared, cache = places()
+    for place in () if own else shared:
+        if _is_there(place, place / name, is_whole):
+            return place / name
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / name
     if _is_there(cache, path, is_whole):
@@ -179,8 +239,8 @@ def _is_there(cache: Path, path: Path, is_whole: Callable[[Path], bool]) -> bool
     return False
 
 
-def remember(path: Path, text: str) -> None:
-    """Write a small entry of one file: a reader finds all of it or none."""
+def remember(name: str, text: str) -> None:
+    """Write the small entry ``name`` of one file: a reader finds all of it or none."""
     with workplace() as folder:
-        (folder / path.name).write_text(text)
-        (folder / path.name).replace(path)
+        (folder / name).write_text(text)
+        (folder / name).replace(places()[-1] / name)

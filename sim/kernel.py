@@ -55,6 +55,8 @@ class Launch:
     seed: int | None = None
     #: How it was compiled; None if that was done elsewhere.
     compiling: Compiling | None = None
+    #: The files with the code of the check and the inputs, and those that they have read.
+    host_files: Callable[[], list[Path]] = list
     #: What --region has opened the measured region around, if it has.
     region: str | None = None
 
@@ -193,6 +195,7 @@ def prepare(
         size=size,
         seed=seed,
         compiling=Compiling(tuple(flags), function, simt),
+        host_files=host.files,
     )
     overlap = _overlap(launch)
     if overlap is not None:

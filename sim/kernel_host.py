@@ -22,7 +22,8 @@ from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import KernelError, Problem, Reader, ReadMemory
 from metronome.riscv_kernels.opencl import OpenCl
 
-from .host_modules import own_modules
+from .host_modules import OwnModules, own_modules
+from .sources import ROOT, closure
 
 __all__ = ["C_TYPES", "Host", "HostError", "load_host", "shown"]
 
@@ -49,6 +50,8 @@ class Host:
     max_size: int
     #: ``problem(dtype, size, seed, config, function)``, whose check returns lines; ``function`` may be None.
     problem: Callable[[str, int, int, SmConfig, str | None], Problem | OpenCl]
+    #: The files with its code, and those that it has read so far.
+    files: Callable[[], list[Path]] = list
 
 
 def shown(path: Path) -> str:
@@ -86,7 +89,7 @@ def _said(error: BaseException, folder: Path) -> str:
 
 
 @contextlib.contextmanager
-def _guarded(folder: Path, modules: dict[str, ModuleType]) -> Iterator[None]:
+def _guarded(folder: Path, modules: OwnModules) -> Iterator[None]:
     """Run the author's code: the folder is importable, output goes to standard error, mistakes are HostErrors.
 
     ``modules`` are those that this host side has imported so far.
@@ -107,7 +110,7 @@ def _guarded(folder: Path, modules: dict[str, ModuleType]) -> Iterator[None]:
             raise HostError(said) from error
 
 
-def _execute(folder: Path, modules: dict[str, ModuleType]) -> ModuleType:
+def _execute(folder: Path, modules: OwnModules) -> ModuleType:
     """The module of ``folder/host.py``, run under a name of its own."""
     path = folder / _SOURCE
     module = ModuleType(f"metronome_host_{abs(hash(str(path))):x}")
@@ -170,7 +173,7 @@ def load_host(folder: Path, module: str | None = None) -> Host:
     """
     folder = folder.resolve()
     file = shown(folder / _SOURCE)
-    modules: dict[str, ModuleType] = {}
+    modules = OwnModules()
     if module is None:
         host = _execute(folder, modules)
     else:
@@ -193,9 +196,13 @@ def load_host(folder: Path, module: str | None = None) -> Host:
             made = host.make(dtype, size, seed, config, **({"kernel": function} if wants else {}))
         return _checked(made, folder, file, modules, config)
 
+    def files() -> list[Path]:
+        own = [] if module is None else [ROOT / name for name in closure([f"riscv_kernels/{folder.name}/{_SOURCE}"])]
+        return sorted({*own, *modules.files(folder / _SOURCE)})
+
     return Host(
         file=file, about=_one_line(host.ABOUT), types=tuple(host.TYPES), default_size=host.DEFAULT_SIZE,
-        max_size=host.MAX_SIZE, problem=problem,
+        max_size=host.MAX_SIZE, problem=problem, files=files,
     )
 
 
@@ -226,7 +233,7 @@ def _parts_of(made: Problem | OpenCl) -> tuple[tuple[str, bool, str], ...]:
 
 
 def _checked(
-    made: Any, folder: Path, file: str, modules: dict[str, ModuleType], config: SmConfig
+    made: Any, folder: Path, file: str, modules: OwnModules, config: SmConfig
 ) -> Problem | OpenCl:
     """What ``make`` has returned, with a check that is guarded too."""
     if not isinstance(made, Problem | OpenCl):

@@ -5,6 +5,7 @@ Sets of warps are integers, bit w for warp w. A policy is two pure functions of 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations, product
@@ -24,7 +25,7 @@ from .policy_base import (
     members,
 )
 
-__all__ = ["POLICIES", "Policy", "PolicyInputs"]
+__all__ = ["POLICIES", "Policy", "PolicyInputs", "from_outside"]
 
 #: Bits of an age of ``gto``; as in the hardware.
 AGE_BITS = 12
@@ -215,3 +216,11 @@ POLICIES: dict[str, type[Policy]] = {
     "variable_rate_strict": VariableRateStrict,
     "ccws": CacheConscious,
 }
+_OURS = dict(POLICIES)
+
+
+def from_outside(name: str) -> bool:
+    """Whether somebody has put another policy of this name in place of ours, here or in the hardware."""
+    hardware = sys.modules.get("metronome.hdl.policies")
+    replaced = hardware is not None and hardware.from_outside(name)
+    return replaced or POLICIES.get(name) is not _OURS.get(name)

@@ -19,12 +19,24 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely", "undisturbed"]
+__all__ = ["begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely", "tool_environment",
+           "undisturbed"]
 
 #: What a user or a batch system ends a command with.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Variables that the programs of a build get: where programs, libraries and their own files lie.
+_PASSED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "YOWASP_CACHE_DIR")
 #: linux/prctl.h
 _PR_SET_PDEATHSIG = 1
+
+
+def tool_environment(**more: str) -> dict[str, str]:
+    """The environment of the programs that make what is cached, and ``more``.
+
+    Compilers, make, perl and yosys read dozens of variables (CPATH, CFLAGS, MAKEFLAGS, PERL5OPT, ...). What they make
+    does not depend on those of the user, since they do not get them.
+    """
+    return {name: os.environ[name] for name in _PASSED if name in os.environ} | {"LC_ALL": "C"} | more
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ time stamp, so a stale build cannot be picked up.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import shutil
 import sys
@@ -39,6 +40,7 @@ from .compiling import refused_flag
 from .divergence import SimtError, insert_divergence, listing
 from .object_files import runs_around_main
 from .processes import own_folder
+from .sources import closure, contents
 
 __all__ = ["REPOSITORY", "RUNTIME", "ToolchainError", "build_elf", "compiler_version"]
 
@@ -127,7 +129,7 @@ def build_elf(
     inputs += [_content([*paths, *headers(folders)])] if ours else [_preprocessed(units)]
     if runtime:
         inputs.append(_library_key(library))
-    inputs.append(_content((REPOSITORY / "sim" / "divergence").glob("*.py")) if simt else None)
+    inputs.append(simt)
     key = _key(inputs, [*before, *units])
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
@@ -185,14 +187,21 @@ def _content(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
     return [(relative(path), path.read_bytes()) for path in sorted(paths)]
 
 
-def _preprocessed(units: Iterable[Unit]) -> list[bytes]:
+def _preprocessed(units: Iterable[Unit]) -> list[list[bytes]]:
     with own_folder() as folder:
         return [unit.preprocessed(folder / "source.i") for unit in units]
 
 
+@functools.cache
+def _method() -> list[tuple[str, bytes]]:
+    """The text of the module and of all that it imports: how a program is built from its parts."""
+    return contents(closure(["sim/toolchain.py"]))
+
+
 def _key(inputs: object, units: Iterable[Unit]) -> str:
     flags = [(unit.name, unit.flags) for unit in units]
-    return hashlib.sha256(repr((compiler_version(), COMPILE_FLAGS, flags, inputs)).encode()).hexdigest()[:32]
+    what = (compiler_version(), COMPILE_FLAGS, flags, _method(), inputs)
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
 
 def _assemble(

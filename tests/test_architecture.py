@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "sim": ("sim", "hdl", "riscv_kernels"),
     "sim.iss": ("sim.iss", "sim.memory", "hdl.config"),
     # The machine's time as a specification: it knows the configuration and the instruction set, nothing else.
-    "sim.predict": ("sim.predict", "sim.cache", "hdl.config", "hdl.isa"),
+    "sim.predict": ("sim.predict", "sim.cache", "sim.sources", "hdl.config", "hdl.isa"),
     # What measures from outside knows no predictor: who executes the programs is handed in.
     "sim.characterize": ("sim.characterize", "sim.asm", "sim.memory", "hdl.config", "hdl.isa.csrs"),
     "sim.models": ("sim.models", "sim.characterize", "sim.predict", "sim.memory", "sim.runner_types", "hdl"),

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 
-__all__ = ["SharedModules", "share"]
+__all__ = ["SharedModules", "share", "to_verilog"]
+
+#: Where Amaranth looks for the program that writes its Verilog.
+_YOSYS = "AMARANTH_USE_YOSYS"
+
+
+@contextlib.contextmanager
+def _own_yosys() -> Iterator[None]:
+    before = os.environ.get(_YOSYS)
+    os.environ[_YOSYS] = "builtin"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_YOSYS]
+        else:
+            os.environ[_YOSYS] = before
+
+
+def to_verilog(component: wiring.Component, *, name: str, platform: object) -> str:
+    """The Verilog of ``component`` as module ``name``, by the wheel's yosys.
+
+    Amaranth would prefer one that is installed, of whatever version: the same sources would give other bytes.
+    """
+    with _own_yosys():
+        text: str = verilog.convert(
+            component, name=name, platform=platform, emit_src=False, strip_internal_attrs=True
+        )
+    return text
 
 
 class SharedModules:
@@ -55,7 +86,7 @@ class SharedModules:
         if same:
             name = f"{name}_{same + 1}"
         component = part(**arguments)
-        text = verilog.convert(component, name=name, platform=self, emit_src=False, strip_internal_attrs=True)
+        text = to_verilog(component, name=name, platform=self)
         header = re.search(rf"^module {re.escape(name)}\(([^)]*)\);", text, re.MULTILINE)
         assert header is not None, f"{name} has no header"
         self._texts.append(text)

@@ -18,7 +18,7 @@ from .srr import StrictRoundRobin
 from .two_level import TwoLevelRoundRobin
 from .variable_rate import VariableRate, VariableRateStrict
 
-__all__ = ["POLICIES", "Policy", "PolicyInputs"]
+__all__ = ["POLICIES", "Policy", "PolicyInputs", "from_outside"]
 
 POLICIES: dict[str, type[Policy]] = {
     "fixed": FixedPriority,
@@ -37,3 +37,10 @@ POLICIES: dict[str, type[Policy]] = {
     "variable_rate_strict": VariableRateStrict,
     "ccws": CacheConscious,
 }
+
+_OURS = dict(POLICIES)
+
+
+def from_outside(name: str) -> bool:
+    """Whether this policy is not the one of this name here: somebody has put another class into ``POLICIES``."""
+    return POLICIES.get(name) is not _OURS.get(name)

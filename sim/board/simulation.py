@@ -11,6 +11,7 @@ from metronome.hdl.board.protocol import FILL_WORDS, MAX_WORDS
 from ..build import call, digest, make, verilator, versions
 from ..cache import entry
 from ..design import Progress
+from ..plain_paths import plain
 from ..processes import children_ended
 from ..synth.flow import TOP
 from .bitstream import netlist_texts
@@ -43,7 +44,8 @@ def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
             (folder / file).write_text(text)
         script, env = verilator()
         progress("verilate")
-        call([str(script), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_EXECUTABLE}", str(_HARNESS),
+        call([str(script), *_FLAGS, "--top-module", top, "-Mdir", "obj", "-o", f"../{_EXECUTABLE}",
+              str(plain(_HARNESS.parent) / _HARNESS.name),
               *texts], folder, env)
         progress("compile")
         make(folder, _PREFIX)

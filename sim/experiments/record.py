@@ -12,8 +12,9 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 
 from ..analysis.program import RefusedError
+from ..build import versions
 from ..compiling import AS_USUAL, Compiling
-from ..design import model_digest, sources_digest
+from ..design import Design, model_digest, outside, sources_digest
 from ..elf import ImageError
 from ..engines import Engine
 from ..kernel import KernelError, Launch, prepare
@@ -118,13 +119,15 @@ class Run:
     def key(self) -> str:
         """The same for two runs that must give the same result, and for no others.
 
-        It changes with the kernel, its inputs, and the sources of the hardware and of the memory models; for what is
-        predicted or forecast also with those of the model. The policies that are in a build only for other runs do
-        not count.
+        It changes with the kernel, its inputs, its check, the tools, and the sources of the hardware and of whatever
+        else runs it; for what is predicted or forecast also with those of the model. The policies that are in a build
+        only for other runs do not count.
         """
         asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
-        what = [self.kernel, asked, _content(self.prepare())]
+        what = [self.kernel, asked, _content(self.prepare()), versions()]
         sources = [sources_digest()] + [model_digest()] * (self.forecast or self.engine is Engine.PREDICT)
+        if outside(self.config):
+            sources.append(Design(self.config).digest())
         return hashlib.sha256(json.dumps([what, *sources], sort_keys=True).encode()).hexdigest()[:24]
 
     def refuse(self) -> None:
@@ -136,7 +139,8 @@ class Run:
 
 
 def _content(launch: Launch) -> str:
-    """What is in memory at the start."""
+    """What is in memory at the start, and what makes the inputs and checks the result."""
     image = [(segment.address, segment.data, segment.end) for segment in launch.image.segments]
-    what = [image, launch.entry, launch.arguments, sorted(launch.buffers.items())]
+    host = [(path.name, path.read_bytes()) for path in launch.host_files()]
+    what = [image, launch.entry, launch.arguments, sorted(launch.buffers.items()), sorted(launch.loads.items()), host]
     return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.metadata
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import UserProvidedCacheLocator
 
-from metronome.sim.cache import cache_folder, hold, locked, used
+from metronome.sim.cache import entry, found, locked
+from metronome.sim.sources import closure, contents
 
 __all__ = ["as_python", "compiling", "inlined", "is_compiled", "kept", "outer"]
 
@@ -28,22 +33,42 @@ def as_python(rule: Any) -> Callable:
     return function
 
 
+#: The modules whose functions are kept: what they import is compiled with them, constants as well.
+_MODULES = ("sim/predict/machine.py", "sim/predict/races.py")
+
+
+class Locator(UserProvidedCacheLocator):
+    """Where numba keeps a function: it is named after all sources, wherever they lie and whenever they were copied."""
+
+    def get_cache_path(self) -> str:
+        return str(numba.config.CACHE_DIR)  # type: ignore[attr-defined]  # made from the environment
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+
+def _key() -> str:
+    """The hash of these very sources, and of the compiler: numba alone looks at the file of a function."""
+    versions = [importlib.metadata.version(package) for package in ("numba", "llvmlite", "numpy")]
+    settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
+    return hashlib.sha256(repr([versions, settings, contents(closure(_MODULES))]).encode()).hexdigest()[:16]
+
+
 @functools.cache
 def _folder() -> str:
-    """Where the code of these very sources is kept: numba alone looks at the file of a function, not at its callees."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    folder = cache_folder() / f"model-{digest.hexdigest()[:16]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    hold(folder)
-    used(folder)
-    return str(folder)
+    """Where the code is kept. One that cannot be written is copied: numba may want to add a function to it."""
+    name = f"model-{_key()}"
+
+    def make(folder: Path) -> None:
+        if (there := found(name)).exists():
+            shutil.copytree(there, folder, dirs_exist_ok=True)
+
+    return str(entry(name, make, own=True))
 
 
 def is_compiled() -> bool:
     """Whether the model's code is kept already; without it the first prediction takes half a minute more."""
-    return next(Path(_folder()).rglob("machine.advance*.nbc"), None) is not None
+    return next(Path(_folder()).glob("machine.advance*.nbc"), None) is not None
 
 
 @contextlib.contextmanager
@@ -59,11 +84,12 @@ def compiling() -> Iterator[None]:
 
 def _in_cache(function: Callable, **options: Any) -> Callable:
     settings: Any = numba.config
-    before, settings.CACHE_DIR = settings.CACHE_DIR, _folder()
+    before = settings.CACHE_DIR, settings.CACHE_LOCATOR_CLASSES
+    settings.CACHE_DIR, settings.CACHE_LOCATOR_CLASSES = _folder(), f"{__name__}.{Locator.__name__}"
     try:
         return numba.njit(cache=True, **options)(function)
     finally:
-        settings.CACHE_DIR = before
+        settings.CACHE_DIR, settings.CACHE_LOCATOR_CLASSES = before
 
 
 #: What Python calls: the machine.

@@ -15,6 +15,7 @@ from metronome.sim.engines import CannotPredictError
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.stacks import restore
 from metronome.sim.memory.store import SparseMemory
+from metronome.sim.policies import from_outside
 from metronome.sim.policy_base import Policy
 from metronome.sim.predict import machine, policies
 from metronome.sim.predict.compiled import compiling
@@ -93,6 +94,8 @@ def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
     """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
     if policy not in policies.NAMES:
         raise CannotPredictError(f"{policy} cannot be predicted: sim/predict/policies.py does not have it")
+    if from_outside(policy):
+        raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside of Metronome")
     if config.coordination is not Coordination.SWAS:
         raise CannotPredictError(
             f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..cache import entry
-from ..processes import own_folder, run
+from ..processes import own_folder, run, tool_environment
 
 __all__ = ["LOGS", "NotEnded", "SynthesisError", "cached", "failure", "tool", "versions", "yosys"]
 
@@ -85,7 +85,7 @@ def tool(
     own = [] if log_option is None else [log_option, log]
     try:
         with own_folder(parent=folder) as temporary, files[-1].open("wb") as said:  # the folder is the wheel's
-            environment = {**os.environ, "TMPDIR": str(temporary)}
+            environment = tool_environment(TMPDIR=str(temporary), PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
             done = run([sys.executable, "-c", code, *own, *arguments], cwd=folder, env=environment, log=said,
                        seconds=None if minutes is None else 60 * minutes)
     except subprocess.TimeoutExpired:

@@ -24,8 +24,8 @@ from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack 
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.hdl.lib.collector import collector_paused
-from metronome.sim.cache import cache_folder, remember, used, workplace
-from metronome.sim.processes import own_folder, run
+from metronome.sim import cache
+from metronome.sim.processes import own_folder, run, tool_environment
 
 from .induction import step_queries, trace_query, trace_values, unproved
 from .model import Model
@@ -158,7 +158,9 @@ def _run(command: list[str], folder: Path, seconds: float | None = None) -> subp
     scripts = sysconfig.get_path("scripts")
     with own_folder(parent=folder) as temporary:  # the wheel's, which it leaves when it is killed
         path = os.pathsep.join([scripts, os.environ.get("PATH", "")])
-        return run(command, cwd=folder, env={**os.environ, "PATH": path, "TMPDIR": str(temporary)}, seconds=seconds)
+        return run(command, cwd=folder, seconds=seconds, env=tool_environment(
+            PATH=path, TMPDIR=str(temporary), PYTHONPATH=os.pathsep.join(filter(None, sys.path)),
+        ))
 
 
 def _program(name: str) -> str:
@@ -196,7 +198,7 @@ def _solve(folder: Path, *options: str, seconds: float | None = None) -> bool:
 
 def bounded_check(target: Problem, cycles: int) -> Counterexample | None:
     """A violation within ``cycles`` cycles from reset, the shortest; None if there is none."""
-    with workplace() as folder:
+    with cache.workplace() as folder:
         _translate(target.text, folder)
         return _search(target, folder, cycles)
 
@@ -206,7 +208,7 @@ def prove_problem(target: Problem, *, depth: int = 1) -> Counterexample | None:
 
     ``reachable`` of the counterexample says whether it is a run from reset, or a step that the lemmas do not exclude.
     """
-    with workplace() as folder:
+    with cache.workplace() as folder:
         _translate(target.text, folder)
         return _induction(target, folder, depth)
 
@@ -261,7 +263,7 @@ def _kept(entry: Path) -> float | None:
         seconds = float(json.loads(entry.read_text())["seconds"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    used(entry)
+    cache.used(entry)
     return seconds
 
 
@@ -279,12 +281,12 @@ def prove(case: Case, *, depth: int = 1, say: Callable[[str], None] = lambda ste
     say("elaborate")
     target = problem(case)
     try:
-        entry = cache_folder() / f"proof-{_key(target, depth)}.json"
+        entry = cache.found(f"proof-{_key(target, depth)}.json")
     except importlib.metadata.PackageNotFoundError as error:
         raise ProofError(f"the Python package {error.name} is missing: run make setup") from None
     if (kept := _kept(entry)) is not None:
         return Proof(case, "induction", depth, kept, "pass", cached=True)
-    with workplace() as folder:
+    with cache.workplace() as folder:
         say("translate")
         _translate(target.text, folder)
         say("solve")
@@ -293,5 +295,5 @@ def prove(case: Case, *, depth: int = 1, say: Callable[[str], None] = lambda ste
     if found is not None:
         result = "fail" if found.reachable else "unknown"
         return Proof(case, "bmc" if found.reachable else "induction", depth, seconds, result, counterexample=found)
-    remember(entry, json.dumps({"seconds": seconds}))
+    cache.remember(entry.name, json.dumps({"seconds": seconds}))
     return Proof(case, "induction", depth, seconds, "pass")

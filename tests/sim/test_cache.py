@@ -208,3 +208,50 @@ def test_a_cache_that_is_not_there_is_empty(cache, monkeypatch):
 def test_try_lock_of_what_is_gone(cache):
     with try_lock(cache / "none") as free:
         assert not free
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A cache that can only be read, and the user's own folder. Root may write all, so the system is made to deny."""
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    monkeypatch.setenv("METRONOME_CACHE", str(shared))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own))
+    monkeypatch.setattr(cache_module, "_held", {})
+    entry(NAME, fill)
+    cache_module.remember("design-" + "0" * 16, "kept")
+    denied = [shared]
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path not in denied and access(path, mode))
+    shared.chmod(0o555)
+    cache_module._for_now.cache_clear()
+    yield shared, own, denied
+    shared.chmod(0o755)
+    cache_module._for_now.cache_clear()
+
+
+def unmade(folder):
+    raise AssertionError("it is there")
+
+
+def test_a_cache_that_can_only_be_read_is_used(shared):
+    folder, own, _ = shared
+    before = {path: path.stat().st_mtime for path in folder.rglob("*")}
+    assert entry(NAME, unmade) == folder / NAME
+    assert cache_module.found("design-" + "0" * 16).read_text() == "kept"
+    other, kernel = NAME.replace("0", "1"), "kernels/" + "0" * 32
+    assert entry(other, fill) == own / "metronome" / other
+    assert entry(kernel, fill) == own / "metronome" / kernel
+    assert entry(kernel, unmade) == own / "metronome" / kernel
+    assert entry(NAME, fill, own=True) == own / "metronome" / NAME
+    cache_module.remember("proof", "made")
+    assert cache_module.found("proof") == own / "metronome" / "proof"
+    assert before.keys() == set(folder.rglob("*"))
+
+
+def test_without_a_folder_of_the_users_it_is_made_for_the_command(shared, capsys, tmp_path):
+    folder, own, denied = shared
+    denied += [own, tmp_path]
+    made = entry(NAME.replace("0", "1"), fill)
+    assert made.is_relative_to(cache_module._for_now()) and not made.is_relative_to(tmp_path / "own")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"metronome: the build cache {folder} cannot be written: ")
