@@ -84,7 +84,7 @@ def _check(program: Program, member: Member) -> None:
         # Lanes of a warp are taken to be of one block, else a barrier means nothing. Where they are not, a jump that
         # they disagree about is a fault of the machine.
         found = member.in_blocks
-    differ = {id(call): state.divergent for call, state in found.calls}
+    differ = {id(call): divergent for call, divergent in found.calls}
     for name, block in function.blocks.items():
         apart = name in member.in_blocks.apart
         for item in block.instructions:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 __all__ = [
-    "CALLER_SAVED", "CONDITIONS", "FREE", "INTEGER", "INVERSE", "NAMES", "SP", "ZERO", "Instruction", "mask", "parse",
-    "register",
+    "CALLER_SAVED", "CONDITIONS", "FREE", "INTEGER", "INVERSE", "NAMES", "SP", "ZERO", "Instruction", "bits", "mask",
+    "parse", "register",
 ]
 
 _X = (
@@ -40,6 +40,14 @@ def register(name: str) -> int:
 def mask(names: str) -> int:
     """The set of these registers, a bit each."""
     return sum(1 << _NUMBERS[name] for name in names.split())
+
+
+def bits(registers: int) -> Iterator[int]:
+    """The numbers in a set of registers."""
+    while registers:
+        last = registers & -registers
+        yield last.bit_length() - 1
+        registers -= last
 
 
 #: What a call may leave changed.

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from .assembly import Label, Lines, SimtError, Source
 from .blocks import blocks_of
+from .flow import Shape, entry_state
 from .graph import Function
 from .instructions import INTEGER, Instruction, mask
 from .masks import one_header
-from .uniformity import Shape, Uniformity, analyse, entry_state
+from .uniformity import Uniformity, analyse
 
 __all__ = ["Member", "Program"]
 
@@ -219,10 +220,10 @@ class Program:
         )
         changed = member.results & ~member.found.results != 0
         member.results &= member.found.results
-        for call, state in member.found.calls:
+        for call, divergent in member.found.calls:
             for callee in self.resolve(member.source, call.target):
-                if callee.arguments & state.divergent:
-                    callee.arguments &= ~state.divergent
+                if callee.arguments & divergent:
+                    callee.arguments &= ~divergent
                     changed = True
         return changed
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Mapping
 
+from . import affine
+from .affine import Affine
 from .frame import Frame
 from .graph import Function, reverse
-from .instructions import Instruction, register
+from .instructions import ZERO, Instruction, register
 
-__all__ = ["Values", "Written"]
+__all__ = ["Place", "Value", "Values", "Written"]
 
 #: A register's number, or ("word", offset).
 Place = Hashable
@@ -37,7 +39,10 @@ class Values:
         #: The blocks in which the values were made that a computation begins with.
         self._origins: dict[Value, frozenset[str]] = {}
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
+        self._before: dict[str, dict[Place, Value]] = {}
         self._behind: dict[str, dict[Place, Value]] = {}
+        self._results: dict[str, list[Value | None]] = {}
+        self._affine: dict[Value, Affine] = {("", 0, ZERO): affine.NOTHING}
         self._solve()
 
     def _solve(self) -> None:
@@ -52,7 +57,9 @@ class Values:
                     continue
                 work.remove(name)
                 known = [self._behind[source] for source in sources[name] if source in self._behind]
-                new = self._through(name, self._meet(name, known, keep=turn > _FREE_TURNS))
+                state = self._meet(name, known, keep=turn > _FREE_TURNS)
+                self._before[name] = dict(state)
+                new = self._through(name, state)
                 if self._behind.get(name) != new:
                     self._behind[name] = new
                     work |= set(edges[name])
@@ -122,8 +129,35 @@ class Values:
         if key not in self._computed:
             value = ("", len(self._computed) + 1, "computed")
             self._computed[key] = value
+            sum_ = affine.computed(instruction.op, [
+                self.affine(part) if isinstance(part, tuple) else part for part in parts
+            ])
+            if sum_ is not None:
+                self._affine[value] = sum_
             self._origins[value] = frozenset().union(*(self._made(part) for part in parts if isinstance(part, tuple)))
         return self._computed[key]
+
+    def at_entry(self, name: str, place: Place) -> Affine:
+        """What stands at a place at the beginning of a block."""
+        return self.affine(_of(self._before.get(name, {}), place))
+
+    def result(self, name: str, number: int) -> Affine:
+        """What the instruction of this number in a block leaves in the register that it writes."""
+        if name not in self._results:
+            state, pointer = dict(self._before.get(name, {})), self.frame.before.get(name)
+            results: list[Value | None] = []
+            for place, instruction in enumerate(self.function.blocks[name].instructions):
+                self._step(state, name, place, instruction, pointer)
+                pointer = self.frame.after(instruction, pointer)
+                results.append(_of(state, instruction.writes.bit_length() - 1) if instruction.writes else None)
+            self._results[name] = results
+        value = self._results[name][number]
+        assert value is not None, "it writes a register"
+        return self.affine(value)
+
+    def affine(self, value: Value) -> Affine:
+        """The value as a sum of multiples of values that are no sums, less what is constant."""
+        return self._affine[value] if value in self._affine else affine.alone(value)
 
     def _made(self, value: Value) -> frozenset[str]:
         """The blocks that a value comes from."""

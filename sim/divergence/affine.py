@@ -1,0 +1,51 @@
+"""Sums of multiples of values, modulo 2^32: what a value has in common with another one from which it has a distance.
+
+A pointer that each lane begins at a place of its own and moves on by the same step is `4 * lane + something that is the
+same in all lanes`. So is the pointer at which it ends, and whether the two are equal is the same in all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+__all__ = ["NOTHING", "Affine", "alone", "computed"]
+
+#: Values and their factors, from 1 to 2^32 - 1.
+Affine = frozenset[tuple[Hashable, int]]
+NOTHING: Affine = frozenset()
+
+#: A sum of more parts is a value of its own.
+_MOST_PARTS = 12
+_CONSTANTS = {"li", "lui", "la", "lla"}
+#: These add at most a constant.
+_KEEPS = {"addi", "mv", "fmv.s", "fmv.x.w", "fmv.w.x", "fmv.x.s", "fmv.s.x"}
+
+
+def alone(value: Hashable) -> Affine:
+    """A value that is no sum."""
+    return frozenset([(value, 1)])
+
+
+def computed(op: str, operands: Sequence[Affine | str]) -> Affine | None:
+    """What an operation makes of registers (sums) and constants (text); None if that is no sum, or a long one."""
+    known = [operand for operand in operands if not isinstance(operand, str)]
+    result: Affine | None = None
+    if op in _CONSTANTS:
+        result = NOTHING
+    elif op in _KEEPS and len(known) == 1:
+        (result,) = known
+    elif op == "neg":
+        result = _sum(NOTHING, known[0], -1)
+    elif op in ("add", "sub") and len(known) == 2:
+        result = _sum(known[0], known[1], 1 if op == "add" else -1)
+    elif op == "slli" and isinstance(operands[1], str) and operands[1].isdigit():
+        result = _sum(NOTHING, known[0], 1 << int(operands[1]))
+    return result
+
+
+def _sum(first: Affine, second: Affine, factor: int) -> Affine | None:
+    factors = dict(first)
+    for value, times in second:
+        factors[value] = (factors.get(value, 0) + factor * times) % (1 << 32)
+    result = frozenset((value, times) for value, times in factors.items() if times)
+    return result if len(result) <= _MOST_PARTS else None

@@ -1,0 +1,214 @@
+"""What may differ between lanes at each place of a function, if lanes part and meet again where they are said to.
+
+Forward dataflow on registers and on words of the stack frame. A value differs between lanes if it comes from what
+differs: the lane's number, the stack's address, memory at an address that differs. Of two values that differ by the
+same sum the difference is the same in all lanes, and so is whether they are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .affine import NOTHING, Affine, alone, computed
+from .frame import Frame
+from .graph import Function, Loop, loops, reverse
+from .instructions import CALLER_SAVED, Instruction, bits, mask, register
+from .values import Place, Values, Written
+
+__all__ = ["Flow", "Shape", "State", "entry_state"]
+
+#: The same in all lanes at the entry: where it returns to, the global pointers, and what the runtime keeps (context.h).
+_UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
+#: Also those in which a block's number stands: they are in a block of several threads (context.h).
+_BLOCK_NUMBERS = mask("s2 s3 s4 s8")
+_ALL = (1 << 64) - 1
+#: More than enough for most functions.
+_FREE_TURNS = 30
+
+
+@dataclass
+class State:
+    """What is known before an instruction: registers that may differ between lanes, and frame words that do not.
+
+    Of what differs, ``parts`` has a sum (affine.py) that it differs by: less that sum it is the same in all lanes.
+    """
+
+    divergent: int
+    #: Offsets from the stack pointer at the function's entry.
+    slots: frozenset[int] = frozenset()
+    parts: dict[Place, Affine] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        """The same, to be changed."""
+        return State(self.divergent, self.slots, dict(self.parts))
+
+    def put(self, register: int, part: Affine) -> None:
+        """A register gets what differs by ``part``."""
+        if part:
+            self.divergent |= 1 << register
+            self.parts[register] = part
+        else:
+            self.divergent &= ~(1 << register)
+            self.parts.pop(register, None)
+
+    def save(self, register: int, slot: int) -> None:
+        """A register is stored in a frame word."""
+        if self.divergent >> register & 1:
+            self.slots -= {slot}
+            self.parts["word", slot] = self.parts[register]
+        else:
+            self.slots |= {slot}
+            self.parts.pop(("word", slot), None)
+
+
+def entry_state(arguments: int, block_numbers: bool) -> State:
+    """The state at the entry where these argument registers are the same in all lanes."""
+    uniform = _UNIFORM_AT_ENTRY | arguments | (_BLOCK_NUMBERS if block_numbers else 0)
+    divergent = _ALL & ~uniform
+    return State(divergent, parts={
+        number: alone(("", 0, number)) for number in range(64) if divergent >> number & 1
+    })
+
+
+class Shape:
+    """What holds for a function whoever calls it: where it goes, its loops, its frame, where its values come from."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.edges = function.edges()
+        self.lost = function.lost(self.edges)
+        self.loops = loops(function)
+        self.innermost: dict[str, Loop] = {}
+        for loop in self.loops:
+            self.innermost.update(dict.fromkeys(loop.body, loop))
+        self.frame = Frame(function)
+        self.values = Values(function, self.frame)
+        self.written = {name: self._written(name) for name in function.blocks}
+
+    def _written(self, name: str) -> Written:
+        registers, slots = 0, set()
+        pointer = self.frame.before.get(name)
+        for instruction in self.function.blocks[name].instructions:
+            registers |= instruction.writes
+            if instruction.kind == "store" and (slot := self.frame.word(instruction, pointer)) is not None:
+                slots.add(slot)
+            pointer = self.frame.after(instruction, pointer)
+        return registers, frozenset(slots)
+
+
+class Flow:
+    """The states of a function's blocks.
+
+    Parameters
+    ----------
+    shape
+        The function.
+    start
+        The state at its entry.
+    results
+        The registers that are the same in all lanes behind a call of a symbol.
+    """
+
+    def __init__(self, shape: Shape, start: State, results: Callable[[str], int]) -> None:
+        self.shape, self.function = shape, shape.function
+        self.start, self.results = start, results
+        self.sources = reverse(shape.edges)
+        #: Of the blocks that are reached: the states at their beginnings and ends.
+        self.before: dict[str, State] = {}
+        self.behind: dict[str, State] = {}
+        #: What lanes bring that were apart, and that differs for it: registers and words at a block's beginning.
+        self.taints: dict[str, Written] = {}
+        #: Registers that have been values by themselves at a block's beginning.
+        self._kept: dict[str, set[int]] = {}
+
+    def _step(self, instruction: Instruction, state: State, pointer: int | None, name: str, number: int) -> None:
+        if instruction.kind == "call":
+            same = self.results(instruction.target) | mask("ra")
+            for place in bits(CALLER_SAVED):
+                state.put(place, NOTHING if same >> place & 1 else alone((name, number, place)))
+            return
+        slot = self.shape.frame.word(instruction, pointer)
+        if instruction.kind == "store":
+            if slot is not None:
+                state.save(instruction.registers[0], slot)
+            return
+        if not instruction.writes:
+            return
+        if slot is not None:
+            differs, part = slot not in state.slots, state.parts.get(("word", slot))
+        else:
+            differs = instruction.lanes or instruction.kind == "simt" or bool(instruction.reads & state.divergent)
+            part = self._sum(instruction, state)
+        if not differs:
+            part = NOTHING
+        elif part is None:
+            part = self.shape.values.result(name, number)
+        state.put(instruction.writes.bit_length() - 1, part)
+
+    def _sum(self, instruction: Instruction, state: State) -> Affine | None:
+        """The sum that the result differs by, from those of the operands."""
+        if not instruction.is_computation:
+            return None
+        return computed(instruction.op, [
+            state.parts.get(register(operand), NOTHING) if instruction.is_register(operand) else operand
+            for operand in instruction.operands[1:]
+        ])
+
+    def run(self) -> None:
+        """States at the blocks' beginnings from the taints as they are."""
+        self.before, self.behind, self._kept = {}, {}, {}
+        turns: dict[str, int] = {}
+        work = {self.function.entry: None}
+        while work:
+            name = next(iter(work))
+            del work[name]
+            turns[name] = turns.get(name, 0) + 1
+            state = self._meet(name, keep=turns[name] > _FREE_TURNS)
+            if name in self.before and state == self.before[name]:
+                continue
+            self.before[name] = state
+            self.behind[name] = self.through(name)
+            work |= dict.fromkeys(self.shape.edges[name])
+
+    def _meet(self, name: str, keep: bool) -> State:
+        """The state at a block's beginning, from those that are known of the ways to it.
+
+        Where they differ by different sums, what is there is a value by itself. ``keep``: what has once been such a one
+        stays it, so that the search ends.
+        """
+        known = [self.behind[source] for source in self.sources[name] if source in self.behind]
+        if name == self.function.entry:
+            known.append(self.start)
+        registers, slots = self.taints.get(name, (0, frozenset()))
+        state = State(0, frozenset.intersection(*(one.slots for one in known)) - slots)
+        kept = self._kept.setdefault(name, set())
+        divergent = registers
+        for one in known:
+            divergent |= one.divergent
+        for number in bits(divergent):
+            own = self.shape.values.at_entry(name, number)
+            brought: set[Affine] = {one.parts.get(number, NOTHING) for one in known}
+            # What comes round a loop as it was decides nothing.
+            if len(brought) > 1:
+                brought.discard(alone((name, -1, number)))
+            if registers >> number & 1 or (keep and number in kept) or len(brought) > 1:
+                kept.add(number)
+                brought = {own}
+            state.put(number, *brought)
+        for place in known[0].parts:
+            if isinstance(place, tuple) and place[1] not in slots:
+                part = known[0].parts[place]
+                if all(one.parts.get(place) == part for one in known):
+                    state.parts[place] = part
+        return state
+
+    def through(self, name: str, see: Callable[[Instruction, State], None] | None = None) -> State:
+        """The state at a block's end; ``see`` is called with each instruction and the state before it."""
+        state, pointer = self.before[name].copy(), self.shape.frame.before.get(name)
+        for number, instruction in enumerate(self.function.blocks[name].instructions):
+            if see is not None:
+                see(instruction, state)
+            self._step(instruction, state, pointer, name, number)
+            pointer = self.shape.frame.after(instruction, pointer)
+        return state
