@@ -189,7 +189,7 @@ def run(
     """
     outputs: dict[str, Any] = {"stdout": log, "stderr": subprocess.STDOUT}
     if log is None:
-        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", "errors": "replace"}
     with started(command, cwd=cwd, env=env, **outputs) as process:
         out, err = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(command, process.returncode, out, err)

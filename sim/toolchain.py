@@ -41,6 +41,7 @@ from .divergence import SimtError, insert_divergence, listing
 from .object_files import runs_around_main
 from .processes import own_folder
 from .sources import closure, contents
+from .symbols import as_named, for_the_assembler, plain_names
 
 __all__ = ["REPOSITORY", "RUNTIME", "ToolchainError", "build_elf", "compiler_version"]
 
@@ -212,12 +213,12 @@ def _assemble(
     ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
     """
     try:
-        changed = insert_divergence(list(texts.values()), whole=whole, kernels=kernels)
+        changed = insert_divergence([plain_names(text) for text in texts.values()], whole=whole, kernels=kernels)
     except SimtError as error:
-        raise ToolchainError(str(error)) from None
+        raise ToolchainError(as_named(str(error)).encode("latin-1", "replace").decode("utf-8", "replace")) from None
     final = dict(zip(texts, changed, strict=True))
     for number, text in final.items():
-        (work / f"{number}.s").write_text(text, encoding="latin-1")
+        (work / f"{number}.s").write_text(for_the_assembler(text), encoding="latin-1")
     for flags in set(machine.values()):  # those for one machine in one call, which writes where it runs
         names = [f"{number}.s" for number in final if machine[number] == flags]
         if names:
@@ -272,7 +273,7 @@ def _build_into(
         whole = all(unit.source.suffix != ".S" for unit in units)
         final = _assemble(work, texts, machine, whole=whole, kernels=kernels)
         shown = "".join(listing(text) for number, text in final.items() if number >= len(before))
-        (work / name).with_suffix(".s").write_text(shown, "latin-1")
+        (work / name).with_suffix(".s").write_text(as_named(shown), "latin-1")
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
     archives = [] if library is None else [str(_library(library))]
     if archives and any(runs_around_main(Path(path)) for path in objects[len(before) :]):

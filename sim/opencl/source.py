@@ -47,12 +47,18 @@ def find_kernels(text: str) -> list[Kernel]:
         names = _TEXT.findall(attached.get("kernel_arg_name", ""))
         required = re.findall(r"i32 (\d+)", attached.get("reqd_work_group_size", ""))
         found.append(Kernel(
-            match[1].strip('"'),
+            _unquoted(match[1]),
             tuple(Parameter(name, kind, _kind(space, kind))
                   for name, kind, space in zip(names, types, spaces, strict=True)),
             tuple(int(number) for number in required) or None,
         ))
     return found
+
+
+def _unquoted(name: str) -> str:
+    """A name of LLVM's as the source has it: between quotation marks, bytes of UTF-8 are written in hexadecimal."""
+    plain = re.sub(r"\\([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), name.strip('"'))
+    return plain.encode("latin-1").decode("utf-8")
 
 
 def _kind(space: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,7 +81,9 @@ class OpenClUnit(Unit):
         for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):
             (work / name).unlink()
         text = place_locals(text, any(one.kind == "local" for one in kernel.parameters))
-        return named(text, kernel.name), said
+        # As it stands in assembly.
+        name = kernel.name if re.fullmatch(r"[\w.$]+", kernel.name, re.ASCII) else f'"{kernel.name}"'
+        return named(text, name.encode("utf-8").decode("latin-1")), said
 
     def _chosen(self, kernels: Sequence[Kernel]) -> Kernel:
         names = [each.name for each in kernels]
