@@ -123,7 +123,7 @@ async def _run(
 ) -> dict[str, Any]:
     """One program: the fields of its RunResult. ``tell`` is called with cycles and seconds once in a while."""
     memory = unpack_memory(job.config, job.pages)
-    memcheck = None if job.memcheck is None else MemCheck(job.config, job.memcheck)
+    memcheck = None if job.memcheck is None else MemCheck(job.config, job.memcheck, strict=job.strict_races)
     if checker is not None:
         checker.launch(memory.copy(), job.start_pc, job.arg, memcheck)
     interleave(job.config, memory)
@@ -164,7 +164,8 @@ async def _run(
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None,
         "argument_missing": model.read_unwritten,
-        "memcheck": None if memcheck is None else memcheck.findings, "sim_seconds": seconds,
+        "memcheck": None if memcheck is None else memcheck.findings,
+        "leftovers": [] if memcheck is None else memcheck.leftovers(), "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
         "memory_commands": commands, "region": read_statistics(job.config),
     }
