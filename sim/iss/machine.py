@@ -48,7 +48,7 @@ class Iss(State):
             instruction = fetch(self.memory, pc, warp, self.no_code)
             word = instruction.word
             if self.watch is not None:
-                self.watch.before(self, view, pc, instruction)
+                self.watch.before(view, pc, word)
             following = instruction.execute(self, view, pc)
         except FaultError as error:
             return Commit(warp, pc, word, mask, fault=Fault(error.cause, warp, pc, error.address))

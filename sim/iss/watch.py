@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .decode import Instruction
-    from .state import State
-    from .view import View
+from .view import View
 
 __all__ = ["Recorder", "Watch"]
 
@@ -20,8 +17,8 @@ class Watch(Protocol):
     Instructions that fault tell it nothing but :meth:`before`.
     """
 
-    def before(self, state: State, view: View, pc: int, instruction: Instruction) -> None:
-        """The one warp of ``view`` is going to execute ``instruction``, or to fault at it."""
+    def before(self, view: View, pc: int, word: int) -> None:
+        """The one warp of ``view`` is going to execute the instruction ``word``, or to fault at it."""
 
     def access(
         self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None

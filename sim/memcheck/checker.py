@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metronome.hdl.config import SmConfig
 from metronome.sim.iss import Commit
-from metronome.sim.iss.decode import Instruction
 from metronome.sim.iss.memory_ops import loaded
 from metronome.sim.iss.state import State
 from metronome.sim.iss.view import View
@@ -33,17 +31,19 @@ _ALL = {size: (spread(DECLARED, size), spread(WRITTEN, size)) for size in (1, 2,
 
 
 class MemCheck:
-    """Watches one program on the golden model (:class:`sim.iss.watch.Watch`); ``findings`` is what it has found.
+    """Watches one program on the golden model, ``state`` (:class:`sim.iss.watch.Watch`); ``findings``: all it has found.
 
     Whoever steps the model sets ``cycle`` before each step, and hands what was committed to :meth:`commit`. What it
     finds, and what it lets pass, is in docs/memcheck.md. ``strict``: stores of the same value are races like others.
     """
 
-    def __init__(self, config: SmConfig, declared: Declared, *, strict: bool = False) -> None:
+    def __init__(self, state: State, declared: Declared, *, strict: bool = False) -> None:
+        config = state.config
         self.cycle = 0
         self._strict = strict
         self.findings: list[Finding] = []
         self._found: dict[tuple[str, int, int], Finding] = {}
+        self._state = state
         self._config = config
         self._declared = declared
         self._flags = Flags(declared)
@@ -51,7 +51,6 @@ class MemCheck:
         self._order = Order(config.warps)
         self._origins = Origins(config.threads)
         self._values = Values(config, self._decided)
-        self._state: State | None = None
         self._plan: Plan | None = None
         self._stacks = Stacks(config)
         # Below it the console and the counters are: nobody races there.
@@ -66,10 +65,9 @@ class MemCheck:
 
     # What the golden model tells.
 
-    def before(self, state: State, view: View, pc: int, instruction: Instruction) -> None:
+    def before(self, view: View, pc: int, word: int) -> None:
         """See :class:`sim.iss.watch.Watch`."""
-        self._state = state
-        self._plan = self._values.before(state, view, pc, instruction)
+        self._plan = self._values.before(view, pc, word)
 
     def barrier(self, warps: list[int]) -> None:
         """See :class:`sim.iss.watch.Watch`."""
@@ -267,7 +265,7 @@ class MemCheck:
 
     def _same(self, access: Access) -> np.ndarray:
         """The lanes of a store after which memory is as before."""
-        assert self._state is not None and access.data is not None
+        assert access.data is not None
         old = loaded(self._state, access.addresses, access.size)
         same = old == access.data & np.uint32((1 << 8 * access.size) - 1)
         if not same.all():

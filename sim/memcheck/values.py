@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.sim.iss.decode import Instruction
-from metronome.sim.iss.state import State
+from metronome.sim.iss.decode import decode
 from metronome.sim.iss.view import View
 
 from .origins import COMPUTED
@@ -51,16 +50,16 @@ class Values:
             Use.JUMP: self._jump, Use.CSR: self._csr, Use.SIMT: self._simt,
         }  # fmt: skip
 
-    def before(self, state: State, view: View, pc: int, instruction: Instruction) -> Plan:
-        """The warp of ``view`` is going to execute ``instruction``."""
-        plan = self._plans.get(instruction.word)
+    def before(self, view: View, pc: int, word: int) -> Plan:
+        """The warp of ``view`` is going to execute the instruction ``word``."""
+        plan = self._plans.get(word)
         if plan is None:
-            plan = self._plans[instruction.word] = plan_of(instruction)
+            plan = self._plans[word] = plan_of(decode(word))
         warp = view.first_row
         marked = self.marked[warp]
         if marked & plan.touched:
             if marked & plan.read:
-                self._uses[plan.use](state, view, pc, plan)
+                self._uses[plan.use](view, pc, plan)
             elif plan.rd is not None:
                 self._clear(warp, plan.rd, view.index)
         return plan
@@ -82,7 +81,7 @@ class Values:
             self.bits[warp, register, lanes] = 0
             self._mark(warp, register)
 
-    def _result(self, state: State, view: View, pc: int, plan: Plan) -> None:
+    def _result(self, view: View, pc: int, plan: Plan) -> None:
         if plan.rd is None:
             return
         warp, sources = view.first_row, plan.sources
@@ -120,29 +119,29 @@ class Values:
     def _active(self, view: View, bad: np.ndarray) -> np.ndarray:
         return bad & view.mask.reshape(-1)
 
-    def _load(self, state: State, view: View, pc: int, plan: Plan) -> None:
+    def _load(self, view: View, pc: int, plan: Plan) -> None:
         bad = self._active(view, self.bits[view.first_row, plan.sources[0]] != 0)
         self._report(view, pc, "loads at an address from", bad, plan.sources)
         if plan.rd is not None:
             self._clear(view.first_row, plan.rd, view.index)
 
-    def _store(self, state: State, view: View, pc: int, plan: Plan) -> None:
+    def _store(self, view: View, pc: int, plan: Plan) -> None:
         bad = self._active(view, self.bits[view.first_row, plan.sources[0]] != 0)
         self._report(view, pc, "stores at an address from", bad, plan.sources[:1])
 
-    def _branch(self, state: State, view: View, pc: int, plan: Plan) -> None:
+    def _branch(self, view: View, pc: int, plan: Plan) -> None:
         a, b = plan.sources
         bits, values = self.bits[view.first_row], view.flat
         bad = self._active(view, compared(plan.name, values[a], bits[a], values[b], bits[b]))
         self._report(view, pc, "branches on", bad, plan.sources)
 
-    def _jump(self, state: State, view: View, pc: int, plan: Plan) -> None:
+    def _jump(self, view: View, pc: int, plan: Plan) -> None:
         bad = self._active(view, self.bits[view.first_row, plan.sources[0]] != 0)
         self._report(view, pc, "jumps to", bad, plan.sources)
         if plan.rd is not None:
             self._clear(view.first_row, plan.rd, view.index)
 
-    def _csr(self, state: State, view: View, pc: int, plan: Plan) -> None:
+    def _csr(self, view: View, pc: int, plan: Plan) -> None:
         # Lane 0 gives the value, active or not.
         self._report(view, pc, "writes a CSR from", self._of(view, plan.sources[0], 0, _ALL), plan.sources)
         if plan.rd is not None:
@@ -152,8 +151,8 @@ class Values:
         """``lane``, if one of the ``used`` bits of its register is undefined."""
         return (self.bits[view.first_row, register] & np.uint32(used) != 0) & (self._lanes == lane)
 
-    def _simt(self, state: State, view: View, pc: int, plan: Plan) -> None:
-        name, sources, leader = plan.name, plan.sources, int(state.leaders[view.first_row])
+    def _simt(self, view: View, pc: int, plan: Plan) -> None:
+        name, sources, leader = plan.name, plan.sources, int(view.index[-1])
         verb = _SIMT_VERBS[name]
         if name in ("split", "pred"):
             bad = self._active(view, self.bits[view.first_row, sources[0]] & 1 != 0)

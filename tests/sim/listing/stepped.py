@@ -9,8 +9,6 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.iss import Iss
-from metronome.sim.iss.decode import Instruction
-from metronome.sim.iss.state import State
 from metronome.sim.iss.view import View
 from metronome.sim.kernel import Launch
 from metronome.sim.memory.stacks import to_bus
@@ -45,7 +43,7 @@ class Stepped:
                 if self._iss.active[warp] and self._iss.waiting[warp] is None:
                     assert self._iss.step(warp).fault is None
 
-    def before(self, state: State, view: View, pc: int, instruction: Instruction) -> None:
+    def before(self, view: View, pc: int, word: int) -> None:
         """Of no interest."""
 
     def access(

@@ -23,7 +23,7 @@ def step(launch, config, seed=1, *, strict=False):
         for warp in range(config.warps):
             iss.poke(warp, register, -1, values.integers(0, 1 << 32, config.threads, np.uint32))
     iss.launch(launch.entry, launch.argument_address)
-    iss.watch = checker = MemCheck(config, declared(launch, config), strict=strict)
+    iss.watch = checker = MemCheck(iss, declared(launch, config), strict=strict)
     rng = random.Random(seed)
     for cycle in range(LIMIT):
         warps = [warp for warp in range(config.warps) if iss.active[warp] and iss.waiting[warp] is None]
