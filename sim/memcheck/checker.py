@@ -31,7 +31,7 @@ _ALL = {size: (spread(DECLARED, size), spread(WRITTEN, size)) for size in (1, 2,
 
 
 class MemCheck:
-    """Watches one program on the golden model, ``state`` (:class:`sim.iss.watch.Watch`); ``findings``: all it has found.
+    """Watches one program on the golden model ``state`` (:class:`sim.iss.watch.Watch`); ``findings``: what it finds.
 
     Whoever steps the model sets ``cycle`` before each step, and hands what was committed to :meth:`commit`. What it
     finds, and what it lets pass, is in docs/memcheck.md. ``strict``: stores of the same value are races like others.
