@@ -17,8 +17,10 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 TABLE = "__metronome_local"
 _VARIABLE = re.compile(r"^(@[^ ]+ = )internal (?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
 _FUNCTION = re.compile(rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
-#: A variable of the user's that other files would see; of ours the names begin with __metronome_.
-_SEEN = re.compile(r"^(@(?!__metronome_)[^ ]+ = )dso_local (?=(?:\w*unnamed_addr )?(?:constant|global) )", re.MULTILINE)
+#: A constant of the user's that other files would see; of ours the names begin with __metronome_.
+_SEEN = re.compile(r"^(@(?!__metronome_)[^ ]+ = )dso_local (?=(?:\w*unnamed_addr )?constant )", re.MULTILINE)
+#: A variable of the whole program, which -cl-std=CL2.0 allows.
+_GLOBAL = re.compile(r"^(@[^ ]+ = )(?:dso_local |internal )(?:\w*unnamed_addr )?(?=global )", re.MULTILINE)
 _BODY = re.compile(r"^(define internal .*\)) (#\d+ )", re.MULTILINE)
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{.*$", re.MULTILINE)
 _NEVER_INLINE = re.compile(r" (?:noinline|optnone)\b")
@@ -26,6 +28,7 @@ _SECTION = re.compile(r"^\s*\.(section|text|data|bss)\b(.*)$")
 _LABEL = re.compile(r"^([\w.$]+|\"[^\"]+\"):")
 _SIZE = re.compile(r"^\s*\.size\s+([^,]+), (\d+)$")
 _ALIGN = re.compile(r"^\s*\.p2align\s+(\d+)")
+_WEAK = re.compile(r"^\s*\.weak\s")
 _FILE = re.compile(r"^\s*\.file\s+\d+ ")
 _HIGH_OR_LOW = re.compile(r"%tprel_(hi|lo)\(")
 _ADD = re.compile(r", %tprel_add\([^)]*\)")
@@ -39,12 +42,12 @@ def as_threads(text: str) -> str:
     Nobody but the kernel's own source sees its functions: those that it does not call, other kernels too, drop out. All
     others become part of it.
 
-    If a thread's variable is internal, the compiler takes it for granted that no other thread stores to it, and keeps
-    it in a register over a barrier. A ``linkonce`` variable is external, so a barrier may have changed it. It still
-    drops out where the kernel does not use it.
+    If a variable is internal, the compiler takes it for granted that one thread stores to it, and keeps it in a
+    register over a barrier: kernels never recurse. A ``linkonce`` variable is external, so a barrier may have changed
+    it. It still drops out where the kernel does not use it.
     """
     text = _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1linkonce thread_local(localexec) \2", text))
-    text = _SEEN.sub(r"\1internal ", text)
+    text = _SEEN.sub(r"\1internal ", _GLOBAL.sub(r"\1linkonce ", text))
     text = _BODY.sub(r"\1 alwaysinline \2", text)
     return _ATTRIBUTES.sub(lambda line: _NEVER_INLINE.sub("", line[0]), text)
 
@@ -58,7 +61,7 @@ def place_locals(text: str, pointers: bool) -> str:
     # The names of source files stand where the first one is used: before anything that may be moved.
     names = [line for line in text.split("\n") if _FILE.match(line)]
     for line in text.split("\n"):
-        if _FILE.match(line):
+        if _FILE.match(line) or _WEAK.match(line):  # no other file has to do with a ``linkonce`` variable
             continue
         section = _SECTION.match(line)
         if section:

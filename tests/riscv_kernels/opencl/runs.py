@@ -20,6 +20,7 @@ def launch_of(source: Path, problem: OpenCl, config: SmConfig, flags: tuple[str,
     elf = build_elf(
         [source], name=source.stem, flags=[*problem.options.split(), *flags], memory_map=config.memory_map,
         unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
+        warn=lambda text: None,
     )
     image = load_elf(elf, config.memory_map)
     return Launch(

@@ -147,3 +147,35 @@ def test_static_objects_are_shared(tmp_path, level, simt):
 @pytest.mark.parametrize("simt", [True, False])
 def test_static_objects_of_one_shape(tmp_path, name, simt):
     assert on_plain_c(tmp_path, [name], ("-O2",), simt) == []
+
+
+WHOLE_PROGRAM = """
+__global int whole, digits = 3;
+static __global int part[2];
+__kernel void shared(__global const int *in, __global int *out)
+{
+    const int l = get_local_id(0), n = get_local_size(0);
+    whole = part[1] = 0;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (l == n - 1) {
+        whole = in[l];
+        part[1] = digits;
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    out[l] = whole + part[1];
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_variable_of_the_whole_program(tmp_path):
+    """OpenCL C 1.2 has none; 2.0 may be asked for."""
+    source = tmp_path / "whole.cl"
+    source.write_text(WHOLE_PROGRAM)
+    values = np.arange(10, 10 + GROUP, dtype=np.int32)
+    buffers = Buffers(BASE)
+    arguments = [buffers.place("in", values), buffers.place_output("out", GROUP)]
+    problem = OpenCl(arguments=arguments, global_size=GROUP, local_size=GROUP, buffers=buffers.placed,
+                     check=lambda read: [])
+    run = finished(launch_of(source, problem, BASE, ("-cl-std=CL2.0",)), BASE)
+    assert run.words(arguments[1], GROUP).tolist() == [values[-1] + 3] * GROUP
