@@ -29,7 +29,8 @@ _CACHE = re.compile(r"(\d{1,9})([KMkm]?)/(\d{1,4})")
 
 
 @with_parameters_of(
-    run, without=("check", "memcheck", "dump", "per_warp", "profile", "trace", "trace_format", "max_cycles")
+    run, without=("check", "memcheck", "strict_races", "dump", "per_warp", "profile", "trace", "trace_format",
+                  "max_cycles"),
 )
 def analyze(
     ctx: typer.Context,

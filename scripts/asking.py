@@ -65,7 +65,7 @@ class AskedRun:
         """
         outcome = Outcome(
             machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result,
-            engine=engine,
+            engine=engine, dumped=[(dump.address, dump.size) for dump in self.dumps],
         )
         for dump in self.dumps:
             dump.write(result.memory)
@@ -127,6 +127,7 @@ def asked_run(
         backend_of(ctx), config, dtype=dtype, size=given["size"], seed=given["seed"], argument=given["argument"],
         compiling=how,
     )
+    launch, config = program.with_memory(launch, asked, config)
     launch = program.with_region(program.with_loads(launch, loads), given["region"], config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]
@@ -135,6 +136,7 @@ def asked_run(
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
         seed=given["seed"], memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
+        strict_races=given.get("strict_races", False),
         max_cycles=given["max_cycles"],
     )
     listing = None

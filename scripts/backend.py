@@ -22,8 +22,7 @@ from .progress import Report
 
 if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
-    from metronome.sim.kernel import KernelInfo, Launch
-    from metronome.sim.memory.store import SparseMemory
+    from metronome.sim.kernel import KernelInfo, Launch, Readable
     from metronome.sim.prediction.predictor import Prediction, Recordings, Watcher
     from metronome.sim.prediction.verify import Verification
     from metronome.sim.runner_types import RunRequest, RunResult
@@ -162,7 +161,7 @@ class SimBackend:
             folder = cache_folder() / "kernels"
             raise UsageError(f"the build cache is damaged: delete {folder}, and it is built again ({error})") from None
 
-        def check(memory: SparseMemory) -> list[str]:
+        def check(memory: Readable) -> list[str]:
             with _user_errors():
                 return launch.check(memory)
 

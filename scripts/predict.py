@@ -76,7 +76,7 @@ def _check_use(traces: Sequence[TraceFile], given: Mapping[str, Any], *, verify:
             raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
 
 
-@with_parameters_of(run, without=("check", "memcheck"))
+@with_parameters_of(run, without=("check", "memcheck", "strict_races"))
 def predict(
     ctx: typer.Context,
     issues: Annotated[

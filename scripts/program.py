@@ -16,6 +16,7 @@ from .backend import Backend
 from .compiling import print_warnings
 from .errors import UsageError
 from .loads import Load
+from .machine import Machine
 from .options import input_file
 
 if TYPE_CHECKING:
@@ -73,6 +74,18 @@ class Program:
             "elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary,
         }[self.kind]
         return prepare(path, block, config)
+
+    def with_memory(self, launch: Launch, machine: Machine, config: SmConfig) -> tuple[Launch, SmConfig]:
+        """The program and its machine, with the memory that Vortex has if the program is not built with our runtime.
+
+        Vortex's memory ends where addresses do, and may hold a stack there; ours ends below local memory. A machine
+        that was given ``memory_map.end`` keeps it.
+        """
+        from metronome.sim.kernel import with_vortex_memory
+
+        if self.kind not in ("elf", "vxbin", "bin") or machine.names("memory_map.end"):
+            return launch, config
+        return with_vortex_memory(launch, config)
 
     def require_opencl(self, compiling: Compiling) -> None:
         """Raise UsageError if there is a --kernel, and the program has no host.py that could know it."""

@@ -54,10 +54,13 @@ class Outcome(plain.Outcome):
 
 def _notes(outcome: Outcome) -> list[str]:
     """What is worth knowing of a run whether it has passed or not, a line each."""
-    if not outcome.result.argument_missing:
-        return []
-    place = f"the program reads its argument block at {outcome.launch.argument_address:#x}, but has none"
-    return [f"{place}: " + ("give it one with --arg FILE" if outcome.launch.dtype is None else "see its host.py")]
+    notes = [
+        f"memcheck: {finding.describe(outcome.source_of)}" for finding in outcome.findings or () if finding.note
+    ]
+    if outcome.result.argument_missing:
+        place = f"the program reads its argument block at {outcome.launch.argument_address:#x}, but has none"
+        notes.append(place + (": give it one with --arg FILE" if outcome.launch.dtype is None else ": see its host.py"))
+    return notes
 
 
 def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:

@@ -28,6 +28,7 @@ from .run_options import (
     MemoryOption,
     SeedOption,
     SizeOption,
+    StrictRacesOption,
     TimingOption,
     TypeOption,
 )
@@ -83,6 +84,7 @@ def run(
     max_cycles: MaxCyclesOption = 10_000_000,
     check: CheckOption = False,
     memcheck: MemcheckOption = None,
+    strict_races: StrictRacesOption = False,
     dump: Annotated[
         list[str] | None,
         typer.Option(

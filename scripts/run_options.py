@@ -28,6 +28,7 @@ __all__ = [
     "OptionalMemoryOption",
     "SeedOption",
     "SizeOption",
+    "StrictRacesOption",
     "TimingOption",
     "TypeOption",
     "check_run_options",
@@ -78,6 +79,10 @@ ForecastOption = Annotated[
 MemcheckOption = Annotated[
     bool | None,
     typer.Option("--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check."),
+]
+StrictRacesOption = Annotated[
+    bool,
+    typer.Option("--strict-races", help="Warps that store the same value to a word fail, too: else that is a note."),
 ]
 
 

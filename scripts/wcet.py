@@ -48,7 +48,8 @@ _PARTS = {
 
 
 @with_parameters_of(
-    run, without=("check", "memcheck", "dump", "per_warp", "profile", "trace", "trace_format", "max_cycles")
+    run, without=("check", "memcheck", "strict_races", "dump", "per_warp", "profile", "trace", "trace_format",
+                  "max_cycles"),
 )
 def wcet(
     ctx: typer.Context,

@@ -15,9 +15,11 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.memory_map import DEFAULT_MAP
 
 if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
@@ -114,7 +116,8 @@ class Design:
     """The Verilog of ``config``, elaborated when it is needed; or ``verilog``, if that is given."""
 
     def __init__(self, config: SmConfig, verilog: str | None = None, progress: Progress = lambda step: None) -> None:
-        self.config = config
+        # Only the memory around the SM knows where it ends.
+        self.config = replace(config, memory_map=replace(config.memory_map, end=DEFAULT_MAP.end))
         #: Spent by this object.
         self.elaborate_seconds = 0.0
         self._given = verilog is not None

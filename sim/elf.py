@@ -68,6 +68,8 @@ class ElfImage:
     functions: tuple[tuple[int, int, str], ...] = ()
     #: (address, end, pc) of code that is not in the file: reports name the instruction at ``pc`` for it.
     stand_ins: tuple[tuple[int, int, int], ...] = ()
+    #: It is not known how much memory the program takes to be zero behind its last byte (.bss).
+    raw: bool = False
     #: The whole file where it is an ELF, for the line table.
     content: bytes = field(default=b"", repr=False)
 
@@ -263,7 +265,7 @@ def load_binary(path: str | Path, base: int | None = None, memory_map: MemoryMap
     if base % 4:
         raise reader.fail(f"base {base:#x} is not a multiple of 4")
     segment = Segment(base, reader.content, len(reader.content))
-    return ElfImage(path=path, entry=base, segments=_checked(reader, [segment], memory_map))
+    return ElfImage(path=path, entry=base, segments=_checked(reader, [segment], memory_map), raw=True)
 
 
 def load_vxbin(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImage:

@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from metronome.hdl.config import LINE_BYTES, MemoryMap, SmConfig
 from metronome.hdl.presets import BASE
@@ -28,11 +29,21 @@ from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
 from metronome.sim.opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
 from metronome.sim.toolchain import build_elf
 
-__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "build_kernel", "kernels", "listing",
-           "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin", "with_loads"]
+__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "Readable", "build_kernel", "kernels",
+           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
+           "with_loads", "with_vortex_memory"]
 
+#: The runtime's linker script defines it.
+RUNTIME_SYMBOL = "__metronome_runtime"
 #: Called with the compiler's warnings.
 Warn = Callable[[str], None]
+
+
+class Readable(Protocol):
+    """Memory after a run, for a check."""
+
+    def read(self, addr: int, n: int, /) -> bytes:
+        """See :meth:`sim.memory.store.SparseMemory.read`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +60,7 @@ class Launch:
     #: name -> (address, bytes): what else is in memory. Unlike the buffers it does not say that this is all there is.
     loads: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: Mismatches in memory after the run, one line each; empty: passed. A program not from here has no check.
-    check: Callable[[SparseMemory], list[str]] = lambda memory: []
+    check: Callable[[Readable], list[str]] = lambda memory: []
     dtype: str | None = None
     size: int | None = None
     seed: int | None = None
@@ -291,6 +302,14 @@ def prepare_binary(
 def prepare_vxbin(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
     """An image in Vortex's format; else as :func:`prepare_elf`."""
     return _foreign(load_vxbin(path, config.memory_map), arguments_path, config)
+
+
+def with_vortex_memory(launch: Launch, config: SmConfig) -> tuple[Launch, SmConfig]:
+    """``launch`` on ``config``, with memory up to the end of the address space unless it has the runtime of here."""
+    if RUNTIME_SYMBOL in launch.image.symbols:
+        return launch, config
+    memory_map = dataclasses.replace(config.memory_map, end=1 << 32)
+    return dataclasses.replace(launch, memory_map=memory_map), dataclasses.replace(config, memory_map=memory_map)
 
 
 def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:

@@ -10,7 +10,7 @@ import numpy as np
 from metronome.hdl.config import FaultCause, SmConfig
 
 from .iss import Commit, Fault, Iss, IssError
-from .memcheck import MemCheck
+from .memcheck import Declared, MemCheck
 from .memory.store import SparseMemory
 
 __all__ = ["CHECKED_PARTS", "LockStep", "Mismatch"]
@@ -50,9 +50,17 @@ class LockStep:
         self._lanes = np.arange(config.threads, dtype=np.uint32)
         self.launch(self._iss.memory, config.memory_map.start, 0)
 
-    def launch(self, memory: SparseMemory, start_pc: int, arg: int, memcheck: MemCheck | None = None) -> None:
-        """Start a program; ``memory`` is the checker's own and holds the program already. ``memcheck`` watches it."""
+    def launch(
+        self, memory: SparseMemory, start_pc: int, arg: int, declared: Declared | None = None, *,
+        strict_races: bool = False,
+    ) -> MemCheck | None:
+        """Start a program; ``memory`` is the checker's own and holds the program already.
+
+        What the program has, if that is ``declared``, is watched by a memory checker (``strict_races`` is its
+        ``strict``), which is returned.
+        """
         self._iss.memory = memory
+        memcheck = None if declared is None else MemCheck(self._iss, declared, strict=strict_races)
         self._iss.watch = self._memcheck = memcheck
         self._iss.launch(start_pc, arg)
         self._writes: dict[tuple[int, int], _Write] = {}
@@ -63,6 +71,7 @@ class LockStep:
         # Warps behind whose fault the golden model still goes along.
         self._late: set[int] = set()
         self.instructions = 0
+        return memcheck
 
     def feed(self, records: np.ndarray) -> None:
         """Compare the records of consecutive cycles (:func:`sim.runner_records.decode_records`).

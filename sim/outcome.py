@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from metronome.hdl.config import SmConfig
@@ -16,12 +16,27 @@ from .engines import Engine
 if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
     from .compiling import Compiling
     from .kernel import Launch
+    from .memcheck import Finding
+    from .memory.store import SparseMemory
     from .runner_types import RunRequest, RunResult
 
 __all__ = ["MOST_FINDINGS", "Asked", "Outcome", "described"]
 
 #: Findings of the memory checker that are told one by one.
 MOST_FINDINGS = 20
+
+
+class _Reads:
+    """Memory after a run; ``places`` lists what has been read, as (first, end)."""
+
+    def __init__(self, memory: SparseMemory) -> None:
+        self._memory = memory
+        self.places: list[tuple[int, int]] = []
+
+    def read(self, address: int, count: int, /) -> bytes:
+        """See :meth:`sim.memory.store.SparseMemory.read`."""
+        self.places.append((address, address + count))
+        return self._memory.read(address, count)
 
 
 class Asked(Protocol):
@@ -73,6 +88,7 @@ def described(
         "max_cycles": request.max_cycles,
         "check": request.check,
         "memcheck": request.memcheck,
+        "strict_races": request.strict_races,
         "engine": engine,
         **dataclasses.asdict(config),
     }
@@ -101,20 +117,44 @@ class Outcome:
     request: RunRequest
     result: RunResult
     engine: Engine = Engine.RTL
+    #: (address, bytes) of what the host reads besides: --dump.
+    dumped: Sequence[tuple[int, int]] = ()
     #: What was forecast of it (:func:`sim.prediction.forecast.forecast_against`), if that was asked for.
     forecast: Mapping[str, Any] | None = None
 
     @functools.cached_property
+    def _checked(self) -> tuple[list[str], list[tuple[int, int]]]:
+        """The problems, and the places (first, end) that were read to find them."""
+        reads = _Reads(self.result.memory)
+        problems = self.launch.check(reads) if self.result.status == "ended" else []
+        return problems, reads.places
+
+    @property
     def problems(self) -> list[str]:
         """What the kernel's own check finds wrong in memory; nothing to find unless the program has ended."""
-        return self.launch.check(self.result.memory) if self.result.status == "ended" else []
+        return self._checked[0]
+
+    @functools.cached_property
+    def findings(self) -> list[Finding] | None:
+        """What the memory checker has found, of results too; None if it was not asked for."""
+        from .memcheck import results
+
+        if self.result.memcheck is None:
+            return None
+        read = self._checked[1] + [(address, address + size) for address, size in self.dumped]
+        return self.result.memcheck + results(self.result.leftovers, read, self.launch, self.config)
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The findings that are no notes."""
+        return [finding for finding in self.findings or () if not finding.note]
 
     @property
     def passed(self) -> bool:
         """Whether the program ended by itself, with a right result and nothing to complain of."""
         if self.result.status != "ended":
             return False
-        return not (self.problems or self.result.exit_code or self.result.memcheck)
+        return not (self.problems or self.result.exit_code or self.failures)
 
     @property
     def counters(self) -> Mapping[str, Any]:
@@ -207,7 +247,7 @@ class Outcome:
         if result.exit_code:
             lines.append(_exit_code(result.exit_code, f"the word at {self.config.memory_map.exit_code:#x}"))
         lines += [f"check: {problem}" for problem in self.problems]
-        findings = result.memcheck or []
+        findings = self.failures
         lines += [f"memcheck: {finding.describe(self.source_of)}" for finding in findings[:MOST_FINDINGS]]
         if len(findings) > MOST_FINDINGS:
             lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
@@ -229,8 +269,8 @@ class Outcome:
             "fault": self.fault(),
             "mismatches": result.mismatches,
             "assertions": result.assertions,
-            "memcheck": None if result.memcheck is None else
-            [finding.as_json(self.source_of) for finding in result.memcheck],
+            "memcheck": None if self.findings is None else
+            [finding.as_json(self.source_of) for finding in self.findings],
             "hang": self.hang(),
             "region": self.launch.region,
             **self.counted(),

@@ -81,6 +81,7 @@ def job_of(config: SmConfig, request: RunRequest) -> Job:
         seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
         max_cycles=request.max_cycles,
         memcheck=declared(request.launch, config) if request.memcheck and isinstance(request.launch, Launch) else None,
+        strict_races=request.strict_races,
         without_argument=isinstance(request.launch, Launch) and request.launch.without_argument,
     )
 

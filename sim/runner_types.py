@@ -14,7 +14,7 @@ from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
 from .iss import Fault
-from .memcheck import Declared, Finding
+from .memcheck import Declared, Finding, Leftover
 from .memory.dram.device import Command
 from .memory.models import MemoryOptions
 from .memory.store import PAGE_BYTES, SparseMemory
@@ -88,8 +88,9 @@ class RunRequest:
 
     ``latency`` (cycles), ``seed`` and ``memory_options`` are the memory model's
     (:func:`sim.memory.models.create_model`). ``check`` runs the golden model in lock step; ``memcheck`` does so too,
-    and watches what it does to memory (docs/memcheck.md), which needs a :class:`sim.kernel.Launch`. ``fetch_policy``
-    is that of the fetch scheduler, where there is one. ``trace`` keeps a record of every cycle in
+    and watches what it does to memory (docs/memcheck.md), which needs a :class:`sim.kernel.Launch`; with
+    ``strict_races`` two stores of the same value are a race like others. ``fetch_policy`` is that of the fetch
+    scheduler, where there is one. ``trace`` keeps a record of every cycle in
     :attr:`RunResult.events`. ``waves`` dumps all signals; only a request that is run alone can have it.
     """
 
@@ -101,6 +102,7 @@ class RunRequest:
     memory_options: MemoryOptions = field(default_factory=MemoryOptions)
     check: bool = False
     memcheck: bool = False
+    strict_races: bool = False
     trace: bool = False
     max_cycles: int = DEFAULT_MAX_CYCLES
     fetch_policy: str | None = None
@@ -156,7 +158,8 @@ class RunResult:
     name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` is what
     :func:`sim.runner_records.decode_records` returns. ``region``: the statistics of the measured region that the
     simulation keeps, None in a build without a probe. ``cycles_per_second`` leaves building and the start of the
-    process out. ``memcheck``: what the memory checker has found, None if it was not asked for.
+    process out. ``memcheck``: what the memory checker has found, None if it was not asked for; ``leftovers``: what it
+    would find if the host read certain places (:func:`sim.memcheck.results`).
     ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
     ``memory_commands`` the commands that it gave, if they were asked for. ``python_seconds`` is the part of
     ``sim_seconds`` that is not the simulated SM: the memory model, lock step, and the switching between the simulator
@@ -178,6 +181,7 @@ class RunResult:
     events: np.ndarray | None = None
     checked: bool = False
     memcheck: list[Finding] | None = None
+    leftovers: list[Leftover] = field(default_factory=list)
     memory_statistics: dict[str, int | float] | None = None
     memory_commands: list[Command] | None = None
     region: RegionStatistics | None = None
@@ -210,6 +214,7 @@ class Job:
     trace: bool
     max_cycles: int
     memcheck: Declared | None = None
+    strict_races: bool = False
     #: Nothing is at ``arg``: tell whether the program reads there.
     without_argument: bool = False
 

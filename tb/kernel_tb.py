@@ -26,7 +26,6 @@ from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.hanging import hanging_warps
 from metronome.sim.iss import Fault
 from metronome.sim.lockstep import CHECKED_PARTS, LockStep, Mismatch
-from metronome.sim.memcheck import MemCheck
 from metronome.sim.memory.dram.device import Command
 from metronome.sim.memory.model import Console
 from metronome.sim.memory.models import create_model
@@ -123,9 +122,11 @@ async def _run(
 ) -> dict[str, Any]:
     """One program: the fields of its RunResult. ``tell`` is called with cycles and seconds once in a while."""
     memory = unpack_memory(job.config, job.pages)
-    memcheck = None if job.memcheck is None else MemCheck(job.config, job.memcheck)
+    memcheck = None
     if checker is not None:
-        checker.launch(memory.copy(), job.start_pc, job.arg, memcheck)
+        memcheck = checker.launch(
+            memory.copy(), job.start_pc, job.arg, job.memcheck, strict_races=job.strict_races
+        )
     interleave(job.config, memory)
     commands: list[Command] | None = [] if job.memory_options.commands else None
     model = create_model(
@@ -164,7 +165,8 @@ async def _run(
         "exit_code": memory.read_word(job.config.memory_map.exit_code), "pages": pack_memory(memory),
         "mismatches": observer.mismatches, "checked": checker is not None,
         "argument_missing": model.read_unwritten,
-        "memcheck": None if memcheck is None else memcheck.findings, "sim_seconds": seconds,
+        "memcheck": None if memcheck is None else memcheck.findings,
+        "leftovers": [] if memcheck is None else memcheck.leftovers(), "sim_seconds": seconds,
         "python_seconds": min(seconds, box.python_seconds), "memory_statistics": model.statistics(box.cycle),
         "memory_commands": commands, "region": read_statistics(job.config),
     }

@@ -47,6 +47,8 @@ class Iss(State):
         try:
             instruction = fetch(self.memory, pc, warp, self.no_code)
             word = instruction.word
+            if self.watch is not None:
+                self.watch.before(view, pc, word)
             following = instruction.execute(self, view, pc)
         except FaultError as error:
             return Commit(warp, pc, word, mask, fault=Fault(error.cause, warp, pc, error.address))
@@ -61,14 +63,11 @@ class Iss(State):
         # Who executes does not wait: it can only have been started, after its own end.
         ended = not self.active[warp] or warp in self.released
         self.released.clear()
-        commit = Commit(warp, pc, word, mask, volatile=instruction.volatile, ended=ended)
-        rd = instruction.rd
-        if rd is not None:
-            commit.rd = rd
-            commit.values = view.flat[rd].copy()
-        elif instruction.store is not None:
-            commit.store = _store_record(view, mask, *instruction.store)
-        return commit
+        rd, store = instruction.rd, instruction.store
+        return Commit(
+            warp, pc, word, mask, rd, None if rd is None else view.flat[rd].copy(),
+            None if store is None else _store_record(view, mask, *store), volatile=instruction.volatile, ended=ended,
+        )
 
     def skip(self, warp: int) -> None:
         """Pass over the next instruction of ``warp``, one that has faulted: its pc moves on by 4, nothing else changes.

@@ -13,7 +13,7 @@ from .records import FaultError
 from .state import State
 from .view import View
 
-__all__ = ["load", "store"]
+__all__ = ["load", "loaded", "store"]
 
 _SIGNED_DTYPES = {1: np.int8, 2: np.int16}
 
@@ -32,24 +32,43 @@ def _access_fault(state: State, view: View, addrs: np.ndarray, size: int, cause:
     return FaultError(cause, view.warp_of(position), int(addrs[position]))
 
 
-def _gather(state: State, view: View, addrs: np.ndarray, size: int) -> np.ndarray:
-    """The zero-extended values at ``addrs`` (lanes,); of shape (1,) if all addresses are equal."""
+def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
+    """The zero-extended values at ``addrs`` (lanes,); of shape (1,) if all addresses are equal.
+
+    Raises
+    ------
+    AccessError
+        If neither local memory nor the backing store answers for one of them.
+    """
     low, high = int(addrs.min()), int(addrs.max())
     if low == high:
         addrs = addrs[:1]
     local = state.local
+    if high < local.base or low >= local.end:
+        return state.memory.gather(addrs, size, (low, high))
+    if low >= local.base and high < local.end:
+        return local.gather(addrs, size)
+    inside = (addrs >= local.base) & (addrs < local.end)
+    values = np.empty(addrs.shape, np.uint32)
+    values[~inside] = state.memory.gather(addrs[~inside], size)
+    values[inside] = local.gather(addrs[inside], size)
+    return values
+
+
+def _gather(state: State, view: View, addrs: np.ndarray, size: int) -> np.ndarray:
     try:
-        if high < local.base or low >= local.end:
-            return state.memory.gather(addrs, size, (low, high))
-        if low >= local.base and high < local.end:
-            return local.gather(addrs, size)
-        inside = (addrs >= local.base) & (addrs < local.end)
-        values = np.empty(addrs.shape, np.uint32)
-        values[~inside] = state.memory.gather(addrs[~inside], size)
-        values[inside] = local.gather(addrs[inside], size)
-        return values
+        return loaded(state, addrs, size)
     except AccessError:
         raise _access_fault(state, view, addrs, size, FaultCause.LOAD_ACCESS) from None
+
+
+def _check_answered(state: State, view: View, addrs: np.ndarray, size: int) -> None:
+    """The fault that a store is going to have, if it has one."""
+    memory_map = state.memory.memory_map
+    if int(addrs.min()) < memory_map.first or int(addrs.max()) > memory_map.end - size:
+        local = (addrs >= state.local.base) & (addrs < state.local.end)
+        if not (local | (addrs >= memory_map.first) & (addrs <= memory_map.end - size)).all():
+            raise _access_fault(state, view, addrs, size, FaultCause.STORE_ACCESS)
 
 
 def _scatter(state: State, view: View, addrs: np.ndarray, data: np.ndarray, size: int) -> None:
@@ -80,7 +99,7 @@ def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[S
             state.recorder.access(addrs, None)
         values = _gather(state, view, addrs, size)
         if state.watch is not None:
-            state.watch.access(view.warps[0], pc, view.index, addrs, size, store=False)
+            state.watch.access(view.warps[0], pc, view.index, addrs, size, None)
         if extend is not None:
             values = values.astype(extend).astype(np.int32).view(np.uint32)
         if len(values) == 1:
@@ -101,8 +120,9 @@ def store(rs1: int, rs2: int, imm: int, size: int) -> Callable[[State, View, int
         data = view.active(view.r[rs2])
         if state.recorder is not None:
             state.recorder.access(addrs, data)
-        _scatter(state, view, addrs, data, size)
         if state.watch is not None:
-            state.watch.access(view.warps[0], pc, view.index, addrs, size, store=True)
+            _check_answered(state, view, addrs, size)
+            state.watch.access(view.warps[0], pc, view.index, addrs, size, data)
+        _scatter(state, view, addrs, data, size)
 
     return execute

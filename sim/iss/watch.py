@@ -6,14 +6,27 @@ from typing import Protocol
 
 import numpy as np
 
+from .view import View
+
 __all__ = ["Recorder", "Watch"]
 
 
 class Watch(Protocol):
-    """Set as :attr:`sim.iss.state.State.watch`; it changes nothing. Instructions that fault tell it nothing."""
+    """Set as :attr:`sim.iss.state.State.watch`; it changes nothing.
 
-    def access(self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, store: bool) -> None:
-        """A load or a ``store`` of ``size`` bytes: ``addresses`` (n,) of the active ``lanes`` (n,), ascending."""
+    Instructions that fault tell it nothing but :meth:`before`.
+    """
+
+    def before(self, view: View, pc: int, word: int) -> None:
+        """The one warp of ``view`` is going to execute the instruction ``word``, or to fault at it."""
+
+    def access(
+        self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
+    ) -> None:
+        """A load or a store of ``size`` bytes: ``addresses`` (n,) of the active ``lanes`` (n,), ascending.
+
+        ``data`` (n,): what is going to be stored, in the low bytes; None: a load.
+        """
 
     def barrier(self, warps: list[int]) -> None:
         """The ``warps`` go on from a barrier together."""

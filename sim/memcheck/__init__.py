@@ -3,5 +3,6 @@
 from .areas import Area, Declared, declared
 from .checker import MemCheck
 from .finding import Finding, Side
+from .leftovers import Leftover, results
 
-__all__ = ["Area", "Declared", "Finding", "MemCheck", "Side", "declared"]
+__all__ = ["Area", "Declared", "Finding", "Leftover", "MemCheck", "Side", "declared", "results"]

@@ -61,6 +61,7 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
 
     A launch with buffers names all that it has. One without (``--elf``, ``--bin``) may have a heap that nobody
     declares: HEAP_BYTES from the user area's start, and as many from the image's end, are its own, but not written.
+    So is memory above local memory, where there is some. Behind a raw image its .bss begins: it counts as written.
     """
     memory_map = config.memory_map
     stacks = memory_map.stack_bytes_per_hart * config.harts * config.cores
@@ -84,17 +85,21 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
     areas = sorted((area for area in own if area.size), key=lambda area: area.address)
     named = tuple(areas)
     if not launch.buffers:
-        for start in (memory_map.user, launch.image.segments[-1].end):
-            areas = _with_heap(areas, start, min(start + HEAP_BYTES, memory_map.stack_top - stacks))
+        behind = launch.image.segments[-1].end, launch.image.raw
+        for start, written in ((memory_map.user, False), behind):
+            areas = _with_heap(areas, start, min(start + HEAP_BYTES, memory_map.stack_top - stacks), written)
+        areas = _with_heap(areas, memory_map.local + config.local_bytes, memory_map.end)
     return Declared(tuple(areas), named)
 
 
-def _with_heap(areas: list[Area], first: int, end: int) -> list[Area]:
-    """``areas`` (ascending) and, between them, all that is left of [first, end), which ends below the last."""
+def _with_heap(areas: list[Area], first: int, end: int, written: bool = False) -> list[Area]:
+    """``areas`` (ascending) and, between them, all that is left of [first, end)."""
     found, place = [], first
     for area in areas:
         if place < min(area.address, end):
-            found.append(Area("undeclared memory", place, min(area.address, end) - place))
+            found.append(Area("undeclared memory", place, min(area.address, end) - place, written))
         found.append(area)
         place = max(place, area.end)
+    if place < end:
+        found.append(Area("undeclared memory", place, end - place, written))
     return found

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["KINDS", "Finding", "Place", "Side"]
+__all__ = ["KINDS", "SAME_VALUE", "Finding", "Place", "Side"]
 
-#: Outside everything declared; in a stack that is not the lane's, or below the end of its own; of what nobody has
-#: written; two warps without a barrier between them.
+#: Outside everything declared; in a stack that is not the lane's, or below the end of its own; something decided by
+#: what nobody has written; two warps without a barrier between them.
 KINDS = ("outside", "stack", "unwritten", "race")
+
+#: What is wrong with a race of two stores that is a note.
+SAME_VALUE = "the same value, no barrier since"
 
 #: (function, source line) of a pc, each None if unknown.
 Place = Callable[[int], tuple[str | None, str | None]]
@@ -18,7 +21,10 @@ Place = Callable[[int], tuple[str | None, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One access, or the instruction that moved a stack pointer; ``verb`` says which ("loads", "stores", "moves")."""
+    """One access, or the instruction that moved a stack pointer or was decided by an undefined value.
+
+    ``verb`` says which: "loads", "stores", "moves"; of a decision, up to the value: "branches on".
+    """
 
     warp: int
     lane: int
@@ -46,7 +52,9 @@ class Finding:
     """One defect: all accesses of one ``kind`` by one instruction (and, if there is one, one other) are one.
 
     ``side``, ``other``, ``address`` are those of the first, ``count`` says how many lanes did it in all. ``what`` says
-    what is wrong, in words. ``other``: the access that races, or the instruction that moved the stack pointer too far.
+    what is wrong, in words. ``other``: the access that races, the instruction that moved the stack pointer too far, or
+    the load that has brought what nobody has written: then ``address`` and ``size`` are what it has loaded, unless
+    ``side`` stores. A ``note`` is told, and fails no run.
     """
 
     kind: str
@@ -56,11 +64,13 @@ class Finding:
     what: str
     other: Side | None = None
     count: int = 1
+    note: bool = False
 
     def as_json(self, place: Place) -> dict[str, Any]:
         """Its fields, with function and source line of each side."""
         return {
             "kind": self.kind, "address": self.address, "size": self.size, "what": self.what, "count": self.count,
+            "note": self.note,
             **self.side.as_json(place), "other": None if self.other is None else self.other.as_json(place),
         }
 

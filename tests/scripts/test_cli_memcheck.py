@@ -1,14 +1,16 @@
 """What the command line says of deadlocks and of the memory checker's findings; end to end on TINY."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
 from metronome.scripts.cli import main
-from metronome.sim.memcheck import Finding, Side
+from metronome.sim.memcheck import Finding, Leftover, Side
 from metronome.sim.outcome import MOST_FINDINGS
 from metronome.sim.runner_types import WarpState
 from metronome.sim.toolchain import build_elf
@@ -50,13 +52,37 @@ def test_a_finding_is_status_1_and_names_both_sides(metronome, backend):
     value = json.loads(done.out)
     assert value["passed"] is False
     assert value["memcheck"] == [{
-        "kind": "race", "address": 0x1_1000, "size": 4, "what": "no barrier since", "count": 5, "warp": 1, "lane": 2,
-        "pc": 0x8000_0124, "cycle": 300, "access": "loads", "function": "work", "source": "kernel.c:12",
-        "other": {
+        "kind": "race", "address": 0x1_1000, "size": 4, "what": "no barrier since", "count": 5, "note": False,
+        "warp": 1, "lane": 2, "pc": 0x8000_0124, "cycle": 300, "access": "loads", "function": "work",
+        "source": "kernel.c:12", "other": {
             "warp": 0, "lane": 3, "pc": 0x8000_0300, "cycle": 290, "access": "stores", "function": None,
             "source": None,
         },
     }]
+
+
+def test_a_note_fails_no_run(metronome, backend):
+    backend.update(memcheck=[dataclasses.replace(RACE, note=True)])
+    done = metronome("run", "psort", "--memcheck", "--json", "-")
+    assert done.status == 0
+    assert done.err.startswith("metronome: note: memcheck: race: warp 1, lane 2 ")
+    value = json.loads(done.out)
+    assert (value["passed"], [finding["note"] for finding in value["memcheck"]]) == (True, [True])
+
+
+@pytest.mark.parametrize(("read", "computed", "found"), [
+    (0x1_1000, False, True), (0x1_1000, True, True), (0x7000_0000, True, False),
+])
+def test_what_depends_on_nothing_written_is_a_finding_where_the_host_reads_it(
+    metronome, backend, tmp_path, read, computed, found,
+):
+    """psort has buffers: only what is read of them counts, or of a dump."""
+    left = Leftover(dataclasses.replace(RACE, kind="unwritten"), np.array([[read, read + 2]]), computed)
+    backend.update(memcheck=[], leftovers=[left])
+    file = tmp_path / "out.bin"
+    done = metronome("run", "psort", "--memcheck", "--dump", f"0x11000:16={file}")
+    assert done.status == int(found)
+    assert ("memcheck: unwritten" in done.err) == found
 
 
 def test_not_all_findings_are_printed(metronome, backend):
@@ -82,7 +108,13 @@ def test_findings_of_a_run_that_faults_are_told_and_the_fault_is_the_status(metr
 def test_when_it_is_on(metronome, backend, options, check, memcheck):
     assert metronome("run", "psort", *options).status == 0
     ((_, request),) = backend.runs
-    assert (request.check, request.memcheck) == (check, memcheck)
+    assert (request.check, request.memcheck, request.strict_races) == (check, memcheck, False)
+
+
+def test_strict_races(metronome, backend):
+    assert metronome("run", "psort", "--memcheck", "--strict-races").status == 0
+    ((_, request),) = backend.runs
+    assert request.strict_races
 
 
 def test_a_sweep_in_lock_step_has_it_on(metronome, backend):

@@ -9,6 +9,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.iss import Iss
+from metronome.sim.iss.view import View
 from metronome.sim.kernel import Launch
 from metronome.sim.memory.stacks import to_bus
 from metronome.sim.runner import job_of
@@ -42,7 +43,12 @@ class Stepped:
                 if self._iss.active[warp] and self._iss.waiting[warp] is None:
                     assert self._iss.step(warp).fault is None
 
-    def access(self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, store: bool) -> None:
+    def before(self, view: View, pc: int, word: int) -> None:
+        """Of no interest."""
+
+    def access(
+        self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
+    ) -> None:
         local = self._config.memory_map.local
         lines: list[int] = []
         for address in addresses.tolist():
@@ -50,7 +56,7 @@ class Stepped:
             if not local <= address < local + self._config.local_bytes and line not in lines:
                 lines.append(line)
         if lines:
-            self.accesses[warp].append((pc, store, tuple(lines)))
+            self.accesses[warp].append((pc, data is not None, tuple(lines)))
 
     def barrier(self, warps: list[int]) -> None:
         self.cuts.append(({warp: len(self.accesses[warp]) for warp in warps}, warps))

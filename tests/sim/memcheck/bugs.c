@@ -23,9 +23,10 @@ static volatile uint8_t global_bytes[64];
 static word *shared_pointer;
 word *volatile dangling;
 
+/* The value decides something: which lanes go first. */
 static uint32_t keep(uint32_t value)
 {
-    __asm__ volatile("" : "+r"(value));
+    simt_join(simt_split(&value));
     return value;
 }
 
@@ -124,7 +125,7 @@ BUG(unwritten_11)
 BUG(unwritten_12)
 {
     float value = ((volatile float *)LOCAL)[MINE]; /* unwritten-12 */
-    __asm__ volatile("" ::"f"(value));
+    keep(value < 1.0f);
 }
 BUG(unwritten_13)
 {

@@ -6,13 +6,13 @@ import numpy as np
 
 from metronome.sim.iss import Iss
 from metronome.sim.kernel import load_into
-from metronome.sim.memcheck import MemCheck, declared
+from metronome.sim.memcheck import MemCheck, declared, results
 from metronome.sim.memory.store import SparseMemory
 
 LIMIT = 100_000
 
 
-def step(launch, config, seed=1):
+def step(launch, config, seed=1, *, strict=False):
     """The findings of a run, to its end or to a fault, and the machine that it has left."""
     memory = SparseMemory(config.memory_map)
     load_into(launch, memory)
@@ -23,7 +23,7 @@ def step(launch, config, seed=1):
         for warp in range(config.warps):
             iss.poke(warp, register, -1, values.integers(0, 1 << 32, config.threads, np.uint32))
     iss.launch(launch.entry, launch.argument_address)
-    iss.watch = checker = MemCheck(config, declared(launch, config))
+    iss.watch = checker = MemCheck(iss, declared(launch, config), strict=strict)
     rng = random.Random(seed)
     for cycle in range(LIMIT):
         warps = [warp for warp in range(config.warps) if iss.active[warp] and iss.waiting[warp] is None]
@@ -32,7 +32,13 @@ def step(launch, config, seed=1):
         checker.cycle = cycle
         commit = iss.step(rng.choice(warps))
         if commit.fault is not None:
-            return checker.findings, iss
+            return told(checker, launch, config), iss
         checker.commit(commit, iss.active)
     assert iss.ended, f"not ended after {LIMIT} instructions, or a deadlock: {iss.waits()}"
-    return checker.findings, iss
+    return told(checker, launch, config), iss
+
+
+def told(checker, launch, config):
+    """The findings, as if the host read all buffers."""
+    read = [(address, address + len(data)) for address, data in launch.buffers.values()]
+    return checker.findings + results(checker.leftovers(), read, launch, config)

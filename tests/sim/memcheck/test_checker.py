@@ -1,5 +1,6 @@
 """The memory checker on small programs: what orders two warps, what a program has that declares nothing, its limits."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from metronome.sim import asm
 from metronome.sim.elf import ElfImage, Segment
 from metronome.sim.iss import IssError
-from metronome.sim.kernel import Launch
+from metronome.sim.kernel import Launch, prepare_source, with_vortex_memory
 from metronome.sim.memcheck import checker, declared
 from metronome.sim.memcheck.areas import HEAP_BYTES
 from tests.builds import TINY
@@ -113,6 +114,37 @@ def test_what_was_seen_of_words_is_known_of_their_bytes(stores):
     assert kinds(two_warps(words(asm.sb(0, 1, PLACE)), words(asm.sb(0, 2, PLACE)))) == set()
 
 
+SAME, OTHER = asm.addi(A, 0, 5), asm.addi(A, 0, 6)
+SAVE = asm.sw(A, 0, PLACE)
+
+
+@pytest.mark.parametrize(("first", "second", "strict", "failures", "notes"), [
+    ((SAME, SAVE), (SAME, SAVE), False, set(), {"race"}),
+    ((SAME, SAVE), (SAME, SAVE), True, {"race"}, set()),
+    ((SAME, SAVE), (OTHER, SAVE), False, {"race"}, set()),
+    ((SAME, asm.sb(A, 1, PLACE)), (SAME, asm.sb(A, 1, PLACE)), False, set(), {"race"}),
+    # The bytes that both store differ, or are the same.
+    ((SAME, SAVE), (OTHER, asm.sb(A, 0, PLACE)), False, {"race"}, set()),
+    ((SAME, SAVE), (SAME, asm.sb(A, 0, PLACE)), False, set(), {"race"}),
+    # A load races with whatever is stored.
+    ((SAME, SAVE), (asm.lw(B, 0, PLACE),), False, {"race"}, set()),
+])
+def test_two_stores_of_the_same_value_are_a_note(first, second, strict, failures, notes):
+    findings = [
+        finding for seed in range(6)
+        for finding in step(two_warps(words(*first), words(*second), place=USER), TINY, seed, strict=strict)[0]
+    ]
+    assert {finding.kind for finding in findings if not finding.note} == failures, findings
+    assert {finding.kind for finding in findings if finding.note} == notes, findings
+
+
+def test_of_lanes_that_store_to_one_place_the_last_counts():
+    """Both warps store the numbers of their lanes to one word: the highest stays, whichever warp comes last."""
+    lanes = words(asm.addi(A, 0, 3), asm.tmc(A), asm.lui(PLACE, USER >> 12), asm.csrr(A, 0xCC0), SAVE)
+    findings = [finding for seed in range(6) for finding in step(two_warps(lanes, lanes), TINY, seed)[0]]
+    assert findings and all(finding.note for finding in findings), findings
+
+
 def test_lanes_of_one_warp_do_not_race():
     p = asm.Program(START)
     p.li(A, 3)
@@ -144,13 +176,42 @@ def test_where_a_program_may_store(place, values, found):
     assert kinds(one_warp(STORE, LOAD, place=place, **values), seeds=[1]) == found
 
 
+@pytest.mark.parametrize(("place", "faults"), [
+    (0xFFFF_FFFC, False), (0xFFFF_0000 + TINY.local_bytes, False), (0, True),
+])
+def test_a_program_without_our_runtime_has_the_memory_of_vortex(place, faults):
+    """Up to the end of the address space, where a program that begins with sp = 0 has its stack."""
+    launch, config = with_vortex_memory(one_warp(asm.sw(SP, 0, PLACE), LOAD, place=place), TINY)
+    findings, iss = step(launch, config)
+    assert (findings, iss.ended) == ([], not faults)
+    assert step(one_warp(STORE, place=place), TINY)[1].ended is False
+
+
+def test_a_program_with_our_runtime_has_the_memory_of_isa_md(tmp_path):
+    source = tmp_path / "ours.c"
+    source.write_text("int main(void) { return 0; }\n")
+    launch = prepare_source(source, config=TINY)
+    assert with_vortex_memory(launch, TINY) == (launch, TINY)
+
+
+def test_what_follows_a_raw_image_is_zero_and_counts_as_written():
+    """Its .bss is not in the file."""
+    launch = one_warp(LOAD, asm.bne(A, 0, 4), place=START + 0x1000)
+    assert kinds(launch, seeds=[1]) == {"unwritten"}
+    raw = dataclasses.replace(launch, image=dataclasses.replace(launch.image, raw=True))
+    assert kinds(raw, seeds=[1]) == set()
+
+
 def test_a_word_must_be_declared_to_the_byte():
     assert kinds(one_warp(STORE, buffers={"b": (USER, bytes(3))}), seeds=[1]) == {"outside"}
 
 
-def test_what_nobody_declares_may_be_stored_but_not_read_before():
-    assert kinds(one_warp(LOAD, place=USER + 0x1000)) == {"unwritten"}
-    assert kinds(one_warp(asm.sb(0, 1, PLACE), LOAD, place=USER + 0x1000)) == set()
+def test_what_nobody_declares_may_be_stored_but_decides_nothing_before():
+    decides = asm.beq(A, 0, 4)
+    assert kinds(one_warp(LOAD, decides, place=USER + 0x1000)) == {"unwritten"}
+    assert kinds(one_warp(asm.sb(0, 1, PLACE), LOAD, decides, place=USER + 0x1000)) == {"unwritten"}
+    assert kinds(one_warp(STORE, LOAD, decides, place=USER + 0x1000)) == set()
+    assert kinds(one_warp(LOAD, place=USER + 0x1000)) == set()
 
 
 def test_where_says_which_area_is_near():

@@ -1,0 +1,40 @@
+"""One access that is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["Access"]
+
+
+class Access:
+    """One warp's load or store, or what is left of it to be looked at."""
+
+    __slots__ = ("addresses", "common", "data", "lanes", "pc", "places", "size", "store", "warp")
+
+    def __init__(
+        self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None,
+        places: np.ndarray | None = None, common: np.ndarray | None = None,
+    ) -> None:
+        self.warp = warp
+        self.pc = pc
+        self.lanes = lanes
+        self.addresses = addresses
+        self.size = size
+        #: What a store is going to store, in the low bytes.
+        self.data = data
+        self.store = data is not None
+        #: In the shadow; where they are asked for they have been found.
+        self.places = addresses if places is None else places
+        #: The lanes where other warps may come too; None: all.
+        self.common = common
+
+    def where(self, kept: np.ndarray) -> Access:
+        """The lanes in ``kept``."""
+        if kept.all():
+            return self
+        return Access(
+            self.warp, self.pc, self.lanes[kept], self.addresses[kept], self.size,
+            None if self.data is None else self.data[kept], self.places[kept],
+            None if self.common is None else self.common[kept],
+        )

@@ -1,0 +1,56 @@
+"""Which accesses undefined values come from, and went through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .finding import Side
+
+__all__ = ["COMPUTED", "MAX_ORIGINS", "Origins"]
+
+_LANE_BITS = 5
+#: Accesses that are kept. Later ones share a number with all others by the same instruction, which says the last.
+MAX_ORIGINS = 1 << 20
+#: Beside the number of an origin: the value has been calculated with since then, not only moved.
+COMPUTED = 1 << 31
+
+
+class Origins:
+    """Numbers accesses from 1 on: a lane of one is its number above LANE_BITS, which hold the lane. 0: none."""
+
+    def __init__(self, threads: int) -> None:
+        self._count = 0
+        self._later: dict[int, int] = {}
+        self._warp = np.zeros(16, np.uint8)
+        self._size = np.zeros(16, np.uint8)
+        self._pc = np.zeros(16, np.uint32)
+        self._cycle = np.zeros(16, np.int64)
+        self._addresses = np.zeros((16, threads), np.uint32)
+
+    def note(
+        self, warp: int, pc: int, cycle: int, lanes: np.ndarray, addresses: np.ndarray, size: int
+    ) -> np.ndarray:
+        """An access of ``size`` bytes at each of ``addresses`` by ``lanes``: a number for each lane (uint32)."""
+        number = self._later.get(pc)
+        if number is None:
+            self._count += 1
+            number = self._count
+        if number > MAX_ORIGINS:
+            self._later[pc] = number
+        if number == len(self._warp):
+            for name in ("_warp", "_size", "_pc", "_cycle", "_addresses"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
+        self._warp[number], self._size[number], self._pc[number], self._cycle[number] = warp, size, pc, cycle
+        self._addresses[number, lanes] = addresses
+        return (number << _LANE_BITS | lanes).astype(np.uint32)
+
+    def of(self, origin: int, verb: str) -> tuple[Side, int, int]:
+        """The access, with its address and size."""
+        number, lane = (origin & COMPUTED - 1) >> _LANE_BITS, origin & (1 << _LANE_BITS) - 1
+        side = Side(int(self._warp[number]), lane, int(self._pc[number]), int(self._cycle[number]), verb)
+        return side, int(self._addresses[number, lane]), int(self._size[number])
+
+    def pcs(self, origins: np.ndarray) -> np.ndarray:
+        """The pc of each."""
+        return self._pc.take((origins & COMPUTED - 1) >> _LANE_BITS)
