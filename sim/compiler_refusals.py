@@ -19,7 +19,6 @@ _ATOMIC = (
     "warp, and a cell for each warp or block_sum() for several (metronome.h)"
 )
 _HEAP = "not supported: a heap. Take arrays of fixed size, or buffers of the host"
-_LONG_FLOAT = "not supported: conversion between float and 64-bit integers. Convert through int32_t or uint32_t"
 _JUMP = (
     "not supported: return, break, continue or goto out of SIMT_IF, SIMT_WHILE or SIMT_ONE_BY_ONE, since the other "
     "lanes go on. End the block first, or write plain if and while (docs/divergence.md)"
@@ -36,7 +35,6 @@ _FRAME = (
 _MEANINGS = (
     (re.compile(r"undefined symbol: __(\w*df\w*|powidf2)\b"), _DOUBLE),
     (re.compile(r"undefined symbol: (__\w*tf\w*)\b"), _DOUBLE.replace("double", "long double")),
-    (re.compile(r"undefined symbol: __(fix(uns)?sfdi|float(un)?disf)\b"), _LONG_FLOAT),
     (re.compile(r"undefined symbol: __(atomic|sync)_\w+|large atomic operation|misaligned atomic operation"), _ATOMIC),
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"undefined symbol: __emutls_get_address"), _THREAD_LOCAL),

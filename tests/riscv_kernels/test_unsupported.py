@@ -75,7 +75,6 @@ UNSUPPORTED = {
     "sync": ("int f(int *p) { return __sync_fetch_and_add(p, 1); }", "atomic operations"),
     "_Atomic": ("int f(_Atomic int *p) { return (*p)++; }", "atomic operations"),
     "heap": ("void *malloc(unsigned); void *f(void) { return malloc(4); }", "a heap"),
-    "float from 64 bits": ("float f(unsigned long long x) { return x; }", "conversion between float and 64-bit"),
     "stdatomic.h": ("#include <stdatomic.h>", "atomic operations"),
     "exp": ("#include <math.h>\n__attribute__((used)) float f(float x) { return exp(x); }", "double; use expf"),
 }

@@ -37,15 +37,7 @@ WEAK float tanhf(float x)
 WEAK float erff(float x)
 {
     const float a = magnitude(x);
-    const float s = a * a;
-    float p = 0x1.4d372ap-14f;
-    p = fma32(p, s, -0x1.a586c2p-11f);
-    p = fma32(p, s, 0x1.543f5cp-8f);
-    p = fma32(p, s, -0x1.b80064p-6f);
-    p = fma32(p, s, 0x1.ce2d6p-4f);
-    p = fma32(p, s, -0x1.812740p-2f);
-    p = fma32(p, s, 0x1.06eba8p-3f);
-    const float near = fma32(p, a, a);
+    const float near = erf_near(a);
     const float t = choose(mask_of(a > 4.0f), 4.0f, a); /* erf(4) is 1 but for 2^-26 */
     float q = 0x1.5d594p-16f;
     q = fma32(q, t, -0x1.c44a7ap-12f);

@@ -94,4 +94,18 @@ INLINE float split_log(float x, float *e)
     return float_of(bits - ((uint32_t)exponent << 23)) - 1.0f;
 }
 
+/* erf(a) for 0 <= a < 0.9 */
+INLINE float erf_near(float a)
+{
+    const float s = a * a;
+    float p = 0x1.4d372ap-14f;
+    p = fma32(p, s, -0x1.a586c2p-11f);
+    p = fma32(p, s, 0x1.543f5cp-8f);
+    p = fma32(p, s, -0x1.b80064p-6f);
+    p = fma32(p, s, 0x1.ce2d6p-4f);
+    p = fma32(p, s, -0x1.812740p-2f);
+    p = fma32(p, s, 0x1.06eba8p-3f);
+    return fma32(p, a, a);
+}
+
 #endif

@@ -1,39 +1,7 @@
 /* powf (math.h): e^(y ln |x|), the logarithm with about 40 bits. */
 #include "math.h"
 
-#include "float32.h"
-
-/* ln |x| = *high + *low, for |x| neither 0 nor infinity nor NaN. */
-INLINE void log_extended(float x, float *high, float *low)
-{
-    float e;
-    const float f = split_log(x, &e);
-    /* ln(1 + f) = 2 atanh(q) = 2 q + q^3 (2/3 + p(q^2)), q = f / (2 + f) */
-    const float divisor = 2.0f + f;
-    const float divisor_low = f - (divisor - 2.0f);
-    const float q = f / divisor;
-    const float q_low = fma32(-q, divisor_low, fma32(-q, divisor, f)) / divisor;
-    const float s = q * q;
-    const float s_low = fma32(2.0f * q, q_low, fma32(q, q, -s));
-    float p = 0x1.e912bp-3f;
-    p = fma32(p, s, 0x1.24190ep-2f);
-    p = fma32(p, s, 0x1.999aa4p-2f);
-    p *= s;
-    const float third = 0x1.555556p-1f;
-    const float u = third + p;
-    const float u_low = ((third - u) + p) - 0x1.555556p-26f;
-    const float cube = q * s;
-    const float cube_low = fma32(q, s_low, fma32(q_low, s, fma32(q, s, -cube)));
-    const float v = cube * u;
-    const float v_low = fma32(cube, u_low, fma32(cube_low, u, fma32(cube, u, -v)));
-    const float sum = 2.0f * q + v;
-    const float sum_low = ((2.0f * q - sum) + v) + fma32(2.0f, q_low, v_low);
-    const float whole = e * 0x1.62e4p-1f;
-    const float total = whole + sum;
-    const float total_low = ((whole - total) + sum) + fma32(e, 0x1.7f7d1cp-20f, sum_low);
-    *high = total + total_low;
-    *low = (total - *high) + total_low;
-}
+#include "log.h"
 
 WEAK float powf(float x, float y)
 {

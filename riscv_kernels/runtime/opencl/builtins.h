@@ -12,11 +12,15 @@
 #include "workitem.h"
 #include "math_builtins.h"
 #include "more_math.h"
+#include "remainders.h"
+#include "pointers.h"
 #include "common.h"
 #include "integers.h"
 #include "relations.h"
 #include "conversions.h"
 #include "vectors_in_memory.h"
+#include "shuffle.h"
+#include "halves.h"
 #include "refused.h"
 
 int printf(__constant const char *format, ...) __asm__("__metronome_printf") __attribute__((format(printf, 1, 2)));

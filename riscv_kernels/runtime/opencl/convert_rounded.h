@@ -1,95 +1,91 @@
-/* convert_T_rte, _rtp and _rtn of float, and convert_T_sat with its rounding modes. */
+/* What convert_T with a rounding mode or _sat does to one element: __metronome_rte and the others round to a whole number,
+ * which an integer is; __metronome_sat_T takes the nearest number there is; __metronome_float_rtz and the others are
+ * conversions to float in which the mode counts. */
 #ifndef METRONOME_OPENCL_CONVERT_ROUNDED_H
 #define METRONOME_OPENCL_CONVERT_ROUNDED_H
 
-#define METRONOME_CONVERT_VECTORS(type, from, mode) \
-    METRONOME_CONVERT_HALVES(type, from, mode, 2, x, y) \
-    METRONOME_CL type##3 convert_##type##3##mode(from##3 x) \
-    { \
-        return (type##3)(convert_##type##mode(x.x), convert_##type##mode(x.y), convert_##type##mode(x.z)); \
-    } \
-    METRONOME_CONVERT_FOUR(type, from, mode, 4, 2) \
-    METRONOME_CONVERT_FOUR(type, from, mode, 8, 4) \
-    METRONOME_CONVERT_FOUR(type, from, mode, 16, 8)
-#define METRONOME_CONVERT_HALVES(type, from, mode, width, first, second) \
-    METRONOME_CL type##width convert_##type##width##mode(from##width v) \
-    { \
-        return (type##width)(convert_##type##mode(v.first), convert_##type##mode(v.second)); \
-    }
-#define METRONOME_CONVERT_FOUR(type, from, mode, width, part) \
-    METRONOME_CL type##width convert_##type##width##mode(from##width v) \
-    { \
-        return (type##width)(convert_##type##part##mode(v.lo), convert_##type##part##mode(v.hi)); \
-    }
-#define METRONOME_SATURATE(type, from, lower, upper) \
-    METRONOME_CL type convert_##type##_sat(from x) { return (type)(x < (from)(lower) ? (lower) : x > (from)(upper) ? (upper) : (type)x); } \
-    METRONOME_CONVERT_VECTORS(type, from, _sat)
-/* What fcvt.w.s does: the nearest value there is, and 0 for NaN in OpenCL. */
-#define METRONOME_SATURATE_FLOAT(type, lower, upper) \
-    METRONOME_CL type convert_##type##_sat(float x) \
-    { \
-        return x <= (float)(lower) ? (lower) : x >= (float)(upper) ? (upper) : x == x ? (type)x : (type)0; \
-    } \
-    METRONOME_CONVERT_VECTORS(type, float, _sat)
-#define METRONOME_ROUNDED(type) \
-    METRONOME_CL type convert_##type##_rte(float x) { return (type)rint(x); } \
-    METRONOME_CL type convert_##type##_rtp(float x) { return (type)ceil(x); } \
-    METRONOME_CL type convert_##type##_rtn(float x) { return (type)floor(x); } \
-    METRONOME_CL type convert_##type##_sat_rte(float x) { return convert_##type##_sat(rint(x)); } \
-    METRONOME_CL type convert_##type##_sat_rtz(float x) { return convert_##type##_sat(x); } \
-    METRONOME_CONVERT_VECTORS(type, float, _rte) \
-    METRONOME_CONVERT_VECTORS(type, float, _rtp) \
-    METRONOME_CONVERT_VECTORS(type, float, _rtn) \
-    METRONOME_CONVERT_VECTORS(type, float, _sat_rte) \
-    METRONOME_CONVERT_VECTORS(type, float, _sat_rtz)
+#define METRONOME_EACH(macro) \
+    macro(char) macro(uchar) macro(short) macro(ushort) macro(int) macro(uint) macro(long) macro(ulong)
+#define METRONOME_EACH_FROM(macro, to) \
+    macro(to, char) macro(to, uchar) macro(to, short) macro(to, ushort) \
+    macro(to, int) macro(to, uint) macro(to, long) macro(to, ulong)
 
-METRONOME_SATURATE_FLOAT(char, CHAR_MIN, CHAR_MAX)
-METRONOME_SATURATE(char, char, CHAR_MIN, CHAR_MAX)
-METRONOME_SATURATE(char, uchar, 0, CHAR_MAX)
-METRONOME_SATURATE(char, short, CHAR_MIN, CHAR_MAX)
-METRONOME_SATURATE(char, ushort, 0, CHAR_MAX)
-METRONOME_SATURATE(char, int, CHAR_MIN, CHAR_MAX)
-METRONOME_SATURATE(char, uint, 0, CHAR_MAX)
-METRONOME_ROUNDED(char)
-METRONOME_SATURATE_FLOAT(uchar, 0, UCHAR_MAX)
-METRONOME_SATURATE(uchar, char, 0, CHAR_MAX)
-METRONOME_SATURATE(uchar, uchar, 0, UCHAR_MAX)
-METRONOME_SATURATE(uchar, short, 0, UCHAR_MAX)
-METRONOME_SATURATE(uchar, ushort, 0, UCHAR_MAX)
-METRONOME_SATURATE(uchar, int, 0, UCHAR_MAX)
-METRONOME_SATURATE(uchar, uint, 0, UCHAR_MAX)
-METRONOME_ROUNDED(uchar)
-METRONOME_SATURATE_FLOAT(short, SHRT_MIN, SHRT_MAX)
-METRONOME_SATURATE(short, char, CHAR_MIN, CHAR_MAX)
-METRONOME_SATURATE(short, uchar, 0, UCHAR_MAX)
-METRONOME_SATURATE(short, short, SHRT_MIN, SHRT_MAX)
-METRONOME_SATURATE(short, ushort, 0, SHRT_MAX)
-METRONOME_SATURATE(short, int, SHRT_MIN, SHRT_MAX)
-METRONOME_SATURATE(short, uint, 0, SHRT_MAX)
-METRONOME_ROUNDED(short)
-METRONOME_SATURATE_FLOAT(ushort, 0, USHRT_MAX)
-METRONOME_SATURATE(ushort, char, 0, CHAR_MAX)
-METRONOME_SATURATE(ushort, uchar, 0, UCHAR_MAX)
-METRONOME_SATURATE(ushort, short, 0, SHRT_MAX)
-METRONOME_SATURATE(ushort, ushort, 0, USHRT_MAX)
-METRONOME_SATURATE(ushort, int, 0, USHRT_MAX)
-METRONOME_SATURATE(ushort, uint, 0, USHRT_MAX)
-METRONOME_ROUNDED(ushort)
-METRONOME_SATURATE_FLOAT(int, INT_MIN, INT_MAX)
-METRONOME_SATURATE(int, char, CHAR_MIN, CHAR_MAX)
-METRONOME_SATURATE(int, uchar, 0, UCHAR_MAX)
-METRONOME_SATURATE(int, short, SHRT_MIN, SHRT_MAX)
-METRONOME_SATURATE(int, ushort, 0, USHRT_MAX)
-METRONOME_SATURATE(int, int, INT_MIN, INT_MAX)
-METRONOME_SATURATE(int, uint, 0, INT_MAX)
-METRONOME_ROUNDED(int)
-METRONOME_SATURATE_FLOAT(uint, 0, UINT_MAX)
-METRONOME_SATURATE(uint, char, 0, CHAR_MAX)
-METRONOME_SATURATE(uint, uchar, 0, UCHAR_MAX)
-METRONOME_SATURATE(uint, short, 0, SHRT_MAX)
-METRONOME_SATURATE(uint, ushort, 0, USHRT_MAX)
-METRONOME_SATURATE(uint, int, 0, INT_MAX)
-METRONOME_SATURATE(uint, uint, 0, UINT_MAX)
-METRONOME_ROUNDED(uint)
+#define METRONOME_SAME(type, name)                       \
+    METRONOME_CL type name(type x) { return x; }         \
+    METRONOME_CL type##2 name(type##2 x) { return x; }   \
+    METRONOME_CL type##3 name(type##3 x) { return x; }   \
+    METRONOME_CL type##4 name(type##4 x) { return x; }   \
+    METRONOME_CL type##8 name(type##8 x) { return x; }   \
+    METRONOME_CL type##16 name(type##16 x) { return x; }
+#define METRONOME_WHOLE(type) \
+    METRONOME_SAME(type, __metronome_rte) METRONOME_SAME(type, __metronome_rtp) METRONOME_SAME(type, __metronome_rtn)
+METRONOME_EACH(METRONOME_WHOLE)
+METRONOME_MATH1(__metronome_rte, rint(x))
+METRONOME_MATH1(__metronome_rtp, ceil(x))
+METRONOME_MATH1(__metronome_rtn, floor(x))
+
+#define METRONOME_LEAST_char CHAR_MIN
+#define METRONOME_LEAST_uchar 0
+#define METRONOME_LEAST_short SHRT_MIN
+#define METRONOME_LEAST_ushort 0
+#define METRONOME_LEAST_int INT_MIN
+#define METRONOME_LEAST_uint 0
+#define METRONOME_LEAST_long LONG_MIN
+#define METRONOME_LEAST_ulong 0
+#define METRONOME_MOST_char CHAR_MAX
+#define METRONOME_MOST_uchar UCHAR_MAX
+#define METRONOME_MOST_short SHRT_MAX
+#define METRONOME_MOST_ushort USHRT_MAX
+#define METRONOME_MOST_int INT_MAX
+#define METRONOME_MOST_uint UINT_MAX
+#define METRONOME_MOST_long LONG_MAX
+#define METRONOME_MOST_ulong ULONG_MAX
+
+/* The limits are those of both types. */
+#define METRONOME_SATURATE(to, from)                                                                                     \
+    METRONOME_CL to __metronome_sat_##to(from x)                                                                         \
+    {                                                                                                                    \
+        const from least = (from)((long)METRONOME_LEAST_##to > (long)METRONOME_LEAST_##from ? METRONOME_LEAST_##to       \
+                                                                                            : METRONOME_LEAST_##from);   \
+        const from most = (from)((ulong)METRONOME_MOST_##to < (ulong)METRONOME_MOST_##from ? METRONOME_MOST_##to         \
+                                                                                           : METRONOME_MOST_##from);     \
+        return (to)(x < least ? least : x > most ? most : x);                                                            \
+    }                                                                                                                    \
+    METRONOME_WIDEN1(to, from, __metronome_sat_##to)
+/* 0 for a NaN. */
+#define METRONOME_SATURATE_FLOAT(to)                                                                  \
+    METRONOME_CL to __metronome_sat_##to(float x)                                                     \
+    {                                                                                                 \
+        return x <= (float)METRONOME_LEAST_##to ? (to)METRONOME_LEAST_##to :                          \
+               x >= (float)METRONOME_MOST_##to ? (to)METRONOME_MOST_##to : x == x ? (to)x : (to)0;    \
+    }                                                                                                 \
+    METRONOME_WIDEN1(to, float, __metronome_sat_##to)
+#define METRONOME_SATURATE_ALL(to) METRONOME_EACH_FROM(METRONOME_SATURATE, to) METRONOME_SATURATE_FLOAT(to)
+METRONOME_EACH(METRONOME_SATURATE_ALL)
+
+/* `mode` is OpenCL's, `rounding` the instruction's. */
+#define METRONOME_EXACT(type, mode)                                            \
+    METRONOME_CL float __metronome_float_##mode(type x) { return (float)x; }   \
+    METRONOME_WIDEN1(float, type, __metronome_float_##mode)
+#define METRONOME_IN_MODE(type, instruction, mode, rounding)                                    \
+    METRONOME_CL float __metronome_float_##mode(type x)                                         \
+    {                                                                                           \
+        float y;                                                                                \
+        __asm__(instruction " %0, %1, " rounding : "=f"(y) : "r"(x));                           \
+        return y;                                                                               \
+    }                                                                                           \
+    METRONOME_WIDEN1(float, type, __metronome_float_##mode)
+#define METRONOME_LONG_IN_MODE(type, mode)                                                                \
+    float __metronome_##type##_##mode(type);                                                              \
+    METRONOME_CL float __metronome_float_##mode(type x) { return __metronome_##type##_##mode(x); }        \
+    METRONOME_WIDEN1(float, type, __metronome_float_##mode)
+#define METRONOME_TO_FLOAT(mode, rounding)                                                                \
+    METRONOME_EXACT(char, mode) METRONOME_EXACT(uchar, mode) METRONOME_EXACT(short, mode)                 \
+    METRONOME_EXACT(ushort, mode) METRONOME_SAME(float, __metronome_float_##mode)                         \
+    METRONOME_IN_MODE(int, "fcvt.s.w", mode, rounding) METRONOME_IN_MODE(uint, "fcvt.s.wu", mode, rounding) \
+    METRONOME_LONG_IN_MODE(long, mode) METRONOME_LONG_IN_MODE(ulong, mode)
+METRONOME_TO_FLOAT(rtz, "rtz")
+METRONOME_TO_FLOAT(rtp, "rup")
+METRONOME_TO_FLOAT(rtn, "rdn")
 
 #endif

@@ -49,6 +49,54 @@ METRONOME_MUL_HI(ushort, uint, 16)
 METRONOME_MUL_HI(int, long, 32)
 METRONOME_MUL_HI(uint, ulong, 32)
 
+/* By halves of 32 bits. */
+METRONOME_CL ulong mul_hi(ulong x, ulong y)
+{
+    const ulong x_low = (uint)x, x_high = x >> 32, y_low = (uint)y, y_high = y >> 32;
+    const ulong middle = x_high * y_low + (x_low * y_low >> 32), other = x_low * y_high + (uint)middle;
+    return x_high * y_high + (middle >> 32) + (other >> 32);
+}
+METRONOME_CL long mul_hi(long x, long y)
+{
+    return (long)(mul_hi((ulong)x, (ulong)y) - (x < 0 ? (ulong)y : 0) - (y < 0 ? (ulong)x : 0));
+}
+#define METRONOME_MAD_HI(type)                                                    \
+    METRONOME_WIDEN2(type, type, type, mul_hi)                                    \
+    METRONOME_CL type mad_hi(type x, type y, type z)                              \
+    {                                                                             \
+        return (type)((ulong)mul_hi(x, y) + (ulong)z);                            \
+    }                                                                             \
+    METRONOME_WIDEN3(type, mad_hi)
+METRONOME_MAD_HI(long)
+METRONOME_MAD_HI(ulong)
+
+/* `wide` has room for x * y + z. */
+#define METRONOME_MAD_SAT(type, wide, least, most)                                \
+    METRONOME_CL type mad_sat(type x, type y, type z)                             \
+    {                                                                             \
+        return (type)clamp((wide)x * (wide)y + (wide)z, (wide)(least), (wide)(most)); \
+    }                                                                             \
+    METRONOME_WIDEN3(type, mad_sat)
+METRONOME_MAD_SAT(char, int, CHAR_MIN, CHAR_MAX)
+METRONOME_MAD_SAT(uchar, uint, 0, UCHAR_MAX)
+METRONOME_MAD_SAT(short, int, SHRT_MIN, SHRT_MAX)
+METRONOME_MAD_SAT(ushort, ulong, 0, USHRT_MAX)
+METRONOME_MAD_SAT(int, long, INT_MIN, INT_MAX)
+METRONOME_MAD_SAT(uint, ulong, 0, UINT_MAX)
+METRONOME_CL ulong mad_sat(ulong x, ulong y, ulong z)
+{
+    const ulong low = x * y + z;
+    return mul_hi(x, y) || low < z ? ULONG_MAX : low;
+}
+METRONOME_WIDEN3(ulong, mad_sat)
+METRONOME_CL long mad_sat(long x, long y, long z)
+{
+    const ulong product = (ulong)x * (ulong)y, low = product + (ulong)z;
+    const long high = (long)((ulong)mul_hi(x, y) + (ulong)(z >> 63) + (low < product));
+    return high == (long)low >> 63 ? (long)low : high < 0 ? LONG_MIN : LONG_MAX;
+}
+METRONOME_WIDEN3(long, mad_sat)
+
 #define METRONOME_24(type)                                                       \
     METRONOME_INTEGER2(type, type, mul24, x * y)                                 \
     METRONOME_CL type mad24(type x, type y, type z) { return x * y + z; }        \
@@ -62,5 +110,11 @@ METRONOME_CL int upsample(short high, ushort low) { return high * 65536 + low; }
 METRONOME_CL uint upsample(ushort high, ushort low) { return (uint)high << 16 | low; }
 METRONOME_CL long upsample(int high, uint low) { return (long)((ulong)(uint)high << 32 | low); }
 METRONOME_CL ulong upsample(uint high, uint low) { return (ulong)high << 32 | low; }
+METRONOME_WIDEN2(short, char, uchar, upsample)
+METRONOME_WIDEN2(ushort, uchar, uchar, upsample)
+METRONOME_WIDEN2(int, short, ushort, upsample)
+METRONOME_WIDEN2(uint, ushort, ushort, upsample)
+METRONOME_WIDEN2(long, int, uint, upsample)
+METRONOME_WIDEN2(ulong, uint, uint, upsample)
 
 #endif

@@ -21,7 +21,19 @@ METRONOME_LIBRARY(cos)
 METRONOME_LIBRARY(tan)
 METRONOME_LIBRARY(tanh)
 METRONOME_LIBRARY(erf)
+METRONOME_LIBRARY(erfc)
+METRONOME_LIBRARY(expm1)
+METRONOME_LIBRARY(log1p)
+METRONOME_LIBRARY(asinh)
+METRONOME_LIBRARY(acosh)
+METRONOME_LIBRARY(atanh)
+METRONOME_LIBRARY(sinpi)
+METRONOME_LIBRARY(cospi)
+METRONOME_LIBRARY(tanpi)
+METRONOME_LIBRARY(tgamma)
 float __metronome_powf(float, float);
+float __metronome_pownf(float, int);
+float __metronome_rootnf(float, int);
 
 #define METRONOME_MATH1(name, value)                    \
     METRONOME_CL float name(float x) { return value; }  \
@@ -34,9 +46,10 @@ METRONOME_MATH1(fabs, __builtin_fabsf(x))
 METRONOME_MATH1(sqrt, __builtin_sqrtf(x))
 METRONOME_MATH1(rsqrt, 1.0f / __builtin_sqrtf(x))
 METRONOME_MATH1(exp10, __metronome_powf(10.0f, x))
-METRONOME_MATH1(expm1, fabs(x) < 0x1p-2f ? x * (1.0f + x * (0.5f + x * (1.0f / 6 + x * (1.0f / 24 + x * (1.0f / 120 + x * (1.0f / 720)))))) : exp(x) - 1.0f)
 METRONOME_MATH2(pow, __metronome_powf(x, y))
-METRONOME_MATH2(powr, __metronome_powf(x, y))
+/* Unlike pow it has no value for 0 to 0, infinity to 0, 1 to infinity and negative x. */
+METRONOME_MATH2(powr, x < 0 || !(x == x) || (y == 0 && (x == 0 || x == INFINITY)) || (x == 1.0f && fabs(y) == INFINITY) ? NAN :
+                      __metronome_powf(fabs(x), y))
 METRONOME_MATH2(copysign, __builtin_copysignf(x, y))
 METRONOME_MATH2(fdim, x > y ? x - y : x <= y ? 0.0f : NAN)
 METRONOME_MATH2(fmin, __builtin_fminf(x, y))
@@ -44,13 +57,9 @@ METRONOME_MATH2(fmax, __builtin_fmaxf(x, y))
 METRONOME_MATH2(maxmag, fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : __builtin_fmaxf(x, y))
 METRONOME_MATH2(minmag, fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : __builtin_fminf(x, y))
 
-METRONOME_CL float pown(float x, int y) { return __metronome_powf(x, (float)y); }
+METRONOME_CL float pown(float x, int y) { return __metronome_pownf(x, y); }
 METRONOME_WIDEN2(float, float, int, pown)
-METRONOME_CL float rootn(float x, int y)
-{
-    const float root = __metronome_powf(y & 1 ? fabs(x) : x, 1.0f / (float)y);
-    return y & 1 ? __builtin_copysignf(root, x) : root;
-}
+METRONOME_CL float rootn(float x, int y) { return __metronome_rootnf(x, y); }
 METRONOME_WIDEN2(float, float, int, rootn)
 
 METRONOME_CL float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
@@ -64,33 +73,33 @@ METRONOME_WIDEN3(float, mad)
 METRONOME_EACH_WIDTH(METRONOME_MIN_MAX, float)
 
 /* No function here is faster than another one. */
-#define native_cos(x) cos(x)
-#define native_divide(x, y) ((x) / (y))
-#define native_exp(x) exp(x)
-#define native_exp2(x) exp2(x)
-#define native_exp10(x) exp10(x)
-#define native_log(x) log(x)
-#define native_log2(x) log2(x)
-#define native_log10(x) log10(x)
-#define native_powr(x, y) powr(x, y)
-#define native_recip(x) (1.0f / (x))
-#define native_rsqrt(x) rsqrt(x)
-#define native_sin(x) sin(x)
-#define native_sqrt(x) sqrt(x)
-#define native_tan(x) tan(x)
-#define half_cos(x) cos(x)
-#define half_divide(x, y) ((x) / (y))
-#define half_exp(x) exp(x)
-#define half_exp2(x) exp2(x)
-#define half_exp10(x) exp10(x)
-#define half_log(x) log(x)
-#define half_log2(x) log2(x)
-#define half_log10(x) log10(x)
-#define half_powr(x, y) powr(x, y)
-#define half_recip(x) (1.0f / (x))
-#define half_rsqrt(x) rsqrt(x)
-#define half_sin(x) sin(x)
-#define half_sqrt(x) sqrt(x)
-#define half_tan(x) tan(x)
+METRONOME_MATH1(native_cos, cos(x))
+METRONOME_MATH1(native_exp, exp(x))
+METRONOME_MATH1(native_exp2, exp2(x))
+METRONOME_MATH1(native_exp10, exp10(x))
+METRONOME_MATH1(native_log, log(x))
+METRONOME_MATH1(native_log2, log2(x))
+METRONOME_MATH1(native_log10, log10(x))
+METRONOME_MATH1(native_rsqrt, rsqrt(x))
+METRONOME_MATH1(native_sin, sin(x))
+METRONOME_MATH1(native_sqrt, sqrt(x))
+METRONOME_MATH1(native_tan, tan(x))
+METRONOME_MATH1(native_recip, 1.0f / x)
+METRONOME_MATH2(native_divide, x / y)
+METRONOME_MATH2(native_powr, powr(x, y))
+METRONOME_MATH1(half_cos, cos(x))
+METRONOME_MATH1(half_exp, exp(x))
+METRONOME_MATH1(half_exp2, exp2(x))
+METRONOME_MATH1(half_exp10, exp10(x))
+METRONOME_MATH1(half_log, log(x))
+METRONOME_MATH1(half_log2, log2(x))
+METRONOME_MATH1(half_log10, log10(x))
+METRONOME_MATH1(half_rsqrt, rsqrt(x))
+METRONOME_MATH1(half_sin, sin(x))
+METRONOME_MATH1(half_sqrt, sqrt(x))
+METRONOME_MATH1(half_tan, tan(x))
+METRONOME_MATH1(half_recip, 1.0f / x)
+METRONOME_MATH2(half_divide, x / y)
+METRONOME_MATH2(half_powr, powr(x, y))
 
 #endif

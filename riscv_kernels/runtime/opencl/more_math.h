@@ -7,15 +7,23 @@ METRONOME_CL float __metronome_float(uint x) { return __builtin_astype(x, float)
 /* 2 to the power of an exponent between -126 and 127. */
 METRONOME_CL float __metronome_power(int exponent) { return __metronome_float((uint)(exponent + 127) << 23); }
 
+/* In three steps, of which only the last one rounds, unless the result is an infinity anyway. */
 METRONOME_CL float ldexp(float x, int exponent)
 {
-    /* In three steps: the first two are exact unless the result overflows or is 0. */
-    const int all = exponent < -400 ? -400 : exponent > 400 ? 400 : exponent;
-    const int part = all / 4;
-    const float step = __metronome_power(part);
-    return x * step * step * step * __metronome_power(all - 3 * part);
+    const int first = exponent > 127 ? 127 : exponent < -126 ? -102 : 0, left = exponent - first;
+    const int second = left > 127 ? 127 : left < -126 ? -102 : 0, third = left - second;
+    const int last = third > 127 ? 127 : third < -126 ? -126 : third;
+    return x * __metronome_power(first) * __metronome_power(second) * __metronome_power(last);
 }
 METRONOME_WIDEN2(float, float, int, ldexp)
+#define METRONOME_LDEXP(type, vector) METRONOME_CL vector ldexp(vector x, int exponent) { return ldexp(x, ((METRONOME_INT(vector))exponent)); }
+#define METRONOME_INT(vector) METRONOME_INT_##vector
+#define METRONOME_INT_float2 int2
+#define METRONOME_INT_float3 int3
+#define METRONOME_INT_float4 int4
+#define METRONOME_INT_float8 int8
+#define METRONOME_INT_float16 int16
+METRONOME_EACH_WIDTH(METRONOME_LDEXP, float)
 
 METRONOME_CL int ilogb(float x)
 {
@@ -26,24 +34,6 @@ METRONOME_CL int ilogb(float x)
 }
 METRONOME_WIDEN1(int, float, ilogb)
 METRONOME_MATH1(logb, x == 0 ? -INFINITY : fabs(x) < INFINITY ? (float)ilogb(x) : x * x)
-
-/* Exact: each step takes away the greatest multiple of y by a power of two. */
-METRONOME_CL float fmod(float x, float y)
-{
-    const float divisor = fabs(y);
-    float rest = fabs(x);
-    if (!(rest < INFINITY) || !(divisor > 0))
-        return NAN;
-    while (rest >= divisor) {
-        const int difference = ilogb(rest) - ilogb(divisor);
-        const float multiple = ldexp(divisor, difference);
-        rest -= multiple > rest ? multiple * 0.5f : multiple;
-    }
-    return copysign(rest, x);
-}
-METRONOME_WIDEN2(float, float, float, fmod)
-#define METRONOME_FMOD(type, vector) METRONOME_CL vector fmod(vector x, type y) { return fmod(x, (vector)y); }
-METRONOME_EACH_WIDTH(METRONOME_FMOD, float)
 
 METRONOME_CL float hypot(float x, float y)
 {
@@ -114,10 +104,6 @@ METRONOME_CL float cosh(float x)
 }
 METRONOME_WIDEN1(float, float, cosh)
 
-METRONOME_MATH1(sinpi, sin(M_PI_F * (x - 2.0f * rint(0.5f * x))))
-METRONOME_MATH1(cospi, cos(M_PI_F * (x - 2.0f * rint(0.5f * x))))
-/* Near 0 it has an error of one unit of the last place of 1. */
-METRONOME_MATH1(erfc, 1.0f - erf(x))
 METRONOME_CL float cbrt(float x)
 {
     const float root = __metronome_powf(fabs(x), 1.0f / 3.0f);
@@ -125,36 +111,22 @@ METRONOME_CL float cbrt(float x)
     return copysign(usual ? root - (root - fabs(x) / (root * root)) / 3.0f : root, x);
 }
 METRONOME_WIDEN1(float, float, cbrt)
-METRONOME_MATH1(log1p, x + 1.0f == 1.0f ? x : log(x + 1.0f) * (x / ((x + 1.0f) - 1.0f)))
 
-#define METRONOME_POINTERS(space)                                                                                   \
-    METRONOME_CL float sincos(float x, space float *cosine) { *cosine = cos(x); return sin(x); }                    \
-    METRONOME_CL float fract(float x, space float *whole)                                                           \
-    {                                                                                                               \
-        *whole = floor(x);                                                                                          \
-        return fmin(x - *whole, 0x1.fffffep-1f);                                                                    \
-    }                                                                                                               \
-    METRONOME_CL float modf(float x, space float *whole)                                                            \
-    {                                                                                                               \
-        *whole = trunc(x);                                                                                          \
-        return copysign(fabs(x) < INFINITY ? x - *whole : 0.0f, x);                                                 \
-    }                                                                                                               \
-    METRONOME_CL float frexp(float x, space int *exponent)                                                          \
-    {                                                                                                               \
-        const int usual = x != 0 && fabs(x) < INFINITY;                                                             \
-        *exponent = usual ? ilogb(x) + 1 : 0;                                                                       \
-        return usual ? ldexp(x, -*exponent) : x;                                                                    \
-    }
-METRONOME_POINTERS(__private)
-METRONOME_POINTERS(__local)
-METRONOME_POINTERS(__global)
+/* 1 / pi in two parts, so that whole multiples of pi / 4 give their exact number. */
+METRONOME_CL float __metronome_per_pi(float x) { return fma(x, 0x1.45f306p-2f, x * 0x1.b9391p-27f); }
+METRONOME_MATH1(asinpi, __metronome_per_pi(asin(x)))
+METRONOME_MATH1(acospi, __metronome_per_pi(acos(x)))
+METRONOME_MATH1(atanpi, __metronome_per_pi(atan(x)))
+METRONOME_MATH2(atan2pi, __metronome_per_pi(atan2(x, y)))
 
 METRONOME_CL float nan(uint code) { return __metronome_float(0x7fc00000u | (code & 0x3fffffu)); }
+METRONOME_WIDEN1(float, uint, nan)
 METRONOME_CL float nextafter(float x, float y)
 {
     const uint bits = __metronome_bits(x);
     const uint next = x == 0 ? (__metronome_bits(y) & 0x80000000u) | 1 : (x < y) == (x > 0) ? bits + 1 : bits - 1;
     return x != x || y != y ? NAN : x == y ? y : __metronome_float(next);
 }
+METRONOME_WIDEN2(float, float, float, nextafter)
 
 #endif
