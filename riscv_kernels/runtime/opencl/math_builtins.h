@@ -48,8 +48,8 @@ METRONOME_MATH1(rsqrt, 1.0f / __builtin_sqrtf(x))
 METRONOME_MATH1(exp10, __metronome_powf(10.0f, x))
 METRONOME_MATH2(pow, __metronome_powf(x, y))
 /* Unlike pow it has no value for 0 to 0, infinity to 0, 1 to infinity and negative x. */
-METRONOME_MATH2(powr, x < 0 || !(x == x) || (y == 0 && (x == 0 || x == INFINITY)) || (x == 1.0f && fabs(y) == INFINITY) ? NAN :
-                      __metronome_powf(fabs(x), y))
+METRONOME_MATH2(powr, x < 0 || !(x == x) || !(y == y) || (y == 0 && (x == 0 || x == INFINITY)) ||
+                      (x == 1.0f && fabs(y) == INFINITY) ? NAN : __metronome_powf(fabs(x), y))
 METRONOME_MATH2(copysign, __builtin_copysignf(x, y))
 METRONOME_MATH2(fdim, x > y ? x - y : x <= y ? 0.0f : NAN)
 METRONOME_MATH2(fmin, __builtin_fminf(x, y))

@@ -41,7 +41,8 @@ def floats(rng: np.random.Generator, count: int) -> np.ndarray:
     part = -(-count // 4)
     wide = np.exp(rng.uniform(-20, 7, part)) * rng.choice([-1, 1], part)
     bits = rng.integers(0, 1 << 32, part, np.uint32).view(np.float32)
-    return np.concatenate([bits, rng.uniform(-1, 1, part), rng.uniform(-10, 10, part), wide])[:count].astype(np.float32)
+    others = [values.astype(np.float32) for values in (rng.uniform(-1, 1, part), rng.uniform(-10, 10, part), wide)]
+    return np.concatenate([bits, *others])[:count]
 
 
 def edges() -> np.ndarray:
