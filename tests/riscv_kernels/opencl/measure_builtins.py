@@ -41,7 +41,7 @@ def table(found: list[Worst]) -> str:
     """The page's table: several functions in a line."""
     shown = sorted((one for one in found if ":" not in one.function.name), key=lambda one: one.function.name)
     rows = -(-len(shown) // COLUMNS)
-    lines = [HEAD[:-2] * COLUMNS + " |", "|---|---|---" * COLUMNS + "|"]
+    lines = [HEAD[:-1] * COLUMNS + "|", "|---|---|---" * COLUMNS + "|"]
     for row in range(rows):
         cells = [cell(shown[place]) if place < len(shown) else "| | | " for place in range(row, rows * COLUMNS, rows)]
         lines.append("".join(cells) + "|")
