@@ -40,8 +40,13 @@ _MODULES = ("sim/predict/machine.py", "sim/predict/races.py")
 class Locator(UserProvidedCacheLocator):
     """Where numba keeps a function: it is named after all sources, wherever they lie and whenever they were copied."""
 
+    def __init__(self, function: Callable, file: str) -> None:
+        super().__init__(function, file)
+        # Asked for again whenever something is kept.
+        self._folder = _folder()
+
     def get_cache_path(self) -> str:
-        return str(numba.config.CACHE_DIR)  # type: ignore[attr-defined]  # made from the environment
+        return self._folder
 
     def get_source_stamp(self) -> str:
         return ""
