@@ -23,6 +23,8 @@ _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
 #: Also those in which a block's number stands: they are in a block of several threads (context.h).
 _BLOCK_NUMBERS = mask("s2 s3 s4 s8")
 _ALL = (1 << 64) - 1
+#: The runtime's functions that load what they return from the first of the cells that are their argument.
+_SUMS = {"block_sum": (mask("a1"), mask("a0")), "block_sum_float": (mask("a0"), mask("fa0"))}
 #: More than enough for most functions.
 _FREE_TURNS = 30
 
@@ -108,10 +110,13 @@ class Flow:
         The state at its entry.
     results
         The registers that are the same in all lanes behind a call of a symbol.
+    no_wrap
+        Take it that no value which is compared has gone past the end of its range, so that of two values that differ by
+        the same sum the smaller one is the same in all lanes.
     """
 
-    def __init__(self, shape: Shape, start: State, results: Callable[[str], int]) -> None:
-        self.shape, self.function = shape, shape.function
+    def __init__(self, shape: Shape, start: State, results: Callable[[str], int], no_wrap: bool) -> None:
+        self.shape, self.function, self.no_wrap = shape, shape.function, no_wrap
         self.start, self.results = start, results
         self.sources = reverse(shape.edges)
         #: Of the blocks that are reached: the states at their beginnings and ends.
@@ -125,6 +130,9 @@ class Flow:
     def _step(self, instruction: Instruction, state: State, pointer: int | None, name: str, number: int) -> None:
         if instruction.kind == "call":
             same = self.results(instruction.target) | mask("ra")
+            if instruction.target in _SUMS:
+                cells, result = _SUMS[instruction.target]
+                same |= 0 if state.divergent & cells else result
             for place in bits(CALLER_SAVED):
                 state.put(place, NOTHING if same >> place & 1 else alone((name, number, place)))
             return
@@ -150,10 +158,13 @@ class Flow:
         """The sum that the result differs by, from those of the operands."""
         if not instruction.is_computation:
             return None
-        return computed(instruction.op, [
+        operands = [
             state.parts.get(register(operand), NOTHING) if instruction.is_register(operand) else operand
             for operand in instruction.operands[1:]
-        ])
+        ]
+        if self.no_wrap and instruction.op in ("slt", "sltu") and operands[0] == operands[1]:
+            return NOTHING
+        return computed(instruction.op, operands)
 
     def run(self) -> None:
         """States at the blocks' beginnings from the taints as they are."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from .assembly import Lines, assembled, split_source, write
-from .instructions import INTEGER, Instruction
+from .graph import Block
+from .instructions import INTEGER, SP, Instruction
 from .masks import mask_loops
 from .places import TooManyValues, place_values
 from .program import BARRIER, Member, Program
@@ -86,20 +87,33 @@ def _check(program: Program, member: Member) -> None:
         found = member.in_blocks
     differ = {id(call): divergent for call, divergent in found.calls}
     for name, block in function.blocks.items():
-        apart = name in member.in_blocks.apart
+        cause = member.in_blocks.apart.get(name)
         for item in block.instructions:
             if item.kind == "indirect" and (name in found.divergent or (found.loops and name in found.apart)):
                 raise member.error(item.source, "a jump through a register that may differ between lanes")
-            if apart:
-                _check_barrier(program, member, item)
+            if cause is not None and program.is_barrier(member, item):
+                raise member.error(item.source, f"{_barrier(item)} {_APART}{_where(function.blocks[cause])}")
             if item.kind == "call" and item.target in INTEGER and differ.get(id(item), 0) >> INTEGER[item.target] & 1:
                 raise member.error(item.source, "a call through a pointer that may differ between lanes")
 
 
-def _check_barrier(program: Program, member: Member, item: Instruction) -> None:
+def _barrier(item: Instruction) -> str:
     if item.simt == BARRIER:
-        raise member.error(item.source, f"a barrier {_APART}")
-    if item.kind == "call" and program.waits(member.source, item.target):
-        pointer = item.target in INTEGER
-        what = "a call through a pointer, to what may wait" if pointer else f"a call of {item.target}, which waits"
-        raise member.error(item.source, f"{what} at a barrier, {_APART}")
+        return "a barrier"
+    pointer = item.target in INTEGER
+    what = "a call through a pointer, to what may wait" if pointer else f"a call of {item.target}, which waits"
+    return f"{what} at a barrier,"
+
+
+def _where(block: Block) -> str:
+    """Where lanes part, and why as far as the block's own instructions tell."""
+    if not isinstance(block.branch, Instruction) or not block.branch.source:
+        return ""
+    wanted = block.branch.reads
+    for item in reversed([item for item in block.items if isinstance(item, Instruction)]):
+        if item.writes & wanted:
+            if item.base is not None and item.base[0] == SP and not item.spill:
+                return (f". They may part at {block.branch.source}, by a value in the thread's own memory, which "
+                        "counts as different in each (take -O1 or more, and no volatile)")
+            wanted = wanted & ~item.writes | item.reads
+    return f". They may part at {block.branch.source}"

@@ -9,10 +9,12 @@ behind the loop sends each lane on its way, if there are several.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from .graph import Block, Function, Loop, Made, Virtual, loops, post_dominators, reach
 from .predicates import Predicate, predicate
 
-__all__ = ["mask_loops", "one_header"]
+__all__ = ["mask_loops", "one_header", "separate_loops"]
 
 _ACTIVE_THREADS = 0xCC4
 #: What a lane's number of its way out is while it stays; the ways out are 0, -2, -4, ..: pred looks at bit 0.
@@ -31,6 +33,36 @@ def one_header(function: Function) -> list[Loop]:
                 function.redirect(name, loop.header, again.name)
             function.add(again, back[-1])
     return loops(function)
+
+
+def separate_loops(function: Function, waits: Collection[str]) -> None:
+    """Give loops that begin at one block a header each, where only one of them has a block of ``waits`` inside.
+
+    Clang lets an inner loop that is the first thing in another one share its header. To lanes that are in the inner one
+    it would look as if they were in another turn of the outer one than the others, which wait at a barrier there.
+    """
+    done: set[str] = set()
+    while True:
+        edges = function.edges()
+        for loop in loops(function):
+            if loop.header in done:
+                continue
+            done.add(loop.header)
+            turn = {name: [target for target in edges[name] if target in loop.body and target != loop.header]
+                    for name in loop.body}
+            behind = reach(turn, [name for name in loop.body if name in waits])
+            back = [name for name in function.blocks if name in loop.body and loop.header in edges[name]]
+            outer = [name for name in back if name in behind]
+            if outer and len(outer) < len(back):
+                header = Block(function.fresh("outer"), targets=[loop.header],
+                               place=function.blocks[loop.header].place)
+                for name in function.blocks:
+                    if loop.header in edges[name] and (name not in loop.body or name in outer):
+                        function.redirect(name, loop.header, header.name)
+                function.add(header, _before(function, loop.header))
+                break
+        else:
+            return
 
 
 def _add_header(function: Function, entries: list[str]) -> None:

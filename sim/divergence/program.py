@@ -10,7 +10,7 @@ from .blocks import blocks_of
 from .flow import Shape, entry_state
 from .graph import Function
 from .instructions import INTEGER, Instruction, mask
-from .masks import one_header
+from .masks import one_header, separate_loops
 from .uniformity import Uniformity, analyse
 
 __all__ = ["Member", "Program"]
@@ -38,6 +38,8 @@ class Member:
     barrier: bool
     function: Function | None = None
     shape: Shape | None = None
+    #: It has a barrier that it would be refused for, so it is looked at again (:meth:`Program._look_again`).
+    again: bool = False
     #: One lane alone runs it.
     single: bool = False
     #: Its address is in other hands than the runtime's.
@@ -97,11 +99,13 @@ class Program:
                     one.kernel = not one.taken
         self._find_barriers()
         self._find_single()
+        self._find_started()
         for member in self.members:
             if not member.by_hand and not member.single:
                 self._graph(member)
         if any(member.barrier for member in self.members):
             self._settle(in_blocks=True)
+            self._look_again()
             for member in self.members:
                 member.in_blocks = member.found
         self._settle(in_blocks=False)
@@ -168,13 +172,44 @@ class Program:
                 if member.single and not all(caller.single for caller in callers[id(member)]):
                     member.single, changed = False, True
 
+    def _find_started(self) -> None:
+        """Find kernels that are chosen at run time: no code on several lanes calls anything through a pointer."""
+        called = {symbol for member in self.members if not member.single for symbol in member.called}
+        if self.whole and not called & INTEGER.keys() and not any(member.by_hand for member in self.members):
+            for member in self.members:
+                if member.taken:
+                    member.taken, member.kernel = False, True
+
     def _is_known(self, member: Member) -> bool:
         """Whether all its callers are."""
         return not member.taken and (self.whole or member.lines.name not in member.source.visible)
 
+    def _look_again(self) -> None:
+        """Analyse functions with barriers that would be refused in another way, which is not worth it elsewhere.
+
+        Loops that share a header get one each. Values that are compared are taken to be in their range: where they are
+        not, lanes may disagree about a branch without a split, which is a fault of the machine.
+        """
+        refused = [] if self.everything else [
+            member for member in self.members if member.function is not None and any(
+                self.is_barrier(member, item) for name in member.found.apart
+                for item in member.function.blocks[name].instructions
+            )
+        ]
+        for member in refused:
+            member.again = True
+            self._graph(member)
+        if refused:
+            self._settle(in_blocks=True)
+
+    def is_barrier(self, member: Member, item: Instruction) -> bool:
+        """Whether an instruction waits at a barrier, or calls what may."""
+        return item.simt == BARRIER or (item.kind == "call" and self.waits(member.source, item.target))
+
     def _graph(self, member: Member) -> None:
         items = [item for item in member.lines.items if isinstance(item, Instruction)]
-        if not any(item.kind in ("branch", "indirect", "call") and not item.inline for item in items):
+        straight = not any(item.kind in ("branch", "indirect", "call") and not item.inline for item in items)
+        if straight and member.lines.problems:
             return
         for problem, source in member.lines.problems:
             raise member.error(source, problem)
@@ -183,12 +218,16 @@ class Program:
         except KeyError as error:
             raise member.error("", f"a jump into another function: {error.args[0]}") from None
         one_header(member.function)
+        if member.again:
+            separate_loops(member.function, [name for name, block in member.function.blocks.items()
+                                             if any(self.is_barrier(member, item) for item in block.instructions)])
         member.shape = Shape(member.function)
 
     def _settle(self, in_blocks: bool) -> None:
         """Analyse until no argument and no result is known to differ that was not before."""
         callers = self._callers()
         for member in self.members:
+            member.basis = None
             member.results = _RESULTS if member.function is not None else 0
             if member.kernel:
                 member.arguments = mask("a0") if self._is_known(member) and not callers[id(member)] else 0
@@ -215,7 +254,7 @@ class Program:
             return False
         member.basis = start, results
         member.found = analyse(
-            member.shape, start, results.__getitem__, self.everything,
+            member.shape, start, results.__getitem__, self.everything, member.again,
             lambda block, reason: member.error(next(iter([one.source for one in block.instructions][-1:]), ""), reason),
         )
         changed = member.results & ~member.found.results != 0

@@ -30,8 +30,8 @@ class Uniformity:
     divergent: set[str] = field(default_factory=set)
     #: Headers of the loops that lanes leave at different times.
     loops: set[str] = field(default_factory=set)
-    #: Blocks that lanes of a warp may run at different times.
-    apart: set[str] = field(default_factory=set)
+    #: Blocks that lanes of a warp may run at different times, and the block whose branch they part at.
+    apart: dict[str, str] = field(default_factory=dict)
     #: Each call, and the registers that may differ between lanes before it.
     calls: list[tuple[Instruction, int]] = field(default_factory=list)
     #: Registers that are the same in all lanes at the return.
@@ -45,6 +45,8 @@ class _Analysis:
         self.loops, self.innermost = shape.loops, shape.innermost
         self.values, self.written = shape.values, shape.written
         self.result = Uniformity()
+        #: The block whose branch lanes part at in a loop that they leave at different times, by its header.
+        self._causes: dict[str, str] = {}
 
     def _disagree(self, name: str, block: Block) -> bool:
         if block.kind == "indirect" and block.end is not None:
@@ -55,7 +57,7 @@ class _Analysis:
         if self.everything or not isinstance(block.branch, Instruction):
             return True
         state = self.flow.behind[name]
-        if CONDITIONS[block.branch.op] in ("eq", "ne"):
+        if CONDITIONS[block.branch.op] in ("eq", "ne") or self.flow.no_wrap:
             sums = {state.parts.get(number, NOTHING) for number in (*block.branch.registers, ZERO)[:2]}
             return len(sums) > 1
         return bool(state.divergent & block.branch.reads)
@@ -127,12 +129,14 @@ class _Analysis:
         blocks = self._blocks(region - {"EXIT", "AGAIN", "END"})
         if node not in meet or any(one not in meet for one in region):
             raise _Endless(node.header if isinstance(node, Loop) else str(node))
-        self.result.apart |= blocks
+        cause = self._causes[node.header] if isinstance(node, Loop) else str(node)
+        self._note_apart(blocks, cause)
         sources = blocks | self._blocks([node])
         where = meet[node]
         if where == "END":
             assert level is not None
             self.result.loops.add(level.header)
+            self._causes.setdefault(level.header, cause)
             again = [target for target in targets if "AGAIN" in reach(edges, [target])]
             if len(again) > 1:
                 self._taint(level.header, blocks, sources)
@@ -141,6 +145,10 @@ class _Analysis:
             self._taint(level.header, blocks, sources)
         elif where != "EXIT":
             self._taint(where.header if isinstance(where, Loop) else str(where), blocks, sources)
+
+    def _note_apart(self, blocks: Iterable[str], cause: str) -> None:
+        for name in blocks:
+            self.result.apart.setdefault(name, cause)
 
     def _blocks(self, nodes: Iterable[object]) -> set[str]:
         result: set[str] = set()
@@ -175,7 +183,7 @@ class _Analysis:
             for loop in reversed(self.loops):
                 self._look_at(loop)
                 if loop.header in self.result.loops:
-                    self.result.apart |= loop.body
+                    self._note_apart(loop.body, self._causes[loop.header])
                     for name in loop.body:
                         for target in self.edges[name]:
                             if target not in loop.body and target not in self.lost:
@@ -203,7 +211,7 @@ class _Endless(Exception):
 
 
 def analyse(
-    shape: Shape, start: State, results: Callable[[str], int], everything: bool,
+    shape: Shape, start: State, results: Callable[[str], int], everything: bool, no_wrap: bool,
     refuse: Callable[[Block, str], SimtError],
 ) -> Uniformity:
     """Analyse a function.
@@ -218,6 +226,8 @@ def analyse(
         The registers that are the same in all lanes behind a call of a symbol.
     everything
         Take all branches for divergent: a test of the pass.
+    no_wrap
+        See :class:`Flow`.
     refuse
         Makes the error for a block and a reason.
 
@@ -226,7 +236,7 @@ def analyse(
     SimtError
         For an endless loop that some lanes of a warp may be in while others are not.
     """
-    analysis = _Analysis(shape, Flow(shape, start, results), everything)
+    analysis = _Analysis(shape, Flow(shape, start, results, no_wrap), everything)
     try:
         return analysis.run()
     except _Endless as error:

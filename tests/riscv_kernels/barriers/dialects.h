@@ -66,3 +66,4 @@ static __attribute__((noinline)) int added(LOCAL int *t, int i, int count)
     return s;
 }
 static __attribute__((noinline)) int doubled(int x) { return x > 3 ? 2 * x - 1 : x & 3; }
+static __attribute__((noinline)) int halved(int x) { return x > 30 ? x / 2 : x + 1; }

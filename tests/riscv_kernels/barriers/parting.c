@@ -32,5 +32,5 @@ SHAPE(count_for_helper) { return added(t, l, l & 3); }
 SHAPE(bound_from_helper) { int s = 0; for (int j = 0; j < doubled(l); j++) { BARRIER; s += t[l + j]; } return s; }
 SHAPE(bound_in_private_array) { int e[4], s = 0; for (int j = 0; j < 4; j++) e[j] = in[l + j] & 3; for (int j = 0; j < e[n & 3]; j++) { BARRIER; s += t[l + j]; } return s; }
 SHAPE(swapped_by_lane) { int s = 0; LOCAL int *p = t + l, *e = p + 6; if (l & 2) { s = in[l]; LOCAL int *x = p; p = e - s % 3; e = x + 12; } for (; p != e; p++) { BARRIER; s += *p; } return s; }
-SHAPE(merged_of_lane) { int s = l; int i = l; do { while (s & 1) s = s / 2 + l; BARRIER; s += t[l + i]; } while (++i < n); return s; }
+SHAPE(merged_of_lane) { int s = l; int i = l; do { while (s & 1) s /= 2; BARRIER; s += t[l + i]; } while (++i < n); return s; }
 SHAPE(volatile_of_lane) { int s = 0; volatile int m = l; for (int j = 0; j < m; j++) { BARRIER; s += t[j]; } return s; }

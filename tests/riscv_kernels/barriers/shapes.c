@@ -24,6 +24,8 @@ SHAPE(pointer_end) { int s = 0; for (LOCAL int *p = t + l; p != t + l + 3; p++) 
 SHAPE(pointer_end_argument) { int s = 0; for (LOCAL int *p = t + l, *e = p + n; p != e; p++) { BARRIER; s += *p; } return s; }
 SHAPE(pointer_down) { int s = 0; for (LOCAL int *p = t + l + n; p != t + l; p--) { BARRIER; s = -s + *p; } return s; }
 SHAPE(pointer_stride) { int s = 0; GLOBAL const int *e = in + l + n * size; for (GLOBAL const int *p = in + l; p != e; p += size) { BARRIER; s += *p; } return s; }
+SHAPE(from_lane) { int s = 0; for (int j = l; j < l + 3; j++) { BARRIER; s += t[j]; } return s; }
+SHAPE(from_lane_argument) { int s = 0; for (int j = l; j < l + n; j++) { BARRIER; s += t[j]; } return s; }
 SHAPE(from_lane_not_equal) { int s = 0; for (int j = l; j != l + n; j++) { BARRIER; s += t[j]; } return s; }
 SHAPE(from_lane_times) { int s = 0; for (int j = 4 * l; j < 4 * l + 4; j++) { BARRIER; s += t[j]; } return s; }
 SHAPE(while_loop) { int s = 0, j = 0; while (j < n) { BARRIER; s += t[l + j]; j++; } return s; }
@@ -51,6 +53,9 @@ SHAPE(nested_arguments) { int s = 0; for (int i = 0; i < n; i++) { for (int j = 
 SHAPE(triangle) { int s = 0; for (int i = 0; i < n; i++) for (int j = i; j < n; j++) { BARRIER; s = -s + t[l + i] + t[l + j]; } return s; }
 SHAPE(barrier_outside_inner) { int s = 0; for (int i = 0; i < n; i++) { BARRIER; for (int j = 0; j < 4; j++) s += t[l + i + j]; } return s; }
 SHAPE(inner_of_lane) { int s = 0; for (int i = 0; i < n; i++) { for (int j = 0; j < l; j++) s += t[i + j]; BARRIER; s += t[l + i]; } return s; }
+SHAPE(merged_loops) { int s = 0; for (int i = 0; i < n; i++) { while (s & 3) s /= 2; BARRIER; s += t[l + i] + 1; } return s; }
+SHAPE(merged_do) { int s = l; for (int i = g; i < n; i++) { int k = 6; do s = (5 * s & 255) + l + 1; while ((s & 2) && --k); BARRIER; s += t[l + i]; } return s; }
+SHAPE(merged_three) { int s = l; int i = 0; do { int j = 0; do { while (s & 1) s /= 2; BARRIER; s += t[l + j]; } while (++j < n); } while (++i < 3); return s; }
 SHAPE(lanes_part) { int s = 0; for (int j = 0; j < n; j++) { if (l & 1) s += t[l + j]; else s ^= t[j]; BARRIER; } return s; }
 SHAPE(part_of_lanes) { int s = 0; for (int j = 0; j < n; j++) { if (l < 3) s += t[l + j]; BARRIER; } return s; }
 SHAPE(one_lane_writes) { int s = 0; for (int j = 0; j < n; j++) { if (l == 0) t[40] = j * n; BARRIER; s = -s + t[40]; BARRIER; } return s; }
@@ -267,7 +272,8 @@ SHAPE(inlined_helper) { int s = 0; for (int j = 0; j < n; j++) s += meet(t, l + 
 SHAPE(called_helper) { int s = 0; for (int j = 0; j < n; j++) s += meet_apart(t, l + j); return s; }
 SHAPE(helper_with_loop) { return added(t, l, n) + 3 * added(t, l + 1, 3); }
 SHAPE(helper_called_in_loop) { int s = 0; for (int j = 0; j < 3; j++) s = -s + added(t, l + j, n - j); return s; }
-SHAPE(helper_of_lane_beside) { int s = 0; for (int j = 0; j < n; j++) { BARRIER; s += doubled(t[l + j]); } return s; }
+SHAPE(helper_gives_bound) { int s = 0; for (int j = 0; j < doubled(n); j++) { BARRIER; s += t[l + j]; } return s; }
+SHAPE(helper_of_lane_beside) { int s = 0; for (int j = 0; j < n; j++) { BARRIER; s += halved(t[l + j]); } return s; }
 SHAPE(unrolled)
 {
     int s = 0;

@@ -1,9 +1,6 @@
 """Programs that are refused, and such as look like them and are not."""
 
-import pytest
 from c_programs import program
-
-from metronome.sim.toolchain import ToolchainError
 
 __all__ = ["ALLOWED", "ALLOWED_BUT", "FRAME", "FRAMES", "REFUSED"]
 
@@ -52,11 +49,6 @@ if (out[x] == 3)
 c:
 out[x] += 3;
 """
-#: Where the pass has another behaviour so far.
-
-ONE_HEADER = pytest.mark.xfail(
-    strict=True, raises=ToolchainError, reason="clang lets both loops begin at one block: they are taken for one"
-)
 #: Reason and program; HERE is in the line that is named.
 REFUSED = {
     "barrier in if": (BARRIER, (), program("""
@@ -74,6 +66,13 @@ for (uint32_t i = 0; i < x; i++) {
 for (uint32_t i = 0; i < n; i++) {
     if (out[x] == i)
         break;
+    __syncthreads(); /* HERE */
+}""")),
+    "barrier in a loop that block_sum bounds with cells of the lane": (BARRIER, (), program("""
+uint32_t *const cells = local_memory(256);
+const uint32_t turns = block_sum(x, cells + x);
+for (uint32_t i = 0; i < turns; i++) {
+    out[x] += i;
     __syncthreads(); /* HERE */
 }""")),
     "barrier behind an early return": (BARRIER, (), program("""
@@ -207,6 +206,13 @@ do {
         out[64] = 1;
     __syncthreads();
 } while (out[64]);"""),
+    "barrier in a loop that block_sum bounds": program("""
+uint32_t *const cells = local_memory(64);
+const uint32_t turns = block_sum(x, cells);
+for (uint32_t i = 0; i < turns; i++) {
+    out[x] += i;
+    __syncthreads();
+}"""),
     "barrier behind a branch": program("""
 if (out[x] == 3)
     out[x] = 1;
@@ -281,7 +287,7 @@ for (uint32_t i = 0; i < n; i++) {
 for (uint32_t i = 0; i < n; i++)
     if (out[x] & 1)
         out[x] += table[i & 1](x);""", TABLE)),
-    "barrier behind a loop that has its loop's header": (ONE_HEADER, program("""
+    "barrier behind a loop that has its loop's header": ((), program("""
 for (uint32_t i = blockIdx.x; i < n; i += gridDim.x) {
     while (out[x] > i)
         out[x] -= x;
