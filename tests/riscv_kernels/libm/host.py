@@ -43,7 +43,7 @@ def _zig(arguments: list[str]) -> None:
 @functools.cache
 def library() -> ctypes.CDLL:
     digest = hashlib.sha256(" ".join([compiler_version(), platform.platform(), *_MACHINE]).encode())
-    for path in [*SOURCES, HARNESS, LIBRARY / "float32.h", RUNTIME / "math.h", Path(__file__)]:
+    for path in [*SOURCES, HARNESS, *sorted(LIBRARY.glob("*.h")), RUNTIME / "math.h", Path(__file__)]:
         digest.update(path.read_bytes())
     folder = entry(f"kernels/libm-{digest.hexdigest()[:24]}", _compile, lambda done: (done / "libm.so").exists())
     loaded = ctypes.CDLL(str(folder / "libm.so"))
