@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import os
 import signal
 import sys
@@ -11,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
+
+from metronome.sim import origin
 
 from .analyze import analyze
 from .backend import Backend, SimBackend, cache_problem
@@ -63,11 +64,10 @@ for _name, _function in COMMANDS.items():
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        try:
-            number = importlib.metadata.version("metronome")
-        except importlib.metadata.PackageNotFoundError:
-            number = "(its packages are not installed: there is no version)"
-        print(f"metronome {number}")
+        number = origin.version() or "(its packages are not installed: there is no version)"
+        modified = ", modified" if origin.is_modified() else ""
+        commit = f"commit {origin.commit()}{modified}" if origin.commit() else "commit unknown: no checkout of git"
+        print(f"metronome {number} ({commit})")
         raise typer.Exit
 
 
@@ -131,6 +131,7 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    origin.begin(arguments)
     received = Received()
     try:
         with terminable() as received:

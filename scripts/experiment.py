@@ -30,6 +30,7 @@ from metronome.sim.settings import near
 
 from .errors import Exit, UsageError
 from .options import positive
+from .outputs import warn_of_others
 from .progress import show_progress
 from .tables import new_table
 
@@ -184,6 +185,7 @@ def carry_out(
             planned = plan(spec, report)
         if dry_run:
             return _dry(planned, folder, workers, forget=forget_others)
+        warn_of_others(str(folder), Results(folder).origins())
         pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
         finished = failed = 0
         with _progress(pool) as show:

@@ -11,6 +11,7 @@ import typer
 
 from metronome.hdl.config import WATCHING, SmConfig
 from metronome.hdl.presets import PRESETS
+from metronome.sim.origin import note_machine
 from metronome.sim.settings import ConfigError, as_text, from_toml, parse, replaced
 
 from .errors import UsageError
@@ -132,7 +133,9 @@ def machines(
             config = replaced(PRESETS[preset], {**in_file, **values, **sizes})
         except ConfigError as error:
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
-        yield Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file))
+        made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file))
+        note_machine(made.title, config)
+        yield made
 
 
 def machine(

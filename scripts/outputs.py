@@ -11,8 +11,8 @@ from typing import Any
 
 from .errors import UsageError
 
-__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_inputs", "refuse_shared", "require_writable", "waves",
-           "write_file", "write_json"]
+__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_inputs", "refuse_shared", "require_writable",
+           "warn_of_others", "waves", "write_file", "write_json"]
 
 #: As the file of --json: standard output.
 STDOUT = "-"
@@ -128,8 +128,24 @@ def write_file(path: Path, data: bytes) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
+def warn_of_others(what: str, records: Iterable[Mapping[str, Any] | None]) -> None:
+    """Say on standard error which of the results ``what`` that are read back another version has made."""
+    from metronome.sim.origin import difference
+
+    for words in dict.fromkeys(difference(record) for record in records):
+        if words is not None:
+            print(f"metronome: note: {what}: {words}", file=sys.stderr)
+
+
 def write_json(target: Path | None, value: Any) -> None:
-    """Write ``value`` as JSON to a file, or to standard output where ``target`` is None."""
+    """Write ``value`` as JSON to a file, or to standard output where ``target`` is None.
+
+    A document of results says where it comes from: its ``origin``. A list says what there is, and has none.
+    """
+    if isinstance(value, Mapping):
+        from metronome.sim.origin import origin
+
+        value = {**value, "origin": origin()}
     text = json.dumps(value, indent=2, allow_nan=False) + "\n"
     if target is None:
         sys.stdout.write(text)

@@ -45,6 +45,8 @@ def _write_issues(path: Path, issued: np.ndarray) -> None:
     import pyarrow
     from pyarrow import csv, parquet
 
+    from metronome.sim.origin import metadata
+
     pcs = issued["pc"]
     table = pyarrow.table({
         "cycle": issued["cycle"], "warp": issued["warp"], "pc": pyarrow.array(pcs, pyarrow.uint32(), mask=pcs < 0),
@@ -53,7 +55,7 @@ def _write_issues(path: Path, issued: np.ndarray) -> None:
     if path.suffix == ".csv":
         csv.write_csv(table, sink, csv.WriteOptions(quoting_style="none"))
     else:
-        parquet.write_table(table, sink)
+        parquet.write_table(table.replace_schema_metadata(metadata()), sink)
     write_file(path, sink.getvalue().to_pybytes())
 
 

@@ -11,6 +11,7 @@ import typer
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.compiling import Compiling
+from metronome.sim.origin import note_program
 
 from .backend import Backend
 from .compiling import print_warnings
@@ -48,13 +49,24 @@ class Program:
         self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
         argument: str | None, compiling: Compiling, warn: Callable[[str], None] = print_warnings,
     ) -> Launch:
-        """The program with its inputs.
+        """The program with its inputs, of which the command's outputs have a digest.
 
         Raises
         ------
         UsageError
             For an option that this kind of program does not take, and for whatever is wrong with the program.
         """
+        launch = self._prepared(
+            backend, config, dtype=dtype, size=size, seed=seed, argument=argument, compiling=compiling, warn=warn
+        )
+        note_program(launch.name, [(each.address, each.data, each.end) for each in launch.image.segments])
+        return launch
+
+    def _prepared(
+        self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
+        argument: str | None, compiling: Compiling, warn: Callable[[str], None],
+    ) -> Launch:
+        """See :meth:`prepare`."""
         if self.kind == "kernel":
             if argument is not None:
                 raise UsageError("--arg is for --elf, --bin and a .c file: a kernel brings its own arguments")

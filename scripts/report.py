@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .errors import Exit, UsageError
 from .options import input_file
-from .outputs import STDOUT, refuse_shared, require_writable, write_file
+from .outputs import STDOUT, refuse_shared, require_writable, warn_of_others, write_file
 from .progress import show_progress
+
+if TYPE_CHECKING:
+    from metronome.sim.experiments.results import Results
 
 __all__ = ["report"]
 
@@ -68,6 +71,7 @@ def report(
         with show_progress() as progress:
             progress("read the results")
             documents = read_bounds(files)
+            _warn(found, dict(zip(files, documents, strict=True)))
             if not found:
                 page = bounds_page(documents)
             else:
@@ -81,3 +85,11 @@ def report(
     write_file(target, text.encode())
     print(f"{target.name}: {_counted(page.figures(), 'figure')}, {_counted(page.tables(), 'table')}")
     return Exit.PASSED
+
+
+def _warn(found: Sequence[Results], documents: Mapping[Path, Mapping[str, Any]]) -> None:
+    """Say which of the results and bounds another version has made."""
+    for each in found:
+        warn_of_others(str(each.folder), each.origins())
+    for file, document in documents.items():
+        warn_of_others(file.name, [document.get("origin")])

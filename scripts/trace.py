@@ -12,7 +12,7 @@ from metronome.sim.engines import Engine
 
 from .asking import with_parameters_of
 from .errors import UsageError
-from .outputs import refuse_shared, require_writable
+from .outputs import refuse_shared, require_writable, warn_of_others
 from .predict import predict
 from .run import run, run_traced
 from .tracing import FORMATS, FormatOption, trace_files, written
@@ -76,7 +76,9 @@ def _diff(names: tuple[str, str], output: Sequence[str] | None, given: Mapping[s
             raise UsageError(f"--diff: cannot read {path}: {error.strerror or error}") from None
     with written(target) as file, file.errors():
         try:
-            write_difference((one, other), file.file)
+            records = write_difference((one, other), file.file)
         except PageError as error:
             raise UsageError(f"--diff: {error}") from None
+    for path, record in zip((one, other), records, strict=True):
+        warn_of_others(path.name, [record])
     return 0

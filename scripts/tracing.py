@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -107,9 +108,11 @@ def _sink(file: TraceFile, config: SmConfig, about: About, open_file: IO[bytes])
 
         return HtmlTrace(config, open_file, about)
     if file.kind == ".pftrace":
+        from metronome.sim.origin import line, origin
         from metronome.sim.trace.perfetto import PerfettoTrace
 
-        return PerfettoTrace(config, open_file, about)
+        made_by = ("made by", line(origin()))
+        return PerfettoTrace(config, open_file, dataclasses.replace(about, facts=[*about.facts, made_by]))
     if file.kind == ".kanata":
         from metronome.sim.trace.kanata import KanataTrace
 

@@ -60,15 +60,16 @@ def places() -> list[Path]:
     if _can_be_written(cache):
         return [cache]
     own = None
-    with contextlib.suppress(RuntimeError):  # the user has no home
+    with contextlib.suppress(RuntimeError, OSError):  # the user has no home, or none that can be written
         own = _users()
-    return [cache, own if own not in (None, cache) and _can_be_written(own) else _for_now()]
+        own.mkdir(parents=True, exist_ok=True)
+    return [cache, own if own not in (None, cache) and os.access(own, os.W_OK | os.X_OK) else _for_now()]
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Whether entries can be made in the folder. Whoever names one that is not there wants it made, or to be told."""
+    """Whether entries can be made in the cache. A user who names one that is not there wants it made, or to be told."""
     there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
-    if not there.is_dir() or (there != folder and os.environ.get("METRONOME_CACHE") and folder == cache_folder()):
+    if not there.is_dir() or (there != folder and os.environ.get("METRONOME_CACHE")):
         return True
     return os.access(there, os.W_OK | os.X_OK)
 

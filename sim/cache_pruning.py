@@ -24,14 +24,14 @@ __all__ = ["KINDS", "LEFTOVERS", "Entry", "entries", "prune"]
 LEFTOVERS = "leftovers"
 #: Kind -> what its entries are called, in the order of a listing. Anything else in the folder is not ours.
 KINDS = {
-    "simulations": r"sim-[0-9a-f]{16}",
+    "simulations": r"(sim|board)-[0-9a-f]{16}",
     "runtimes": r"runtime-[0-9a-f]{16}",
     "designs": r"design-[0-9a-f]{16}",
     "model": r"model-[0-9a-f]{16}",
     "kernels": r"kernels/[0-9a-f]{32}",
-    "synthesis": r"(netlist|route|parts|gates)-[0-9a-f]{16}",
+    "synthesis": r"(netlist|route|parts|gates|mapped|bitstream|gatelevel)-[0-9a-f]{16}",
     "proofs": r"proof-[0-9a-f]{16}\.json",
-    "units": r"unit-[0-9a-f]{16}",
+    "units": r"(unit|axi)-[0-9a-f]{16}",
     # Temporary folders and files, today's and those of earlier versions; locks.
     LEFTOVERS: r"(kernels/)?(tmp-\w+(-\w+)*|building-\w+|proof-[0-9a-f]{16}\.\d+|[\w-]+\.lock)",
 }

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..origin import metadata, origin, read_metadata
 from .rows import FAILED, TIMES, schema
 
 __all__ = ["Results", "ResultsError"]
@@ -104,7 +105,8 @@ class Results:
                 left.unlink()
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be used for results: {error.strerror}") from None
-        self._write(self.folder / _ABOUT, (json.dumps({"format": _FORMAT, **about}, indent=1) + "\n").encode())
+        document = {"format": _FORMAT, **about, "origin": origin()}
+        self._write(self.folder / _ABOUT, (json.dumps(document, indent=1) + "\n").encode())
         return there
 
     def done(self, about: Mapping[str, Any], *, forget: bool = False) -> set[str]:
@@ -144,7 +146,7 @@ class Results:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Write the row of a finished run."""
-        table = pa.Table.from_pylist([dict(row)], schema=schema())
+        table = pa.Table.from_pylist([dict(row)], schema=schema().with_metadata(metadata()))
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
         self._write(self._file(row["run"]), sink.getvalue().to_pybytes())
@@ -176,6 +178,17 @@ class Results:
         if not table.schema.equals(schema()) or table["run"].to_pylist() != [key]:
             raise ResultsError(f"{path}: it is not the result of its run: delete it and sweep again")
         return table
+
+    def origins(self) -> list[dict[str, Any] | None]:
+        """Where each result comes from (:mod:`sim.origin`); None of one that does not say so, or cannot be read."""
+        return [read_metadata(self._metadata(path)) for path in self._files().values()]
+
+    @staticmethod
+    def _metadata(path: Path) -> dict[bytes, bytes] | None:
+        try:
+            return pq.read_schema(path).metadata
+        except (OSError, pa.ArrowException):
+            return None
 
     def table(self, *, times: bool = True) -> pa.Table:
         """All rows in the order of the sweep; without ``times`` the same for every sweep of the same runs."""

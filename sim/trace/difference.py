@@ -93,8 +93,8 @@ class _Page:
             yield _Cycles(0, part.keys[at], part.first + at)
 
 
-def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> None:
-    """Write the page of both.
+def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str, Any] | None]:
+    """Write the page of both, and return where each comes from (:mod:`sim.origin`); None if it does not say.
 
     Raises
     ------
@@ -112,6 +112,7 @@ def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> None:
         for level, block, text in page.blocks():
             file.write(block_line(number, level, block, text))
     file.write(page_tail([page.run for page in pages], _differences(*pages)))
+    return [page.run.get("origin") for page in pages]
 
 
 def _differences(one: _Page, other: _Page) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.disassembly import disassemble
 from metronome.sim.drawing.palette import css_variables
 from metronome.sim.elf import ElfImage
+from metronome.sim.origin import line, origin
 from metronome.sim.predict.records import NONE
 
 from .about import About
@@ -151,7 +152,9 @@ class HtmlTrace:
         """See :class:`sim.trace.cycles.Sink`."""
         self._levels.finish()
         self._profile.finish()
-        self._file.write(page_tail([self._data.as_json(self._profile, self._chain, self._levels.rows)], None))
+        self._file.write(page_tail(
+            [self._data.as_json(self._profile, self._chain, self._levels.rows) | {"origin": origin()}], None,
+        ))
 
     def _put(self, level: int, number: int, content: bytes) -> None:
         text = base64.b64encode(zlib.compress(content, _COMPRESSION))
@@ -170,7 +173,8 @@ def _halves() -> tuple[jinja2.Template, jinja2.Template]:
 def page_head(title: str, runs: Sequence[Sequence[Sequence[str]]]) -> bytes:
     """What is in front of the blocks. ``runs``: of each run, pairs of a fact's name and what it is."""
     text = _halves()[0].render(
-        title=title, runs=runs, legend=LEGEND, css=Markup((_VIEWER / "viewer.css").read_text(encoding="utf-8")),
+        title=title, runs=runs, foot=line(origin()), legend=LEGEND,
+        css=Markup((_VIEWER / "viewer.css").read_text(encoding="utf-8")),
         light=Markup(css_variables(False)), dark=Markup(css_variables(True)),
     )
     return text.encode()

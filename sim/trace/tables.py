@@ -9,6 +9,7 @@ import pyarrow
 from pyarrow import csv, parquet
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.sim.origin import metadata
 from metronome.sim.predict.records import NONE
 
 from .cycles import Cycles
@@ -111,7 +112,7 @@ class ParquetTrace(_Table):
     """Parquet: the same columns as numbers; event and detail are dictionaries."""
 
     def _open(self) -> None:
-        self._writer = parquet.ParquetWriter(self._sink, _SCHEMA)
+        self._writer = parquet.ParquetWriter(self._sink, _SCHEMA.with_metadata(metadata()))
         self._waiting: list[np.ndarray] = []
         self._count = 0
 

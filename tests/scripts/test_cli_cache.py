@@ -41,7 +41,7 @@ def test_listing(metronome, cache):
 def test_json(metronome, cache):
     done = metronome("cache", "--prune", "--older-than", "7", "--json", "-")
     document = json.loads(done.out)
-    assert list(document) == ["folder", "kinds", "removed", "removed_bytes", "in_use"]
+    assert list(document) == ["folder", "kinds", "removed", "removed_bytes", "in_use", "origin"]
     assert (document["folder"], document["removed"], document["in_use"]) == (str(cache), 2, 0)
     assert document["removed_bytes"] >= 100_000
     kinds = {row.pop("kind"): row for row in document["kinds"]}

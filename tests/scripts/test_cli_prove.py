@@ -32,7 +32,9 @@ def asked(monkeypatch):
 def test_one_case(metronome, asked):
     done = metronome("prove", "--property", "P4", "--warps", 2, "--prediction", "btfn", "--json", "-")
     assert done.status == 0
-    assert json.loads(done.out) == {"proofs": [{
+    document = json.loads(done.out)
+    assert document.pop("origin")["command"].startswith("metronome prove --property P4 ")
+    assert document == {"proofs": [{
         "property": "P4", "scheme": "swas", "policy": "lrr", "prediction": "btfn", "warps": 2, "icache": True,
         "method": "induction", "depth": 1, "seconds": 1.25, "result": "pass", "cached": False,
     }]}

@@ -74,7 +74,9 @@ def test_one_default_preset(helped, name):
 
 def test_the_version(metronome):
     done = metronome("--version")
-    assert done.status == 0 and re.fullmatch(r"metronome \d+\.\d+\.\d+\n", done.out)
+    assert done.status == 0 and re.fullmatch(
+        r"metronome \d+\.\d+\.\d+ \((commit [0-9a-f]{40}(, modified)?|commit unknown: no checkout of git)\)\n", done.out
+    )
 
 
 @pytest.mark.parametrize(("words", "line"), [

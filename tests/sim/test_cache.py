@@ -250,7 +250,7 @@ def test_a_cache_that_can_only_be_read_is_used(shared):
 
 def test_without_a_folder_of_the_users_it_is_made_for_the_command(shared, capsys, tmp_path):
     folder, own, denied = shared
-    denied += [own, tmp_path]
+    denied.append(own / "metronome")
     made = entry(NAME.replace("0", "1"), fill)
     assert made.is_relative_to(cache_module._for_now()) and not made.is_relative_to(tmp_path / "own")
     (line,) = capsys.readouterr().err.splitlines()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from metronome.hdl.layouts.counters import StallReason
 
+from ...origin import maker
 from ..results import Results
 
 __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", "named", "varying"]
@@ -94,6 +95,8 @@ class Rows:
     missing: Sequence[str]
     #: Passed, but the program has not opened the measured region: there are no cycles.
     unmeasured: Sequence[Row]
+    #: The versions that have made them.
+    makers: Sequence[str] = ()
 
     @property
     def asked(self) -> int:
@@ -123,6 +126,7 @@ def load(results: Results) -> Rows:
         failed=[row for row in rows if not row["passed"]],
         missing=[f"{title} ({key})" for key, title in about["runs"].items() if key not in there],
         unmeasured=[row for row in good if not row["cycles"]],
+        makers=sorted({"an earlier version" if each is None else maker(each) for each in results.origins()}),
     )
 
 

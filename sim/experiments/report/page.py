@@ -12,6 +12,7 @@ import jinja2
 
 from ...drawing.charts import draw
 from ...drawing.palette import css_variables, themed
+from ...origin import line, origin
 from ..results import Results
 from .bounds import bounds_page, bounds_section, read_bounds
 from .compare import compare_section, join
@@ -84,7 +85,8 @@ def compare(first: Results, second: Results) -> Page:
 
 
 def _facts(rows: Rows, prefix: str = "") -> list[tuple[str, str]]:
-    return [(f"{prefix}results", rows.folder), (f"{prefix}experiment", str(rows.about["name"]))]
+    facts = [("results", rows.folder), ("experiment", str(rows.about["name"])), ("made by", "; ".join(rows.makers))]
+    return [(f"{prefix}{name}", fact) for name, fact in facts if fact]
 
 
 def _uri(kind: str, text: str) -> str:
@@ -125,7 +127,7 @@ def render(page: Page, note: Callable[[str], None] = lambda step: None) -> str:
     numbers = {figure.name: number for number, figure in enumerate(figures, 1)}
     numbers |= {table.name: number for number, table in enumerate(tables, 1)}
     return environment.get_template("page.html.jinja").render(
-        page=page, numbers=numbers, light=css_variables(dark=False), dark=css_variables(dark=True),
+        page=page, foot=line(origin()), numbers=numbers, light=css_variables(dark=False), dark=css_variables(dark=True),
         csvs={name: _uri("text/csv;charset=utf-8", text) for name, text in csvs.items()},
         inline={figure.name: _inline(drawings[figure.name], figure) for figure in figures},
         svgs={name: _uri("image/svg+xml", _standalone(drawing)) for name, drawing in drawings.items()},
