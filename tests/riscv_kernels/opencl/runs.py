@@ -15,11 +15,13 @@ from tests.riscv_kernels.iss_runs import Run, run_launch
 __all__ = ["finished", "launch_of"]
 
 
-def launch_of(source: Path, problem: OpenCl, config: SmConfig, flags: tuple[str, ...] = ()) -> Launch:
+def launch_of(
+    source: Path, problem: OpenCl, config: SmConfig, flags: tuple[str, ...] = (), unit: type[OpenClUnit] = OpenClUnit
+) -> Launch:
     """The kernel built with ``flags``; ToolchainError and KernelError as `metronome run` has them."""
     elf = build_elf(
         [source], name=source.stem, flags=[*problem.options.split(), *flags], memory_map=config.memory_map,
-        unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
+        unit=functools.partial(unit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
         warn=lambda text: None,
     )
     image = load_elf(elf, config.memory_map)

@@ -14,6 +14,7 @@ from metronome.riscv_kernels.opencl import Local, OpenCl
 from metronome.sim.kernel import KernelError
 from metronome.sim.toolchain import ToolchainError
 from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, Slot, random_kernel
+from tests.riscv_kernels.opencl.fuzz.precompiled import PrecompiledUnit
 from tests.riscv_kernels.opencl.runs import finished, launch_of
 
 __all__ = ["Outcome", "check_seed", "differences", "problem_of"]
@@ -79,7 +80,7 @@ def check_seed(seed: int, folder: Path) -> Outcome:
     config = (BASE, MID)[seed % 2]
     problem, out = problem_of(kernel, config)
     try:
-        launch = launch_of(source, problem, config, (LEVELS[seed % len(LEVELS)],))
+        launch = launch_of(source, problem, config, (LEVELS[seed % len(LEVELS)],), PrecompiledUnit)
     except (ToolchainError, KernelError) as error:
         text = str(error).splitlines()[0]
         place = re.search(rf"{source.name}(:\d+)", text)
