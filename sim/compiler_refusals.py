@@ -18,6 +18,13 @@ _ATOMIC = (
     "not supported: atomic operations. The machine has none between warps: use SIMT_ONE_BY_ONE for the lanes of one "
     "warp, and a cell for each warp or block_sum() for several (metronome.h)"
 )
+_HALF = (
+    "not supported: arithmetic in _Float16 and __bf16. The machine has float only: keep them as uint16_t, "
+    "compute in float"
+)
+_COMPLEX = "not supported: multiplication and division of complex numbers. Write them out for real and imaginary part"
+_POWER = "not supported: a power with an integer exponent. Use powf(x, (float)n), or multiply in a loop"
+_AT_EXIT = "not supported: atexit. A function with __attribute__((destructor)) runs after main"
 _HEAP = "not supported: a heap. Take arrays of fixed size, or buffers of the host"
 _JUMP = (
     "not supported: return, break, continue or goto out of SIMT_IF, SIMT_WHILE or SIMT_ONE_BY_ONE, since the other "
@@ -35,6 +42,10 @@ _FRAME = (
 _MEANINGS = (
     (re.compile(r"undefined symbol: __(\w*df\w*|powidf2)\b"), _DOUBLE),
     (re.compile(r"undefined symbol: (__\w*tf\w*)\b"), _DOUBLE.replace("double", "long double")),
+    (re.compile(r"undefined symbol: __(\w*hf\w*|\w*bf\w*)\b"), _HALF),
+    (re.compile(r"undefined symbol: __(mul|div)[shdt]c3\b"), _COMPLEX),
+    (re.compile(r"undefined symbol: __powisf2\b"), _POWER),
+    (re.compile(r"undefined (symbol:|function) '?atexit\b"), _AT_EXIT),
     (re.compile(r"undefined symbol: __(atomic|sync)_\w+|large atomic operation|misaligned atomic operation"), _ATOMIC),
     (re.compile(r"undefined (symbol:|function) '?(malloc|calloc|realloc|free)\b"), _HEAP),
     (re.compile(r"undefined symbol: __emutls_get_address"), _THREAD_LOCAL),

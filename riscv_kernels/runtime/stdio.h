@@ -4,9 +4,10 @@
  * of lanes and warps stay whole, if each ends with a newline. A line of several calls stays whole inside SIMT_ONE_BY_ONE
  * (metronome.h). The order of the warps' lines is that of their newlines.
  *
- * Conversions: d i u x X o p c s % and f F e E g G; flags - 0 + # and space, width, precision, * for either;
- * h hh l ll z t j. Floating-point arguments are rounded to float, since the machine has no double. A precision of e f g
- * above 149 counts as 149, where the digits of every float end. Others (a, n) are printed as they stand.
+ * Conversions: d i u x X o p c s n % and f F e E g G a A; flags - 0 + # and space, width, precision, * for either;
+ * h hh l ll z t j L. Floating-point arguments are rounded to float, since the machine has no double. A precision of a e f g
+ * above 149 counts as 149, where the digits of every float end. Others, which C does not have, are printed as they stand.
+ * The compiler warns of an argument that does not fit. Wide characters (lc, ls) are not converted: they print as bytes.
  */
 #ifndef METRONOME_STDIO_H
 #define METRONOME_STDIO_H

@@ -13,6 +13,8 @@ typedef struct {
 
 typedef struct {
     uint32_t left, zeros, plus, space, alternative; /* flags - 0 + space # */
+    uint32_t quad;                                  /* L */
+    int32_t elements;                               /* of a vector (v4); 0: none */
     int32_t width;
     int32_t precision; /* negative: not given */
     char conversion;
@@ -22,7 +24,10 @@ void __text_put(text_sink *sink, char character);
 /* `prefix` (a sign, 0x), `zeros` zeros, or more up to the width if the flag 0 is set, then `length` characters. */
 void __text_field(text_sink *sink, const text_format *format, const char *prefix, const char *text, uint32_t length,
                   uint32_t zeros);
-/* e, f or g of the float with these bits. */
+/* a, e, f or g of the float with these bits. */
 void __text_float(text_sink *sink, const text_format *format, uint32_t bits);
+/* The bits of the nearest float, ties to even. */
+uint32_t __float_of_double(double value);
+uint32_t __float_of_quad(long double value);
 
 #endif

@@ -158,6 +158,42 @@ static uint32_t write_number(char *text, decimal *number, char letter, uint32_t 
     return length;
 }
 
+/* %a: of the float's 24 bits the highest before the point, and six digits after it. */
+static void put_hexadecimal(text_sink *sink, const text_format *format, uint32_t bits, uint32_t negative)
+{
+    const uint32_t capital = format->conversion == 'A';
+    const char *const digits = capital ? "0123456789ABCDEF" : "0123456789abcdef";
+    static const char *const prefixes[] = {"0x", "-0x", "+0x", " 0x", "0X", "-0X", "+0X", " 0X"};
+    const char *const prefix = prefixes[4 * capital + (negative ? 1 : format->plus ? 2 : format->space ? 3 : 0)];
+    int32_t exponent = bits ? (int32_t)(bits >> 23) - 127 : 0;
+    uint32_t significand = (bits & 0x7FFFFF) << 1 | (bits >> 23 ? 1u << 24 : 0);
+    if (bits && bits >> 23 == 0)
+        for (exponent = -126; !(significand >> 24); exponent--)
+            significand <<= 1;
+    uint32_t count = format->precision < 0 ? 6 : (uint32_t)format->precision;
+    count = count < MOST_PRECISION ? count : MOST_PRECISION;
+    if (format->precision < 0)
+        while (count && !(significand >> 4 * (6 - count) & 15))
+            count--;
+    else if (count < 6) {
+        const uint32_t drop = 4 * (6 - count);
+        significand = (significand + (1u << (drop - 1)) - 1 + (significand >> drop & 1)) >> drop << drop;
+    }
+    char text[MOST_PRECISION + 12];
+    uint32_t length = 0;
+    text[length++] = digits[significand >> 24];
+    if (count || format->alternative)
+        text[length++] = '.';
+    for (uint32_t i = 0; i < count; i++)
+        text[length++] = i < 6 ? digits[significand >> 4 * (5 - i) & 15] : '0';
+    text[length++] = capital ? 'P' : 'p';
+    text[length++] = exponent < 0 ? '-' : '+';
+    const uint32_t size = (uint32_t)(exponent < 0 ? -exponent : exponent);
+    for (uint32_t unit = size > 99 ? 100 : size > 9 ? 10 : 1; unit; unit /= 10)
+        text[length++] = (char)('0' + size / unit % 10);
+    __text_field(sink, format, prefix, text, length, 0);
+}
+
 void __text_float(text_sink *sink, const text_format *format, uint32_t bits)
 {
     const uint32_t capital = format->conversion < 'a';
@@ -170,6 +206,10 @@ void __text_float(text_sink *sink, const text_format *format, uint32_t bits)
         const char *const lower = bits == 0x7F800000 ? "inf" : "nan";
         const char *const upper = bits == 0x7F800000 ? "INF" : "NAN";
         __text_field(sink, &spaces, prefix, capital ? upper : lower, 3, 0);
+        return;
+    }
+    if (letter == 'a') {
+        put_hexadecimal(sink, format, bits, prefix[0] == '-');
         return;
     }
     uint32_t precision = format->precision < 0 ? 6 : (uint32_t)format->precision;

@@ -6,50 +6,12 @@
 #include "names.h"
 
 #define LENGTH_LONG_LONG 2
+/* hl, of the elements of a vector: 32 bits. */
+#define LENGTH_HALF_LONG 1
 
 /* How much longer than an int one l means. The long of OpenCL C has 64 bits: opencl/launch.c has another of this name. */
 extern const int32_t __printf_long;
 __attribute__((weak)) const int32_t __printf_long = 1;
-
-double __extendsfdf2(float value);
-
-/* What a float becomes as an argument of printf. Without a branch: it is called outside SIMT_ONE_BY_ONE. */
-double __extendsfdf2(float value)
-{
-    const uint32_t bits = __builtin_bit_cast(uint32_t, value);
-    const uint32_t magnitude = bits & 0x7FFFFFFFu;
-    const uint32_t small = magnitude < 0x00800000u;
-    /* Zero, subnormal: 2^-126 (1 + m) - 2^-126 would be exact. Here its exponent is found by converting it. */
-    const uint32_t converted = __builtin_bit_cast(uint32_t, (float)magnitude);
-    uint32_t normal = small ? converted : magnitude;
-    const uint32_t bias = small ? 1023 - 127 - 149 : 1023 - 127;
-    uint32_t high = (normal >> 3) + (bias << 20);
-    high = magnitude >= 0x7F800000u ? (normal >> 3) | 0x7FF00000u : high;
-    high = magnitude == 0 ? 0 : high;
-    const uint32_t low = magnitude == 0 ? 0 : normal << 29;
-    return __builtin_bit_cast(double, (uint64_t)(high | (bits & 0x80000000u)) << 32 | low);
-}
-
-/* The nearest float, ties to even, of the double with these bits; in integers, for the machine has no double. */
-static uint32_t narrowed(uint64_t bits)
-{
-    const uint32_t sign = (uint32_t)(bits >> 32) & 0x80000000u;
-    const int32_t exponent = (int32_t)(bits >> 52 & 0x7FF) - 1023;
-    uint64_t significand = (bits & 0xFFFFFFFFFFFFFull) | 1ull << 52;
-    if (exponent == 1024)
-        return sign | 0x7F800000u | ((bits & 0xFFFFFFFFFFFFFull) ? 0x400000u : 0);
-    if (exponent > 127)
-        return sign | 0x7F800000u;
-    if (exponent < -150)
-        return sign;
-    /* Bits to drop: 29, and more for a subnormal result. */
-    const uint32_t drop = 29 + (exponent < -126 ? (uint32_t)(-126 - exponent) : 0);
-    const uint64_t half = 1ull << (drop - 1);
-    significand += half - 1 + (significand >> drop & 1);
-    const uint32_t rounded = (uint32_t)(significand >> drop);
-    /* The leading one of a normal number adds 1 to the exponent; a carry makes it the next. */
-    return sign | (rounded + (exponent < -126 ? 0 : (uint32_t)(exponent + 126) << 23));
-}
 
 void __text_put(text_sink *sink, char character)
 {
@@ -171,9 +133,13 @@ static const char *parse(const char *at, text_format *format, int32_t *length, a
     }
     if (*at == '.')
         at = parse_number(at + 1, &format->precision, arguments);
+    if (*at == 'v' && __printf_long == LENGTH_LONG_LONG)
+        at = parse_number(at + 1, &format->elements, arguments);
     for (;; at++) {
         if (*at == 'l')
-            *length += __printf_long;
+            *length += *length < 0 ? LENGTH_HALF_LONG - *length : __printf_long;
+        else if (*at == 'L')
+            format->quad = 1;
         else if (*at == 'j')
             *length = LENGTH_LONG_LONG;
         else if (*at == 'h')
@@ -205,10 +171,61 @@ static void put_unsigned(text_sink *sink, text_format *format, int32_t length, a
     put_integer(sink, format, value, 0);
 }
 
+/* %n: where to write how many characters there have been. */
+static void put_count(text_sink *sink, int32_t length, argument_list *arguments)
+{
+    void *const target = va_arg(arguments->list, void *);
+    if (length < -1)
+        *(int8_t *)target = (int8_t)sink->count;
+    else if (length == -1)
+        *(int16_t *)target = (int16_t)sink->count;
+    else if (length < LENGTH_LONG_LONG)
+        *(int32_t *)target = (int32_t)sink->count;
+    else
+        *(int64_t *)target = (int64_t)sink->count;
+}
+
+/* OpenCL's %v4d: the elements with commas between them. More than 8 bytes come by their address. */
+static void put_vector(text_sink *sink, text_format *format, int32_t length, argument_list *arguments)
+{
+    const char conversion = format->conversion;
+    const uint32_t is_signed = conversion == 'd' || conversion == 'i';
+    const uint32_t is_float = !is_signed && conversion != 'u' && conversion != 'x' && conversion != 'X' && conversion != 'o';
+    const uint32_t size = length < -1 ? 1 : length == -1 ? 2 : length < LENGTH_LONG_LONG || is_float ? 4 : 8;
+    const uint32_t bytes = size * (format->elements == 3 ? 4 : (uint32_t)format->elements);
+    union {
+        uint64_t whole;
+        const uint8_t *address;
+    } argument;
+    argument.whole = bytes == 8 ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, uint32_t);
+    const uint8_t *at = bytes > 8 ? argument.address : (const uint8_t *)&argument;
+    const uint32_t zeros = format->zeros;
+    for (int32_t i = 0; i < format->elements; i++) {
+        if (i)
+            __text_put(sink, ',');
+        uint64_t value = 0;
+        for (uint32_t byte = size; byte > 0; byte--)
+            value = value << 8 | at[byte - 1];
+        at += size;
+        format->zeros = zeros;
+        const uint32_t unused = 64 - 8 * size;
+        if (is_float)
+            __text_float(sink, format, (uint32_t)value);
+        else if (is_signed && (int64_t)(value << unused) < 0)
+            put_integer(sink, format, 0 - (uint64_t)((int64_t)(value << unused) >> unused), 1);
+        else
+            put_integer(sink, format, value, 0);
+    }
+}
+
 static void put_conversion(text_sink *sink, text_format *format, int32_t length, argument_list *arguments,
                            const char *from, const char *to)
 {
     char character;
+    if (format->elements) {
+        put_vector(sink, format, length, arguments);
+        return;
+    }
     switch (format->conversion) {
     case 'd': case 'i':
         put_signed(sink, format, length, arguments);
@@ -224,8 +241,14 @@ static void put_conversion(text_sink *sink, text_format *format, int32_t length,
     case 's':
         put_string(sink, format, va_arg(arguments->list, const char *));
         break;
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
-        __text_float(sink, format, narrowed(__builtin_bit_cast(uint64_t, va_arg(arguments->list, double))));
+    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+        if (format->quad)
+            __text_float(sink, format, __float_of_quad(va_arg(arguments->list, long double)));
+        else
+            __text_float(sink, format, __float_of_double(va_arg(arguments->list, double)));
+        break;
+    case 'n':
+        put_count(sink, length, arguments);
         break;
     case '%':
         __text_put(sink, '%');

@@ -92,6 +92,32 @@ def test_a_kernel_prints(tmp_path):
     assert sorted(result.console.splitlines()) == lines
 
 
+VECTORS = """
+__kernel void print(__global const int *x)
+{
+    const int i = x[0];
+    printf("%v4d|%v2hlu|%v3hd|%v16hhd|%d\\n", (int4)(i, -1, 2, 3), (uint2)(i, 7u), (short3)(-3, 4, 5), (char16)(i), 5);
+    printf("%v4hlf|%5.1v8hlf|%v2lx|%s\\n", (float4)(i, -1.5f, 2, 3), (float8)(1.25f), (ulong2)(1UL << 40, 3), "end");
+    printf("%v4hhx|%v2hd|%04v8d|%v2ld\\n", (uchar4)(255, 1, 2, 3), (short2)(-1, 6), (int8)(i), (long2)(-1L << 33, 5));
+}
+"""
+LINES = [
+    "10,-1,2,3|10,7|-3,4,5|" + ",".join(["10"] * 16) + "|5",
+    "10.000000,-1.500000,2.000000,3.000000|" + ",".join(["  1.2"] * 8) + "|10000000000,3|end",
+    "ff,1,2,3|-1,6|" + ",".join(["0010"] * 8) + "|-8589934592,5",
+]
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_kernel_prints_vectors(tmp_path):
+    (tmp_path / "print.cl").write_text(VECTORS)
+    (tmp_path / "host.py").write_text(PRINTING_HOST)
+    launch = prepare(str(tmp_path / "print.cl"), size=1, config=TINY, warn=lambda text: pytest.fail(text))
+    (result,) = run_many(TINY, [RunRequest(launch=launch, policy="lrr", check=True)])
+    assert result.console.splitlines() == LINES
+
+
 def test_without_the_pass_there_is_no_kernel(tmp_path):
     (tmp_path / "print.cl").write_text(PRINTING)
     (tmp_path / "host.py").write_text(PRINTING_HOST)
