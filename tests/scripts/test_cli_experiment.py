@@ -66,7 +66,9 @@ def test_a_dry_run_runs_nothing(metronome, mine):
 def test_a_sweep_and_its_short_form(metronome, mine):
     done = metronome("sweep", "mine.toml", "--json", "-")
     assert done.status == 0, done.err
-    assert json.loads(done.out) == {
+    document = json.loads(done.out)
+    assert document.pop("origin")["command"] == "metronome sweep mine.toml --json -"
+    assert document == {
         "experiment": "mine", "results": "results-mine", "runs": 2, "run_now": 2, "passed": 2, "failed": 0,
     }
     short = ("--preset", "TINY", "--size", "4", "--mode", "swas", "--issue", "lrr,gtlo", "--output", "short")
