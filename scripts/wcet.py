@@ -28,6 +28,7 @@ from .wcet_lines import described_lines, place_in, print_lines, refusal
 
 if TYPE_CHECKING:
     from metronome.sim.analysis.bound import Bound
+    from metronome.sim.analysis.compose.parts import Composed
     from metronome.sim.analysis.facts import Facts
     from metronome.sim.analysis.inputs import Range
     from metronome.sim.analysis.search import Observed
@@ -58,14 +59,14 @@ def wcet(
     ] = 0,
     rtl: Annotated[bool, typer.Option(help="With --observe: some runs on the hardware.")] = True,
     compose: Annotated[
-        bool, typer.Option("--compose", help="Also bounds by each way of composing, where the time is exact.")
+        bool, typer.Option("--compose", help="Also the bounds of each way of composing, and published formulas.")
     ] = False,
     memory_bound: Annotated[
         int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
     ] = None,
     ranges: Annotated[
         list[str] | None, typer.Option(
-            "--range", metavar="NAME=LOW..HIGH", help="What the words of a buffer, variable or arg[N] lie between.",
+            "--range", metavar="NAME=LOW..HIGH", help="Between which numbers a buffer, variable or arg[N] lies.",
         )
     ] = None,
     flow_facts: Annotated[
@@ -83,11 +84,14 @@ def wcet(
     traces = _traces(slowest, observe)
     asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
     from metronome.sim.analysis.bound import longest_time
+    from metronome.sim.analysis.facts import FactError
+    from metronome.sim.analysis.inputs import RangeError
     from metronome.sim.analysis.program import RefusedError
     from metronome.sim.engines import CannotPredictError
 
     known = ranges_of(asked.launch, ranges or [])
     facts = facts_of(asked.launch.image, flow_facts)
+    _tell_moved(asked, known)
     with show_progress() as progress:
         try:
             bound = longest_time(
@@ -96,17 +100,41 @@ def wcet(
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
+        except FactError as error:
+            raise UsageError(f"--flow-facts: {error}") from None
+        except RangeError as error:
+            raise UsageError(f"--range {error}") from None
         except CannotPredictError as error:
             raise UsageError(f"only what can be predicted has a bound: {error}") from None
-        observed = _observe(ctx, asked, (known, facts), observe, rtl, progress) if observe else None
+        hardware = rtl and not bound.lost
+        observed = _observe(ctx, asked, (known, facts), observe, hardware, progress) if observe else None
         if observed is not None and observed.cycles and traces:
-            _trace(ctx, asked, known, observed, bound.cycles, traces)
-    document = _document(asked, bound, observed, known)
+            _trace(ctx, asked, known, observed, bound, traces)
+    if observed is not None and rtl and bound.lost:
+        names = " and ".join(each.name for each in bound.lost)
+        print(
+            f"metronome: no run on the hardware: the start-up code clears {names}, and a run there cannot set it again",
+            file=sys.stderr,
+        )
+    shown = [each for each in bound.composed if compose or (each.holds and each.cycles != bound.cycles)]
+    document = _document(asked, bound, observed, known, shown)
     if asked.as_json:
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
-        _print(asked, bound, observed)
+        _print(asked, bound, observed, shown)
     return _verdict(asked, bound, observed, facts, memory_bound)
+
+
+def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:
+    """Say of which ranges the launch's own numbers are not."""
+    from metronome.sim.analysis.inputs import initialised, outside
+
+    for each in ranges:
+        if initialised(asked.launch, each) and outside(asked.launch, each):
+            print(
+                f"metronome: --range {each.text}: {each.name} holds others in this launch; the bound is not of them",
+                file=sys.stderr,
+            )
 
 
 def _miss_rate(asked: AskedRun) -> float | None:
@@ -170,7 +198,7 @@ def _observe(
 
 
 def _trace(
-    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: int,
+    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: Bound,
     traces: Sequence[TraceFile],
 ) -> None:
     """Write the longest run, as it is predicted."""
@@ -178,14 +206,14 @@ def _trace(
 
     request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, ranges).filled(observed.inputs))
     what = about(asked)
-    more = ("longest of", f"{observed.runs} runs"), ("bound", str(bound))
+    more = ("longest of", f"{observed.runs} runs"), ("bound", str(bound.cycles)), ("it holds", bound.inputs)
     what = dataclasses.replace(what, facts=[*what.facts, *more])
     with traced(traces, asked.config, what, []) as watcher:
         backend_of(ctx).predict(asked.config, request, lambda text: None, lambda line: None, watcher)
 
 
 def _document(
-    asked: AskedRun, bound: Bound, observed: Observed | None, ranges: Sequence[Range]
+    asked: AskedRun, bound: Bound, observed: Observed | None, ranges: Sequence[Range], shown: Sequence[Composed]
 ) -> dict[str, Any]:
     from metronome.sim.outcome import described
 
@@ -195,9 +223,11 @@ def _document(
         "config": described(
             asked.machine, asked.config, request, launch.compiling, launch.dtype, launch.size, Engine.PREDICT
         ),
-        "bound": bound.cycles, "exact": bound.exact, "composition": bound.parts,
+        "bound": bound.cycles, "exact": bound.exact, "holds": _holds(asked, bound), "composition": bound.parts,
         "composers": [{"method": each.method, "bound": each.cycles, "composition": dict(each.parts)}
-                      for each in bound.composed],
+                      for each in bound.composed if each.holds],
+        "not_bounds": [{"method": each.method, "cycles": each.cycles, "composition": dict(each.parts)}
+                       for each in shown if not each.holds],
         "loops": [{"pc": pc, "place": place_in(image, pc), "bound": count, "from": bound.origins.get(pc, "values")}
                   for pc, count in sorted(bound.loops.items())],
         "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": place_in(image, each.pc)}
@@ -214,23 +244,45 @@ def _document(
     return document
 
 
-def _print(asked: AskedRun, bound: Bound, observed: Observed | None) -> None:
-    config, launch = asked.config, asked.launch
-    title = f"{launch.name} on {asked.machine.title} ({config.warps} warps x {config.threads} threads)"
-    table = new_table("", ">cycles", title=escape(title))
-    table.add_row("every run takes exactly" if bound.exact else "every run takes at most", str(bound.cycles))
+def _holds(asked: AskedRun, bound: Bound) -> dict[str, str]:
+    """In words: for which inputs, on which machine, and what is taken for granted."""
+    config, request = asked.config, asked.request
+    memory = f"{request.memory} memory"
+    if request.memory == "fixed":
+        memory += f" with a latency of {request.latency} cycles"
+    return {
+        "inputs": bound.inputs,
+        "machine": f"{asked.machine.title} with {config.warps} warps of {config.threads} threads, {request.policy}, "
+                   f"{config.prediction} and {memory}",
+        "assumptions": "; ".join(each.text for each in bound.assumptions),
+    }
+
+
+def _print(asked: AskedRun, bound: Bound, observed: Observed | None, shown: Sequence[Composed]) -> None:
+    launch = asked.launch
+    console = Console()
+    holds = _holds(asked, bound)
+    kind = "exactly" if bound.exact else "at most"
+    for line in (
+        f"{launch.name}: every run takes {kind} {bound.cycles} cycles, {holds['inputs']};",
+        f"on {holds['machine']};",
+        "taken for granted: " + "; ".join(each.text for each in bound.assumptions if each.held_by == "the user")
+        + " (the JSON has all assumptions)",
+    ):
+        console.print(line, markup=False, highlight=False)
+    table = new_table("", ">cycles", title=escape(f"{launch.name} on {asked.machine.title}"))
+    table.add_row(f"under these conditions {kind}", str(bound.cycles))
     table.add_section()
     _rows(table, bound.parts)
-    for each in bound.composed:
-        if each.cycles != bound.cycles:
+    for each in shown:
+        if each.cycles != bound.cycles or not each.holds:
             table.add_section()
-            table.add_row(f"by composing, {each.method}", str(each.cycles))
+            table.add_row(f"{'also a bound' if each.holds else 'not a bound'}: {each.method}", str(each.cycles))
     if observed is not None:
         table.add_section()
         table.add_row(f"the longest of {observed.runs} runs", str(observed.cycles))
         if observed.cycles:
             table.add_row("bound / longest run", f"{bound.cycles / observed.cycles:.3f}")
-    console = Console()
     console.print(table)
     print_lines(console, launch.image, bound)
     if not bound.exact and not bound.dependences:

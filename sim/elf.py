@@ -30,6 +30,7 @@ _MACHINE_RISCV = 243
 _TYPE_EXECUTABLE = 2
 _LOAD = 1
 _SYMBOL_TABLE = 2
+_OBJECT = 1
 _FUNCTION = 2
 _FLAG_RVC = 0x1
 #: Set for the double and the quad float ABI alike.
@@ -80,6 +81,16 @@ class ElfImage:
         if position < 0 or pc >= self.functions[position][1]:
             return None
         return readable(self.functions[position][2])
+
+    def places_of(self, name: str) -> list[tuple[int, int]]:
+        """(address, size in bytes) of every variable of this name: of static ones there may be several."""
+        if not self.content:
+            return [self.symbols[name]] if name in self.symbols else []
+        reader = _Reader(self.path, self.content)
+        header = reader.table(_HEADER, 0, 1, _HEADER.size, "header")[0]
+        sections = reader.table(_SECTION_HEADER, header[6], header[12], header[11], "section table")
+        found = _symbols(reader, sections)
+        return sorted({(address, size) for each, address, size, kind, _ in found if each == name and kind <= _OBJECT})
 
     def source_line(self, pc: int) -> str | None:
         """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read.

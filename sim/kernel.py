@@ -59,6 +59,9 @@ class Launch:
     buffers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: name -> (address, bytes): what else is in memory. Unlike the buffers it does not say that this is all there is.
     loads: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    #: name -> (address, bytes): what is there again when ``main`` is entered, though the start-up code clears what is
+    #: zero at the start. The golden model and the predictor can do that, the hardware cannot.
+    at_main: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: Mismatches in memory after the run, one line each; empty: passed. A program not from here has no check.
     check: Callable[[Readable], list[str]] = lambda memory: []
     dtype: str | None = None
@@ -75,6 +78,12 @@ class Launch:
     def entry(self) -> int:
         """Where warp 0 starts."""
         return self.image.entry
+
+    @property
+    def main(self) -> int | None:
+        """Where ``main`` begins, if the program has one."""
+        place = self.image.symbols.get("main")
+        return None if place is None else place[0]
 
     @property
     def argument_address(self) -> int:

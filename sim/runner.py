@@ -80,10 +80,18 @@ def job_of(config: SmConfig, request: RunRequest) -> Job:
         memory=request.memory, latency=request.latency, memory_options=request.memory_options,
         seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
         max_cycles=request.max_cycles,
+        arrival=_arrival(request.launch) if isinstance(request.launch, Launch) else None,
         memcheck=declared(request.launch, config) if request.memcheck and isinstance(request.launch, Launch) else None,
         strict_races=request.strict_races,
         without_argument=isinstance(request.launch, Launch) and request.launch.without_argument,
     )
+
+
+def _arrival(launch: Launch) -> tuple[int, tuple[tuple[int, bytes], ...]] | None:
+    """What memory holds again when ``main`` is entered."""
+    if not launch.at_main or launch.main is None:
+        return None
+    return launch.main, tuple(launch.at_main.values())
 
 
 def _with_source(report: str, source: Callable[[int], str | None]) -> str:
@@ -248,6 +256,8 @@ def run_many(
         job_of(config, request if watcher is None else replace(request, trace=True))
         for request, watcher in zip(requests, told, strict=True)
     ]
+    if any(job.arrival is not None for job in jobs):
+        raise ValueError("a run of the hardware cannot set variables when main is entered")
     waves = _waves_asked(requests)
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     report = progress or _silent

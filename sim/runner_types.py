@@ -13,7 +13,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
-from .iss import Fault
+from .iss import Arrival, Fault, Iss
 from .memcheck import Declared, Finding, Leftover
 from .memory.dram.device import Command
 from .memory.models import MemoryOptions
@@ -215,8 +215,18 @@ class Job:
     max_cycles: int
     memcheck: Declared | None = None
     strict_races: bool = False
+    #: A pc, and what (address, bytes) memory holds again when that is first executed; the hardware cannot do that.
+    arrival: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
     #: Nothing is at ``arg``: tell whether the program reads there.
     without_argument: bool = False
+
+    def golden_model(self, memory: SparseMemory) -> Iss:
+        """The golden model, launched; ``memory`` is the job's (:func:`unpack_memory`), and is changed."""
+        iss = Iss(self.config, memory)
+        iss.launch(self.start_pc, self.arg)
+        if self.arrival is not None:
+            iss.arrival = Arrival(*self.arrival)
+        return iss
 
 
 def pack_memory(memory: SparseMemory) -> dict[int, bytes]:

@@ -13,6 +13,7 @@ from metronome.sim.memory.stacks import to_bus
 from .core import Core, Stepped
 from .lanes import TOP
 from .memory import part_of
+from .numbers import unsigned, word_hull
 from .own import Own
 from .paths import Access, Path
 from .program import Code, RefusedError
@@ -22,6 +23,8 @@ __all__ = ["Accesses"]
 _SELF_MODIFYING = "it may store to the lines that its code is in: self-modifying code"
 #: A store to one of more bytes than that is one to anywhere.
 _FAR = 1 << 24
+#: Of a load from one of more bytes than that, nothing is known of what it finds.
+_NEAR = 1 << 12
 
 
 class Accesses(Core):
@@ -73,8 +76,9 @@ class Accesses(Core):
 
     def _stored(self, path: Path, code: Code) -> tuple[np.ndarray, np.ndarray]:
         assert code.second is not None
-        low, high = path.on.interval(code.second)
         size = code.decoded.size
+        # A part of a word is kept as an unsigned number.
+        low, high = path.on.numbers(code.second) if size == 4 else path.on.interval(code.second)
         if size < 4:
             top = (1 << 8 * size) - 1
             fits = (high <= top) | (low == high)
@@ -84,7 +88,7 @@ class Accesses(Core):
     def _store(self, path: Path, code: Code, addresses: np.ndarray) -> None:
         low, high = self._stored(path, code)
         size, sure = code.decoded.size, path.must[path.may]
-        if self.program.stores(addresses, size, low, high):
+        if self.program.stores(addresses, size, *unsigned((low, high))):
             raise RefusedError(_SELF_MODIFYING, path.pc)
         if self.alone:
             self.memory.store(addresses, size, low, high)
@@ -104,7 +108,7 @@ class Accesses(Core):
             if word in self.memory.races:
                 least, greatest = 0, TOP
             elif not certain:
-                least, greatest = min(least, before[0]), max(greatest, before[1])
+                least, greatest = word_hull((least, greatest), before)
             path.overlay[word] = least, greatest
 
     def _somewhere(self, path: Path, code: Code) -> Access:
@@ -123,9 +127,14 @@ class Accesses(Core):
             for least, behind in _merged(low & ~3, high + size + 3 & ~3):
                 self._store_between(path, least, behind)
         elif code.decoded.writes is not None:
-            top = TOP if size == 4 or code.decoded.row.mnemonic in ("lb", "lh") else (1 << 8 * size) - 1
+            signed = code.decoded.row.mnemonic in ("lb", "lh")
+            found = 0, TOP if size == 4 or signed else (1 << 8 * size) - 1
+            if not far and first >= self.config.memory_map.user and end - first <= _NEAR:
+                found = self.memory.between(first, end, size, signed=signed, overlay=path.overlay)
+            else:
+                self.memory.reads.load_between(max(first, 0), TOP + 1 if far else end)
             shape = len(path.may)
-            path.on.put(code.decoded.writes, path.may, np.zeros(shape, np.int64), np.full(shape, top))
+            path.on.put(code.decoded.writes, path.may, np.full(shape, found[0]), np.full(shape, found[1]))
             self._write(path, code.decoded.writes, self.values.fresh())
         local = self.config.memory_map.local
         inside = far or (first < local + self.config.local_bytes and end > local)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim.iss import EndStatus, Iss
+from metronome.sim.iss import EndStatus
 from metronome.sim.kernel import Launch
 from metronome.sim.predict.records import NONE
 from metronome.sim.prediction.predictor import predict, refuse
@@ -34,6 +34,7 @@ from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .prefix import NOTHING, Prefix, common_prefix
 from .program import Program, RefusedError
+from .reads import Reads, require_read
 
 __all__ = ["Bound", "contradicted", "longest_time"]
 
@@ -53,7 +54,8 @@ class Bound:
     way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
     time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
     ``origins``: of those that a fact of the user ends, where that comes from. ``given``: what is taken from the user.
-    ``laid``: what it is made of by instruction.
+    ``laid``: what it is made of by instruction. ``inputs``: for which it holds, in words. ``lost``: the ranges of what
+    the start-up code stores to, so that the hardware alone cannot have such inputs.
     """
 
     cycles: int
@@ -65,6 +67,8 @@ class Bound:
     origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
     laid: Laid | None = None
+    inputs: str = ""
+    lost: Sequence[Range] = ()
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -137,28 +141,35 @@ def longest_time(
     Raises
     ------
     RefusedError
-        If there is no bound, with the reason; CannotPredictError for a machine that is not predictable.
+        If there is no bound, with the reason; RangeError for a range of what the program does not read; FactError for a
+        flow fact of nothing; CannotPredictError for a machine that is not predictable.
     """
     refuse(config, request.policy)
     inputs = Inputs(launch, ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     job = job_of(config, request)
+    if facts is not None:
+        program = Program(unpack_memory(config, job.pages))
+        facts.require_places(program, [launch.entry, *(entry for entry, _, _ in launch.image.functions)])
     progress("what depends on the inputs")
-    found, ended = dependences(
-        config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs.areas, _LIMIT
-    )
+    followed = dependences(job, inputs, _LIMIT)
+    found, ended = followed.found, followed.ended
     if ended.fault is not None and not found:
         cause = ended.fault.cause.name.lower().replace("_", " ")
         raise RefusedError(f"every run faults: {cause} of warp {ended.fault.warp}", ended.fault.pc)
     if ended.status is not EndStatus.ENDED and not found:
         raise RefusedError(f"no run ends by itself: {ended.status} after {ended.executed} instructions")
+    if not found:
+        # All runs execute the same.
+        require_read(followed.reads.unread, followed.reads)
+    said: dict[str, Any] = {"inputs": inputs.said, "lost": followed.reads.lost}
     exact = None
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         exact = _exact(config, request)
     given = [f"the inputs are in the range {each.text}" for each in ranges]
     if exact is not None and not compose:
-        return dataclasses.replace(exact, given=given)
+        return dataclasses.replace(exact, given=given, **said)
     memory = memory_bound(config, request, memory_latency)
     prefix = NOTHING
     # What is fetched is fetched before the instruction that tells of it is issued.
@@ -167,24 +178,24 @@ def longest_time(
         progress("predict")
         prefix = common_prefix(config, request, {each.pc for each in found})
     ways = _composers(config, request.policy, miss_rate if exact is not None else None)
-    composed, loops, laid = _composed(config, request, job, inputs, memory, prefix, facts, ways, progress)
+    composed, loops, laid, reads = _composed(config, request, job, inputs, memory, prefix, facts, ways, progress)
+    require_read([each for each in reads.unread if each in followed.reads.unread], followed.reads)
     used = facts.used if facts is not None else {}
     given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
     origins = {pc: told.origin for pc, told in used.items()}
     if exact is not None:
-        return dataclasses.replace(exact, composed=composed, loops=loops, origins=origins, given=given)
+        return dataclasses.replace(exact, composed=composed, loops=loops, origins=origins, given=given, **said)
     best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
         cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
-        origins=origins, given=given, laid=laid,
+        origins=origins, given=given, laid=laid, **said,
     )
 
 
 def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[str, int] | None:
     """What a run of the golden model does against ``facts``, and where; None if nothing."""
     job = job_of(config, request)
-    iss = Iss(config, unpack_memory(config, job.pages))
-    iss.launch(job.start_pc, job.arg)
+    iss = job.golden_model(unpack_memory(config, job.pages))
     monitor = iss.recorder = Monitor(facts, config.warps)
     iss.run(_LIMIT)
     return monitor.contradiction
@@ -206,7 +217,7 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
 def _composed(
     config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound, prefix: Prefix,
     facts: Facts | None, ways: Sequence[Composer], progress: Callable[[str], None],
-) -> tuple[list[Composed], dict[int, int], Laid]:
+) -> tuple[list[Composed], dict[int, int], Laid, Reads]:
     kept: list[Shared] = []
     # First as if each line stayed in the data cache; again if another may push some of them out.
     gone: frozenset[int] | None = frozenset() if config.dcache_bytes else None
@@ -242,7 +253,7 @@ def _composed(
     composed = [way(demand, memory) for way in ways]
     # By the one whose slots are those of a walk, if it is there.
     laid = lay(composed[min(1, len(composed) - 1)], demand, request.policy)
-    return composed, loops, laid
+    return composed, loops, laid, explored.reads
 
 
 def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Composer]:

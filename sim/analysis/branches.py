@@ -52,7 +52,7 @@ class Branches(Core):
         decided = path.decided.pop(pc, None)
         if decided is None:
             kind, holds = BRANCHES[op]  # type: ignore[index]
-            yes, no = outcome(kind, path.on.interval(code.first), path.on.interval(code.second))
+            yes, no = outcome(kind, path.on.numbers(code.first), path.on.numbers(code.second))
             yes, no = (yes, no) if holds else (no, yes)
             decided = _agreed(path, yes, no)
         if decided is not None:
@@ -61,6 +61,8 @@ class Branches(Core):
             self._go(path, code, target if decided else following)
             return [path], None
         condition = self._condition(path, code)
+        kind, holds = BRANCHES[op]  # type: ignore[index]
+        asked = Condition(kind, path.numbers[code.first], path.numbers[code.second], holds)
         taken, other = path, self._fork(path)
         paths = []
         for each, truth, to in ((taken, condition, target), (other, condition.negated(), following)):
@@ -68,7 +70,9 @@ class Branches(Core):
             if bool((each.must & ~stays).any()):
                 continue
             each.know(each.may & stays, each.must)
-            if refine(each, truth, self.values):
+            own = asked if truth.holds == condition.holds else asked.negated()
+            # It may ask something of what its operands were computed from; their own registers count, too.
+            if refine(each, truth, self.values) and (own == truth or refine(each, own, self.values)):
                 self._go(each, code, to)
                 paths.append(each)
         return paths, None

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from .intervals import Interval
-from .lanes import TOP
+from .numbers import TOP, Interval, hull
 
 __all__ = ["ZERO", "Condition", "Notes", "Values"]
 
@@ -49,10 +46,7 @@ class Notes(dict[int, Interval]):
 
     def hull(self, other: Notes) -> Notes:
         """What holds if either does."""
-        return Notes({
-            number: (np.minimum(low, other[number][0]), np.maximum(high, other[number][1]))
-            for number, (low, high) in self.items() if number in other
-        })
+        return Notes({number: hull(interval, other[number]) for number, interval in self.items() if number in other})
 
 
 class Values:

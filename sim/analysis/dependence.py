@@ -9,24 +9,25 @@ not marked is the same in all of them.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metronome.hdl.config import Prediction, SmConfig
+from metronome.hdl.config import Prediction
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.sim.iss import Iss
 from metronome.sim.iss.records import IssEnd
 from metronome.sim.memory.shadow import Marks
-from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict.code import CodeTable
+from metronome.sim.runner_types import Job, unpack_memory
 
 from .decoding import Decoded, decode
 from .fetching import followed
+from .inputs import Inputs
+from .reads import Reads
 
-__all__ = ["Dependence", "Follower", "Kind", "dependences"]
+__all__ = ["Dependence", "Followed", "Follower", "Kind", "dependences"]
 
 
 class Kind(enum.StrEnum):
@@ -53,14 +54,16 @@ class Dependence:
 class Follower:
     """Follows marks through a run (:class:`sim.iss.watch.Recorder`); ``found`` is what depends on ``inputs``."""
 
-    def __init__(self, iss: Iss, inputs: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, iss: Iss, inputs: Inputs) -> None:
         config = iss.config
+        self.reads = Reads(inputs.ranges)
+        self._late = inputs.late
         self._iss = iss
         self._marks = np.zeros((64, config.warps, config.threads), bool)
         self._memory = Marks()
         #: What has been marked at some time.
         self._ever = Marks()
-        for first, end in inputs:
+        for first, end in inputs.areas:
             self._memory.mark(first, end)
             self._ever.mark(first, end)
         self._table = CodeTable(config)
@@ -75,6 +78,12 @@ class Follower:
         self._rows = np.arange(config.warps)
         self._groups: dict[tuple[int, int], np.ndarray] = {}
         self.found: set[Dependence] = set()
+
+    def arrive(self) -> None:
+        """``main`` is entered: its variables that have a range are inputs again."""
+        self.reads.arrive(self._late)
+        for each in self._late:
+            self._memory.mark(each.first, each.end)
 
     # What the golden model tells.
 
@@ -168,6 +177,8 @@ class Follower:
         base = marks[code.reads[0]] if code.reads and code.word >> 15 & 31 else None
         if base is not None and bool((base & lanes).any()):
             self.found.add(Dependence(pc, Kind.ADDRESS))
+        if self.reads.unread:
+            (self.reads.store if code.store else self.reads.load)(addresses, code.size)
         if code.store:
             source = self._stored(code)
             if source is None:
@@ -213,17 +224,24 @@ class Follower:
         return result
 
 
-def dependences(
-    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Iterable[tuple[int, int]], limit: int
-) -> tuple[list[Dependence], IssEnd]:
-    """Every instruction that depends on ``inputs``, [first, end) each, in a run of the program in ``memory``.
+@dataclass(frozen=True)
+class Followed:
+    """``found``: instructions that depend on the inputs. ``ended``: how the run has. ``reads``: which ranges matter."""
 
-    ``memory`` is changed. None found: they depend on nothing in any run. Some found: there may be more in others.
-    The second result tells how the run has ended, after at most ``limit`` instructions.
+    found: list[Dependence]
+    ended: IssEnd
+    reads: Reads
+
+
+def dependences(job: Job, inputs: Inputs, limit: int) -> Followed:
+    """Every instruction that depends on ``inputs`` in the run of ``job``, of at most ``limit`` instructions.
+
+    None found: they depend on nothing in any run. Some found: there may be more in others.
     """
-    iss = Iss(config, memory)
-    iss.launch(start_pc, argument)
+    iss = job.golden_model(unpack_memory(job.config, job.pages))
     follower = iss.recorder = Follower(iss, inputs)
-    end = iss.run(limit)
+    if iss.arrival is not None:
+        iss.arrival = replace(iss.arrival, tell=follower.arrive)
+    ended = iss.run(limit)
     follower.finish()
-    return sorted(follower.found), end
+    return Followed(sorted(follower.found), ended, follower.reads)

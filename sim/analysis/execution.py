@@ -11,18 +11,21 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.sim.iss import Iss
+from metronome.sim.iss.float_ops import DYNAMIC
 from metronome.sim.iss.records import FaultError
 from metronome.sim.memory.store import AccessError
 
 from .accesses import Accesses
 from .conditions import ZERO
 from .core import Stepped
-from .intervals import RULES, Interval, step_of
+from .intervals import RULES, step_of
 from .lanes import MOST, TOP
 from .masks import interval_of, refine, word_of
 from .memory import Memory
+from .numbers import Interval, from_integers, hull, meet, signed
 from .paths import Path
 from .program import Code, Program, RefusedError
+from .real_intervals import estimate
 from .threads import Threads
 
 __all__ = ["Execution"]
@@ -48,6 +51,12 @@ class Execution(Accesses, Threads):
 
         An event says that the path, the only one then, stops there.
         """
+        if path.pc == self.memory.main:
+            if not self.alone:
+                raise RefusedError(
+                    "a variable's range holds as main is entered, and who enters it depends on the inputs", path.pc
+                )
+            self.memory.arrive()
         code = self.program.at(path.pc)
         unit = code.decoded.unit
         if path.may is not self._mask:
@@ -88,8 +97,8 @@ class Execution(Accesses, Threads):
     def _operands(self, path: Path, code: Code) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         shape = len(path.may)
         constant = np.full(shape, code.constant & TOP, np.int64)
-        first = (np.zeros(shape, np.int64),) * 2 if code.first is None else path.on.interval(code.first)
-        second = (constant, constant) if code.second is None else path.on.interval(code.second)
+        first = (np.zeros(shape, np.int64),) * 2 if code.first is None else path.on.numbers(code.first)
+        second = (constant, constant) if code.second is None else path.on.numbers(code.second)
         return first, second
 
     def _estimate(self, path: Path, code: Code, rd: int) -> None:
@@ -97,10 +106,13 @@ class Execution(Accesses, Threads):
         if code.rule is not None:
             first, second = self._operands(path, code)
             plain = RULES[code.rule](first, second)
-            if code.rule == "add" and code.second is None and code.first is not None and _whole(plain) > _whole(first):
+            if code.rule == "add" and code.second is None and code.first is not None and _wide(plain) > _wide(first):
                 # What the operand was may be asked of the sum, when no register holds it any more.
                 path.seen.note(path.numbers[code.first], first)
             low, high = self._narrower(path, code, first, second, plain)
+            whole = self._by_sign(path, code)
+            if whole is not None:
+                low, high = meet((low, high), whole)[0]
             steps = (
                 MOST if code.first is None else path.on.step(code.first),
                 MOST if code.second is None else path.on.step(code.second),
@@ -108,9 +120,51 @@ class Execution(Accesses, Threads):
             # Steps are counted from the least.
             step = step_of(code.rule, plain, (first, second), steps) if bool((low == plain[0]).all()) else 0
             path.on.put(rd, path.may, low, high, step)
+        elif code.decoded.unit in FLOAT_UNITS:
+            reads = code.decoded.reads
+            operands = [path.on.numbers(register) for register in reads]
+            mode = code.decoded.word >> 12 & 7
+            mode = int(self._iss.fcsr[self.warp]) >> 5 if mode == DYNAMIC else mode
+            if mode > 4:
+                raise RefusedError("the rounding mode that is written there is none: it would fault", path.pc)
+            low, high = estimate(code.decoded.row.mnemonic, operands, same=len(set(reads)) < len(reads), mode=mode)
+            path.on.put(rd, path.may, low, high)
         else:
-            flag = code.decoded.row.mnemonic in ("feq.s", "flt.s", "fle.s")
-            path.on.put(rd, path.may, np.zeros(shape, np.int64), np.full(shape, 1 if flag else TOP))
+            path.on.put(rd, path.may, np.zeros(shape, np.int64), np.full(shape, TOP))
+
+    def _by_sign(self, path: Path, code: Code) -> Interval | None:
+        """What compilers make of a signed number without a branch: a quotient by a power of two, an absolute value."""
+        if code.first is None:
+            return None
+        a = path.numbers[code.first]
+        if code.rule in ("sra", "srl") and code.second is None and code.constant == 31:
+            # What the number was is asked below, when perhaps no register holds it any more.
+            path.seen.note(a, path.on.numbers(code.first))
+        if code.second is None or code.rule not in ("add", "sub"):
+            return None
+        b = path.numbers[code.second]
+        if code.rule == "add":
+            return self._rounded_up(path, a, b) or self._rounded_up(path, b, a)
+        name, first, second = self.values.made(a)
+        if name != "xor" or b not in (first, second) or self.values.made(b)[0] != "sra":
+            return None
+        number = first if b == second else second
+        if self.values.made(b) != ("sra", number, ("is", 31)):
+            return None
+        below, above = _parts_by_sign(interval_of(path, number, self.values))
+        return hull(_if_some("sub", (np.zeros_like(below[0]),) * 2, below), above)
+
+    def _rounded_up(self, path: Path, number: int, added: int) -> Interval | None:
+        """A number with as much ``added`` if it is below zero that a shift to the right rounds it towards zero."""
+        name, source, constant = self.values.made(added)
+        if name != "srl" or not isinstance(constant, tuple):
+            return None
+        if source != number and self.values.made(source) != ("sra", number, ("is", 31)):
+            return None
+        if source == number and constant[1] != 31:
+            return None
+        below, above = _parts_by_sign(interval_of(path, number, self.values))
+        return hull(_if_some("add", (np.full_like(below[0], TOP >> constant[1]),) * 2, below), above)
 
     def _kept(self, path: Path, code: Code, rd: int) -> Interval:
         """What the operand of ``czero`` lies in where it is kept; the least is above the greatest where it never is."""
@@ -121,17 +175,18 @@ class Execution(Accesses, Threads):
         # The condition may be one of what a constant was added to, which no register may hold any more.
         source, constant = self.values.base(path.numbers[code.first])
         added = np.full(len(path.may), constant) if constant else None
-        first = path.on.interval(code.first)
+        first = path.on.numbers(code.first)
         if added is not None:
             trial.numbers[rd] = source
             trial.on.put(rd, trial.may, *RULES["sub"](first, (added, added)))
         if not refine(trial, zero if code.rule == "czero.nez" else zero.negated(), self.values):
             return nowhere
-        low, high = first if code.first == rd and added is not None else trial.on.interval(code.first)
+        kept = first if code.first == rd and added is not None else trial.on.numbers(code.first)
+        there = trial.may
         if added is not None:
-            other = RULES["add"](interval_of(trial, source, self.values), (added, added))
-            low, high = np.maximum(low, other[0]), np.minimum(high, other[1])
-        return np.where(trial.may, low, nowhere[0]), np.where(trial.may, high, nowhere[1])
+            kept, possible = meet(kept, RULES["add"](interval_of(trial, source, self.values), (added, added)))
+            there = there & possible
+        return np.where(there, kept[0], nowhere[0]), np.where(there, kept[1], nowhere[1])
 
     def _narrower(self, path: Path, code: Code, first: Interval, second: Interval, result: Interval) -> Interval:
         """What a ``result`` lies in, as an operand that ``czero`` has made is either what was kept, or 0."""
@@ -147,16 +202,16 @@ class Execution(Accesses, Threads):
             cases = [(first, other), (first, zero)]
         else:
             return result
-        least, greatest = np.full_like(first[0], TOP), np.zeros_like(first[0])
+        nowhere = np.full_like(first[0], TOP), np.zeros_like(first[0])
+        found = nowhere
         for operands in cases:
             there = np.logical_and.reduce([low <= high for low, high in operands])
             low, high = rule(*((np.where(there, low, 0), np.where(there, high, 0)) for low, high in operands))
-            least = np.where(there, np.minimum(least, low), least)
-            greatest = np.where(there, np.maximum(greatest, high), greatest)
-        least, greatest = np.maximum(least, result[0]), np.minimum(greatest, result[1])
+            found = hull(found, (np.where(there, low, nowhere[0]), np.where(there, high, nowhere[1])))
         # A lane for which nothing is left cannot be active.
-        fits = least <= greatest
-        return np.where(fits, least, result[0]), np.where(fits, greatest, result[1])
+        some = found[0] <= found[1]
+        found = np.where(some, found[0], result[0]), np.where(some, found[1], result[1])
+        return meet(found, result)[0]
 
     def _apart(self, path: Path, code: Code) -> bool:
         """Whether of the two operands exactly one is kept: the same decides, in opposite ways."""
@@ -238,6 +293,24 @@ class Execution(Accesses, Threads):
         return True
 
 
-def _whole(interval: Interval) -> int:
-    """In how many lanes it is every number."""
-    return int(((interval[0] == 0) & (interval[1] == TOP)).sum())
+def _parts_by_sign(interval: Interval) -> tuple[Interval, Interval]:
+    """The signed numbers below zero, and the others; in a lane without such numbers, the least above the greatest."""
+    low, high = signed(interval)
+    nothing = np.full_like(low, TOP), np.zeros_like(low)
+    below, above = (low, np.minimum(high, -1)), (np.maximum(low, 0), high)
+    return tuple(  # type: ignore[return-value]
+        (np.where(some, made[0], nothing[0]), np.where(some, made[1], nothing[1]))
+        for some, made in ((each[0] <= each[1], from_integers(each[0], np.maximum(*each))) for each in (below, above))
+    )
+
+
+def _if_some(rule: str, a: Interval, b: Interval) -> Interval:
+    """What ``rule`` makes of two intervals where the second holds something; else nothing."""
+    some = b[0] <= b[1]
+    low, high = RULES[rule](a, (np.where(some, b[0], 0), np.where(some, b[1], 0)))
+    return np.where(some, low, b[0]), np.where(some, high, b[1])
+
+
+def _wide(interval: Interval) -> int:
+    """In how many lanes it is every number, or of both signs."""
+    return int((((interval[0] == 0) & (interval[1] == TOP)) | (interval[0] < 0)).sum())

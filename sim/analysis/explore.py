@@ -20,6 +20,7 @@ from .memory import Memory
 from .obeyed import Obeyed
 from .paths import Clock, Path
 from .program import Program, RefusedError
+from .reads import Reads
 
 __all__ = ["Explored", "explore"]
 
@@ -32,13 +33,14 @@ class Explored:
     """What has come of it. ``clocks``: by warp, the clock of its last path; None for one that never starts.
 
     ``steps``: instructions that were looked at. ``sure``: every warp has one path only. ``races``: the words that one
-    warp may store to while another touches them.
+    warp may store to while another touches them. ``reads``: which ranges matter.
     """
 
     clocks: Sequence[Clock | None]
     steps: int
     sure: bool
     races: frozenset[int]
+    reads: Reads
 
 
 class _Warp:
@@ -167,7 +169,7 @@ class _Explorer:
 
     def __init__(
         self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[int], Clock]],
-        limit: int, races: set[int], facts: Facts | None,
+        limit: int, races: set[int], facts: Facts | None, reads: Reads,
     ) -> None:
         self._config, self._limit = config, limit
         self._iss = Iss(config, memory)
@@ -175,7 +177,7 @@ class _Explorer:
         self._program = Program(memory)
         self._facts = Obeyed(self._program, facts)
         self._make_clock = begin(self._program)
-        self._memory = Memory(config, memory, self._iss.local, races)
+        self._memory = Memory(config, memory, self._iss.local, races, reads)
         self._active: dict[int, _Warp] = {}
         self._ran: dict[int, _Warp] = {}
         self._clocks: list[Clock | None] = [None] * config.warps
@@ -210,7 +212,7 @@ class _Explorer:
             state = next(iter(self._active.values()))
             raise RefusedError("warps wait for each other for ever: a deadlock", state.path.pc)
         sure = not any(each.parted for each in self._ran.values())
-        return Explored(self._clocks, self._steps, sure, frozenset(self._memory.races))
+        return Explored(self._clocks, self._steps, sure, frozenset(self._memory.races), self._memory.reads)
 
     def _count(self, steps: int) -> None:
         self._steps += steps
@@ -306,11 +308,12 @@ def explore(
     areas = inputs.areas
     while True:
         known = len(races)
-        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races, facts)
+        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races, facts, Reads(inputs.ranges))
         for first, end in areas:
             explorer.forget(first, end)
         for each in inputs.ranges:
-            explorer.memory.assume(each.first, each.end, *each.interval)
+            explorer.memory.assume(each)
+        explorer.memory.main, explorer.memory.late = inputs.launch.main, inputs.late
         explored = explorer.run(start_pc)
         if len(races) == known:
             return explored

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -165,9 +166,7 @@ class Facts:
 
     def _at(self, pc: int, line: str | None) -> bool:
         """Whether the instruction at ``pc`` is of a source line."""
-        return line is not None and any(
-            each == line or each.endswith(f"/{line}") for each in self._lines(pc)[-1:]
-        )
+        return line is not None and any(_same_line(each, line) for each in self._lines(pc)[-1:])
 
     def _is_of(self, program: Program, function: Function, header: int, line: str | None) -> bool:
         """Whether a loop is of a source line: its header is, or a branch that ends it or goes on with it."""
@@ -186,10 +185,58 @@ class Facts:
                 return True
         return False
 
+    def require_places(self, program: Program, entries: Iterable[int]) -> None:
+        """Raise FactError, with what is nearest, for a rule that is of nothing in the functions at ``entries``."""
+        if not self._rules:
+            return
+        loops: dict[int, str] = {}
+        code: dict[int, str] = {}
+        named = {rule.within for rule in self._rules if rule.within is not None}
+        for entry in sorted({*entries, *named}):
+            function = self.of(program, entry).function
+            for header in {header for around in function.loops.values() for header in around}:
+                loops[header] = next(iter(self._lines(header)[-1:]), "")
+            code |= {pc: next(iter(self._lines(pc)[-1:]), "") for pc in function.place}
+        for rule in self._rules:
+            if rule not in self.found:
+                what = "no loop" if rule.most is not None else "no code"
+                raise FactError(f"{rule.text} is of {what}; {_nearest(rule, code if rule.most is None else loops)}")
+        # What is looked at later on counts as found then.
+        self.found.clear()
+        self.tables.clear()
+
     @property
     def unused_rules(self) -> list[Rule]:
         """Rules that are of nothing that has been looked at."""
         return [rule for rule in self._rules if rule not in self.found]
+
+
+def _same_line(own: str, asked: str) -> bool:
+    """Whether a ``file:line`` of the program is one that was asked for, in any spelling, or by the end of its path."""
+    if own == asked or own.endswith(f"/{asked}"):
+        return True
+    (file, _, line), (asked_file, _, asked_line) = own.rpartition(":"), asked.rpartition(":")
+    if line != asked_line or not os.path.isabs(asked_file):
+        return False
+    return os.path.realpath(file) == asked_file or (not os.path.isabs(file) and asked_file.endswith(f"/{file}"))
+
+
+def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
+    """Which of ``places``, a source line by its pc, is nearest to a rule, in words."""
+    if not places:
+        return "the program has none"
+    if rule.line is None:
+        near = min(places, key=lambda pc: (abs(pc - (rule.address or 0)), pc))
+    else:
+        file, _, line = rule.line.rpartition(":")
+
+        def far(pc: int) -> tuple[bool, int, int]:
+            own, _, number = places[pc].rpartition(":")
+            other = os.path.basename(own) != os.path.basename(file)
+            return other, abs(int(number or 0) - int(line)), pc
+
+        near = min(places, key=far)
+    return f"the nearest is at {places[near] or 'no known line'}, address {near:#x}"
 
 
 class Monitor:

@@ -7,6 +7,7 @@ function around it, or a ``source`` with a ``line``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -50,7 +51,9 @@ class _Reader:
     def _place(self, element: ElementTree.Element, within: int | None, source: str | None) -> None:
         address = self._address(element, within)
         line = element.get("line")
-        where = f"{source}:{line}" if address is None and line is not None and source is not None else None
+        where = None
+        if address is None and line is not None and source is not None:
+            where = f"{self._source(source)}:{self._number(element, 'line', line)}"
         most = self._count(element)
         never = element.get("executed") == "false"
         if most is None and not never:
@@ -62,6 +65,16 @@ class _Reader:
         self.rules.append(Rule(
             text=self._text(element), most=None if never else most, address=address, line=where, within=within
         ))
+
+    def _source(self, source: str) -> str:
+        """A source file as it is to be looked for: where its path leads to, if it is more than an end of one."""
+        path = os.path.normpath(source)
+        if os.path.isabs(path):
+            return os.path.realpath(path)
+        if path.startswith(".."):
+            beside = self._path.parent / path
+            return os.path.realpath(beside if beside.exists() else path)
+        return path
 
     def _count(self, element: ElementTree.Element) -> int | None:
         """How often the loop's body is executed: an entry cannot have more than all of them together."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from metronome.sim.kernel import Launch
 
-from .lanes import TOP
+from .numbers import Interval, from_integers, from_places
 
-__all__ = ["ARGUMENTS", "Inputs", "Range", "RangeError", "require_apart", "resolve"]
+__all__ = ["Inputs", "Range", "RangeError", "contents_of", "initialised", "outside", "require_apart"]
 
 _WORD = 4
-_SIGN = 1 << 31
-#: The name of the argument block.
-ARGUMENTS = "arg"
 
 
 class RangeError(Exception):
@@ -28,9 +25,11 @@ class RangeError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The words of [``first``, ``end``) hold numbers from ``low`` to ``high``, both included; ``text``: as written.
+    """The numbers in [``first``, ``end``) lie between ``low`` and ``high``, both included; ``text``: as written.
 
-    ``real``: they are float32, and so are the two; else 32-bit integers, with a sign if ``low`` has one.
+    ``size``: bytes of a number. ``real``: they are float32, and so are the two; else integers, with a sign if
+    ``signed``. ``late``: they are a variable's, and hold what the range says when ``main`` is entered, whatever the
+    start-up code has stored there.
     """
 
     text: str
@@ -39,6 +38,30 @@ class Range:
     low: float
     high: float
     real: bool = False
+    size: int = _WORD
+    signed: bool = False
+    late: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is of."""
+        return self.text.partition("=")[0]
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return (self.end - self.first) // self.size
+
+    @property
+    def said(self) -> str:
+        """In words, for people."""
+        low, high = self.text.partition("=")[2].split("..", 1)
+        kind = "float32" if self.real else f"{8 * self.size}-bit {'signed' if self.signed else 'unsigned'} integers"
+        return f"{self.name} in {low}..{high} ({kind})"
+
+    @property
+    def _sign(self) -> int:
+        return 1 << 8 * self.size - 1
 
     def _ends(self) -> tuple[int, int]:
         """The least and the greatest place in the order of the numbers."""
@@ -50,26 +73,23 @@ class Range:
 
     def _ordered(self, words: np.ndarray) -> np.ndarray:
         """The places of words in the order of the numbers that they hold (int64)."""
-        numbers = words.astype(np.int64)
+        numbers, sign = words.astype(np.int64), self._sign
         if self.real:
             # -0.0 comes before 0.0.
-            return np.where(numbers >= _SIGN, _SIGN - 1 - numbers, numbers)
-        return np.where(numbers >= _SIGN, numbers - TOP - 1, numbers) if self.low < 0 else numbers
+            return np.where(numbers >= sign, sign - 1 - numbers, numbers)
+        return np.where(numbers >= sign, numbers - 2 * sign, numbers) if self.signed else numbers
 
     def _words(self, places: np.ndarray) -> np.ndarray:
         """The words at these places of the order."""
         if self.real:
-            places = np.where(places < 0, _SIGN - 1 - places, places)
-        return (places & TOP).astype(np.uint32)
+            places = np.where(places < 0, self._sign - 1 - places, places)
+        return (places & 2 * self._sign - 1).astype(np.uint32)
 
     @property
-    def interval(self) -> tuple[int, int]:
-        """The least and the greatest word as unsigned numbers: all of them if both signs are there."""
-        low, high = self._ends()
-        if low < 0 <= high:
-            return 0, TOP
-        ends = sorted(self._words(np.array([low, high])).tolist())
-        return ends[0], ends[1]
+    def interval(self) -> Interval:
+        """The least and the greatest number (sim.analysis.numbers)."""
+        low, high = (np.array([end]) for end in self._ends())
+        return from_places(low, high) if self.real else from_integers(low, high)
 
     def confine(self, words: np.ndarray) -> np.ndarray:
         """``words`` (uint32), those outside of the range moved into it, modulo its length."""
@@ -77,6 +97,19 @@ class Range:
         places = self._ordered(words)
         inside = (places >= low) & (places <= high)
         return self._words(np.where(inside, places, low + (places - low) % (high - low + 1)))
+
+    def draw(self, random: np.random.Generator) -> bytes:
+        """Random numbers of the range, each as likely; of float32 each sign and power of two."""
+        low, high = self._ends()
+        return self.packed(self._words(random.integers(low, high, self.count, dtype=np.int64, endpoint=True)))
+
+    def packed(self, words: np.ndarray) -> bytes:
+        """Words as the bytes of memory."""
+        return words.astype(f"<u{self.size}").tobytes()
+
+    def unpacked(self, data: bytes) -> np.ndarray:
+        """The other way round (uint32)."""
+        return np.frombuffer(data, f"<u{self.size}").astype(np.uint32)
 
     @property
     def corners(self) -> tuple[int, int]:
@@ -102,8 +135,37 @@ class Inputs:
         areas = [(address, address + len(data)) for address, data in places.values()]
         for each in self.ranges:
             if not any(first <= each.first and each.end <= end for first, end in areas):
-                places[each.text] = each.first, _contents(self.launch, each.first, each.end)
+                places[each.text] = each.first, contents_of(self.launch, each.first, each.end)
         return places
+
+    @property
+    def said(self) -> str:
+        """In words: for which inputs a time holds."""
+        launch = self.launch
+        parts = [f"with {each.said}" for each in self.ranges]
+        # Of a buffer whose words all have ranges nothing is left.
+        free = [
+            name for name, (address, data) in (launch.buffers | launch.loads).items()
+            if data and not any(each.first <= address and address + len(data) <= each.end for each in self.ranges)
+        ]
+        if free:
+            else_ = any(next(self._parts(name, self.places[name][1]), None) is not None for name in free)
+            parts.append(f"whatever {' and '.join(free)} hold{'s' * (len(free) == 1)}{' elsewhere' * else_}")
+        if launch.arguments:
+            ranged = any(self._is_argument(each) for each in self.ranges)
+            parts.append(f"with {'all other ' * ranged}arguments as given")
+        others = "all other variables" if any(each.late for each in self.ranges) else "all variables"
+        parts.append(f"{others} as the program initialises them")
+        return ", ".join(parts[:-1]) + (" and " if parts[:-1] else "with ") + parts[-1]
+
+    def _is_argument(self, each: Range) -> bool:
+        offset = each.first - self.launch.argument_address
+        return 0 <= offset < len(self.launch.arguments)
+
+    @property
+    def late(self) -> list[Range]:
+        """The ranges that hold again when ``main`` is entered."""
+        return [each for each in self.ranges if each.late and self.launch.main is not None]
 
     @property
     def areas(self) -> list[tuple[int, int]]:
@@ -115,27 +177,35 @@ class Inputs:
         """What the launch has there, moved into the ranges."""
         return {name: self.confined(name, data) for name, (_, data) in self.places.items()}
 
-    def confined(self, name: str, data: bytes) -> bytes:
-        """``data`` for the place ``name``, moved into the ranges."""
+    def _parts(self, name: str, data: bytes) -> Iterator[tuple[Range, slice]]:
+        """The ranges that hold in the place ``name``, and where in its ``data``."""
         address = self.places[name][0]
-        changed = bytearray(data)
         for each in self.ranges:
             first, end = max(each.first, address), min(each.end, address + len(data))
             if first < end:
-                words = np.frombuffer(data[first - address : end - address], "<u4")
-                changed[first - address : end - address] = each.confine(words).astype("<u4").tobytes()
+                yield each, slice(first - address, end - address)
+
+    def confined(self, name: str, data: bytes) -> bytes:
+        """``data`` for the place ``name``, moved into the ranges."""
+        changed = bytearray(data)
+        for each, part in self._parts(name, data):
+            changed[part] = each.packed(each.confine(each.unpacked(data[part])))
         return bytes(changed)
 
     def extreme(self, contents: Mapping[str, bytes], *, high: bool) -> dict[str, bytes]:
-        """``contents`` by name, with the least, or greatest, number in all words that have a range."""
+        """``contents`` by name, with the least, or greatest, number wherever there is a range."""
+        return self._changed(contents, lambda each: each.packed(np.full(each.count, each.corners[high])))
+
+    def drawn(self, contents: Mapping[str, bytes], random: np.random.Generator) -> dict[str, bytes]:
+        """``contents`` by name, with random numbers of each range."""
+        return self._changed(contents, lambda each: each.draw(random))
+
+    def _changed(self, contents: Mapping[str, bytes], make: Callable[[Range], bytes]) -> dict[str, bytes]:
         changed = dict(contents)
-        for name, (address, data) in self.places.items():
+        for name in self.places:
             filled = bytearray(contents[name])
-            for each in self.ranges:
-                first, end = max(each.first, address), min(each.end, address + len(data))
-                if first < end:
-                    word = each.corners[high].to_bytes(_WORD, "little")
-                    filled[first - address : end - address] = word * ((end - first) // _WORD)
+            for each, part in self._parts(name, contents[name]):
+                filled[part] = make(each)[: part.stop - part.start]
             changed[name] = bytes(filled)
         return changed
 
@@ -147,6 +217,8 @@ class Inputs:
             return {name: (address, contents.get(name, data)) for name, (address, data) in places.items()}
 
         buffers, loads, arguments = other(launch.buffers), other(launch.loads), bytearray(launch.arguments)
+        at_main = {}
+        late = {each.text for each in self.ranges if each.late}
         for name, (address, data) in self.places.items():
             if name in buffers or name in loads:
                 continue
@@ -156,12 +228,14 @@ class Inputs:
                 arguments[offset : offset + len(data)] = data
             else:
                 loads[name] = address, data
+                if name in late:
+                    at_main[name] = address, data
         return dataclasses.replace(
-            launch, buffers=buffers, loads=loads, arguments=bytes(arguments), check=lambda memory: []
+            launch, buffers=buffers, loads=loads, arguments=bytes(arguments), at_main=at_main, check=lambda memory: []
         )
 
 
-def _contents(launch: Launch, first: int, end: int) -> bytes:
+def contents_of(launch: Launch, first: int, end: int) -> bytes:
     """What is in memory at the start, of the argument block or of a segment."""
     offset = first - launch.argument_address
     if 0 <= offset < len(launch.arguments):
@@ -173,45 +247,22 @@ def _contents(launch: Launch, first: int, end: int) -> bytes:
     return bytes(end - first)
 
 
-def resolve(
-    launch: Launch, text: str, name: str, words: tuple[int, int] | None, ends: tuple[float, float], *, real: bool
-) -> Range:
-    """The range that says of ``name``, or of its ``words`` from the first to the last, that they are in ``ends``.
-
-    Raises
-    ------
-    RangeError
-        If there is no such place, or if an argument is not in its range.
-    """
-    places = {name: (address, len(data)) for name, (address, data) in (launch.buffers | launch.loads).items()}
-    places.setdefault(ARGUMENTS, (launch.argument_address, len(launch.arguments)))
-    place = places.get(name) or launch.image.symbols.get(name)
-    if place is None:
-        at = next((each for each in places.values() if name.isalnum() and _number(name) == each[0]), None)
-        if at is None:
-            raise RangeError(f"no buffer or variable is named {name!r}; there are {', '.join(sorted(places))}")
-        place = at
-    address, size = place
-    first, last = (0, size // _WORD - 1) if words is None else words
-    if last < first or (last + 1) * _WORD > size:
-        raise RangeError(f"{name} has {size // _WORD} words, numbered from 0")
-    if address % _WORD:
-        raise RangeError(f"{name} does not begin at a word, but at {address:#x}")
-    found = Range(
-        text=text, first=address + first * _WORD, end=address + (last + 1) * _WORD, low=ends[0], high=ends[1], real=real
-    )
-    if launch.argument_address <= found.first < launch.argument_address + len(launch.arguments):
-        own = np.frombuffer(_contents(launch, found.first, found.end), "<u4")
-        if bool((found.confine(own) != own).any()):
-            raise RangeError(f"the argument is {', '.join(map(str, own.tolist()))} in this launch: not in the range")
-    return found
+def initialised(launch: Launch, each: Range) -> bool:
+    """Whether a range is of what the launch has put there, and not of what is zero before anything is."""
+    if not each.late:
+        return True
+    return any(its.address <= each.first < its.address + len(its.data) for its in launch.image.segments)
 
 
-def _number(text: str) -> int | None:
-    try:
-        return int(text, 0)
-    except ValueError:
-        return None
+def outside(launch: Launch, each: Range) -> bool:
+    """Whether the launch has a number there that is not in the range."""
+    places = (launch.buffers | launch.loads).values()
+    around = next((place for place in places if place[0] <= each.first and each.end <= place[0] + len(place[1])), None)
+    data = contents_of(launch, each.first, each.end)
+    if around is not None:
+        data = around[1][each.first - around[0] : each.end - around[0]]
+    own = each.unpacked(data)
+    return bool((each.confine(own) != own).any())
 
 
 def require_apart(ranges: Iterable[Range]) -> None:

@@ -1,12 +1,14 @@
 """The registers of one warp when not everything is known: of each lane a value, or an interval that it lies in.
 
-Values are the unsigned numbers of the 32 bits of a register. What is known is computed by the golden model itself, on
-the warp's own registers there; here is only what it cannot do.
+Values are the 32 bits of a register; intervals have a form (sim.analysis.numbers). What is known is computed by the
+golden model itself, on the warp's own registers there; here is only what it cannot do.
 """
 
 from __future__ import annotations
 
 import numpy as np
+
+from .numbers import TOP, Interval, hull, unsigned
 
 __all__ = ["MOST", "REGISTERS", "TOP", "Lanes", "outside"]
 
@@ -14,8 +16,6 @@ __all__ = ["MOST", "REGISTERS", "TOP", "Lanes", "outside"]
 REGISTERS = 65
 #: A power of two of which every difference of known values is a multiple.
 MOST = 31
-#: The greatest value.
-TOP = (1 << 32) - 1
 
 
 class Lanes:
@@ -44,8 +44,12 @@ class Lanes:
             twin.steps = self.steps.copy()
         return twin
 
-    def interval(self, register: int) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest value of each lane (int64)."""
+    def interval(self, register: int) -> Interval:
+        """The least and the greatest value of each lane as unsigned numbers (int64)."""
+        return unsigned(self.numbers(register))
+
+    def numbers(self, register: int) -> Interval:
+        """The interval of each lane, of any form."""
         values = self.values[register].astype(np.int64)
         if not self.dirty >> register & 1:
             return values, values
@@ -92,11 +96,15 @@ class Lanes:
         for register in np.flatnonzero(differs.any(axis=1)).tolist():
             if register == REGISTERS - 1:
                 continue
-            low, high = self.interval(register)
-            other_low, other_high = other.interval(register)
-            apart = int(np.bitwise_or.reduce((low ^ other_low)[differs[register]]))
+            mine, theirs = self.numbers(register), other.numbers(register)
+            low, high = hull(mine, theirs)
+            lanes_here = differs[register]
+            apart = int(np.bitwise_or.reduce((mine[0] ^ theirs[0])[lanes_here]))
             step = min(self.step(register), other.step(register), (apart & -apart).bit_length() - 1 if apart else MOST)
-            self.put(register, differs[register], np.minimum(low, other_low), np.maximum(high, other_high), step)
+            # Steps are counted from the least: in another order that is another number.
+            if not bool((((low - mine[0]) & TOP == 0) | ((low - theirs[0]) & TOP == 0))[lanes_here].all()):
+                step = 0
+            self.put(register, lanes_here, low, high, step)
 
     def take(self, other: Lanes, lanes: np.ndarray) -> None:
         """In ``lanes`` the values are those of ``other``."""

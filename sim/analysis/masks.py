@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .conditions import ZERO, Condition, Values
-from .lanes import TOP
+from .numbers import TOP, Interval, from_integers, meet, normal, signed, unsigned, without
 from .paths import Path
 
 __all__ = ["bits_of", "interval_of", "mask_between", "outcome", "refine", "word_of"]
 
-_SIGN = 1 << 31
 #: So many sums and differences of others are looked through, at most.
 _SUMS = 16
 
@@ -32,34 +31,26 @@ def mask_between(low: int, high: int, threads: int) -> tuple[np.ndarray, np.ndar
     return bits_of(high | ~same & TOP, threads), bits_of(low & same, threads)
 
 
-def outcome(kind: str, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> tuple:
+def outcome(kind: str, a: Interval, b: Interval) -> tuple[np.ndarray, np.ndarray]:
     """Of each lane whether the condition holds for certain, and whether it does not, for intervals of operands."""
     if kind == "eq":
         same = (a[0] == a[1]) & (b[0] == b[1]) & (a[0] == b[0])
-        return same, (a[1] < b[0]) | (b[1] < a[0])
-    if kind == "lt":
-        a, b = _signed(a), _signed(b)
+        return same, ~meet(a, b)[1]
+    order = signed if kind == "lt" else unsigned
+    a, b = order(a), order(b)
     return a[1] < b[0], a[0] >= b[1]
 
 
-def _signed(a: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    low, high = a
-    mixed = (low < _SIGN) & (high >= _SIGN)
-    shift = np.where(low >= _SIGN, 1 << 32, 0)
-    return np.where(mixed, -_SIGN, low - shift), np.where(mixed, _SIGN - 1, high - shift)
-
-
-def interval_of(path: Path, value: int, values: Values) -> tuple[np.ndarray, np.ndarray]:
-    """What the value of that number lies in, by any register that holds it, or did."""
+def interval_of(path: Path, value: int, values: Values) -> Interval:
+    """What the value of that number lies in, by any register that holds it, or did; of any form."""
     lanes, constant = len(path.may), values.known(value)
     if constant is not None:
         return np.full(lanes, constant, np.int64), np.full(lanes, constant, np.int64)
-    low, high = path.seen.get(value, (np.zeros(lanes, np.int64), np.full(lanes, TOP)))
+    interval = path.seen.get(value, (np.zeros(lanes, np.int64), np.full(lanes, TOP)))
     for register, number in enumerate(path.numbers):
         if number == value:
-            mine = path.on.interval(register)
-            low, high = np.maximum(low, mine[0]), np.minimum(high, mine[1])
-    return low, high
+            interval = meet(interval, path.on.numbers(register))[0]
+    return interval
 
 
 def refine(path: Path, condition: Condition, values: Values) -> bool:
@@ -118,12 +109,9 @@ def _source(path: Path, values: Values, value: int, number: np.ndarray) -> tuple
 
 def _refine_equal(path: Path, value: int, number: np.ndarray, values: Values, *, holds: bool) -> bool:
     """In every active lane the value of that number is ``number``, or is not."""
-    low, high = interval_of(path, value, values)
-    if holds:
-        low, high = np.maximum(low, number), np.minimum(high, number)
-    else:
-        low, high = np.where(low == number, low + 1, low), np.where(high == number, high - 1, high)
-    return _possible(path, low <= high) and _hold(path, value, low, high)
+    interval = interval_of(path, value, values)
+    interval, possible = meet(interval, (number, number)) if holds else without(interval, number)
+    return _possible(path, possible) and _hold(path, value, interval)
 
 
 def _possible(path: Path, possible: np.ndarray) -> bool:
@@ -135,64 +123,75 @@ def _possible(path: Path, possible: np.ndarray) -> bool:
     return True
 
 
-def _hold(path: Path, value: int, least: np.ndarray, greatest: np.ndarray) -> bool:
+def _hold(path: Path, value: int, interval: Interval) -> bool:
     """Each register with the value of that number lies in this interval; False if one cannot."""
     if value == ZERO:
         return True
     return all(
-        _narrow(path, register, least, greatest)
+        _narrow(path, register, interval)
         for register, number in enumerate(path.numbers)
         if number == value and not path.on.known(register, path.may)
     )
 
 
 def _refine(path: Path, condition: Condition, values: Values) -> bool:
-    low, high = interval_of(path, condition.a, values)
-    other_low, other_high = interval_of(path, condition.b, values)
+    first, second = interval_of(path, condition.a, values), interval_of(path, condition.b, values)
     if condition.kind == "bit":
+        low, high = unsigned(first)
         flags = (high <= 1) & path.may
         wanted = int(condition.holds)
         low, high = np.where(flags, np.maximum(low, wanted), low), np.where(flags, np.minimum(high, wanted), high)
+        possible = low <= high
+        first = _where(flags, (low, high), first)
     elif condition.kind == "eq":
-        low, high, other_low, other_high = _equal(low, high, other_low, other_high, holds=condition.holds)
+        first, second, possible = _equal(first, second, holds=condition.holds)
     else:
-        # As signed numbers only where both are positive, so that the order is the same.
-        fits = np.ones_like(path.may) if condition.kind == "ltu" else (high < _SIGN) & (other_high < _SIGN)
-        if condition.holds:
-            high = np.where(fits, np.minimum(high, other_high - 1), high)
-            other_low = np.where(fits, np.maximum(other_low, low + 1), other_low)
-        else:
-            low = np.where(fits, np.maximum(low, other_low), low)
-            other_high = np.where(fits, np.minimum(other_high, high), other_high)
+        first, second, possible = _ordered(condition, first, second)
+    return _possible(path, possible) and _hold(path, condition.a, first) and _hold(path, condition.b, second)
+
+
+def _ordered(condition: Condition, first: Interval, second: Interval) -> tuple[Interval, Interval, np.ndarray]:
+    """What is left of two operands of which one is less, or is not; and in which lanes that can be."""
+    order = unsigned if condition.kind == "ltu" else signed
+    (low, high), (other_low, other_high) = order(first), order(second)
+    if condition.holds:
+        high, other_low = np.minimum(high, other_high - 1), np.maximum(other_low, low + 1)
+    else:
+        low, other_high = np.maximum(low, other_low), np.minimum(other_high, high)
     possible = (low <= high) & (other_low <= other_high)
-    return (
-        _possible(path, possible) and _hold(path, condition.a, low, high)
-        and _hold(path, condition.b, other_low, other_high)
-    )
+    # Where nothing is possible it does not matter; elsewhere both orders hold.
+    first, some = meet(first, from_integers(low, np.maximum(low, high)))
+    second, others = meet(second, from_integers(other_low, np.maximum(other_low, other_high)))
+    return first, second, possible & some & others
 
 
-def _narrow(path: Path, register: int, least: np.ndarray, greatest: np.ndarray) -> bool:
+def _where(where: np.ndarray, a: Interval, b: Interval) -> Interval:
+    return np.where(where, a[0], b[0]), np.where(where, a[1], b[1])
+
+
+def _narrow(path: Path, register: int, interval: Interval) -> bool:
     """The register of the active lanes lies in this interval; False if it cannot."""
-    first, step = path.on.interval(register)[0], path.on.step(register)
-    # Only every so many numbers are possible.
-    least = first + (-(-(least - first) >> step) << step) if step else least
-    greatest = first + (greatest - first >> step << step) if step else greatest
+    least, greatest = interval
+    first, step = path.on.numbers(register)[0], path.on.step(register)
+    if bool((greatest > TOP).any()):
+        # Steps are of integers.
+        step = 0
+    if step:
+        # Only every so many numbers are possible.
+        every = (1 << step) - 1
+        least, greatest = least + (first - least & every), greatest - (greatest - first & every)
     if not _possible(path, least <= greatest):
         return False
-    path.on.put(register, path.may, least, greatest, step)
+    path.on.put(register, path.may, *normal(least, greatest), step)
     return True
 
 
-def _equal(
-    low: np.ndarray, high: np.ndarray, other_low: np.ndarray, other_high: np.ndarray, *, holds: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _equal(first: Interval, second: Interval, *, holds: bool) -> tuple[Interval, Interval, np.ndarray]:
     if holds:
-        low = other_low = np.maximum(low, other_low)
-        high = other_high = np.minimum(high, other_high)
-        return low, high, other_low, other_high
-    one, other = low == high, other_low == other_high
-    trimmed_low = np.where(other & (low == other_low), low + 1, low)
-    trimmed_high = np.where(other & (high == other_low), high - 1, high)
-    other_trimmed_low = np.where(one & (other_low == low), other_low + 1, other_low)
-    other_trimmed_high = np.where(one & (other_high == low), other_high - 1, other_high)
-    return trimmed_low, trimmed_high, other_trimmed_low, other_trimmed_high
+        both, possible = meet(first, second)
+        return both, both, possible
+    known, other_known = first[0] == first[1], second[0] == second[1]
+    trimmed, some = without(first, second[0])
+    other_trimmed, others = without(second, first[0])
+    possible = (some | ~other_known) & (others | ~known)
+    return _where(other_known, trimmed, first), _where(known, other_trimmed, second), possible

@@ -11,14 +11,16 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.sim.iss.local import LocalMemory
 from metronome.sim.memory.shadow import Marks, Pages
-from metronome.sim.memory.store import SparseMemory
+from metronome.sim.memory.store import AccessError, SparseMemory
 
-from .lanes import TOP
+from .inputs import Range
+from .numbers import TOP, Interval, from_integers, hull, unsigned
+from .reads import Reads
 
 __all__ = ["Memory", "Overlay", "Times", "part_of"]
 
 _WORD = 4
-#: word address -> (least, greatest) number in it.
+#: word address -> the interval of the number in it, of any form (sim.analysis.numbers).
 Overlay = dict[int, tuple[int, int]]
 
 
@@ -86,10 +88,17 @@ class _Cells(Pages):
 class Memory:
     """Memory and local memory of one SM."""
 
-    def __init__(self, config: SmConfig, memory: SparseMemory, local: LocalMemory, races: set[int]) -> None:
-        self._memory, self._local = memory, local
+    def __init__(
+        self, config: SmConfig, memory: SparseMemory, local: LocalMemory, races: set[int], reads: Reads
+    ) -> None:
+        self._memory, self._local, self.reads = memory, local, reads
         self._unknown = Marks()
         self._intervals: Overlay = {}
+        #: Where ``main`` begins, as long as it has not been entered; ranges that hold again then.
+        self.main: int | None = None
+        self.late: list[Range] = []
+        #: By address, of numbers of one or two bytes: the size, the least and the greatest as they were assumed.
+        self._parts: dict[int, tuple[int, int, int]] = {}
         self._cells = _Cells(config.warps)
         self.times = Times(config.warps)
         #: Word addresses; those that are found are added.
@@ -100,15 +109,22 @@ class Memory:
     def forget(self, first: int, end: int) -> None:
         """The bytes of [first, end) may be anything."""
         self._unknown.mark(first, end)
+        for address in [each for each in self._parts if first - 1 <= each < end]:
+            del self._parts[address]
         words = range(first & ~3, end, _WORD)
         for word in words if len(words) < len(self._intervals) else list(self._intervals):
             if word in words:
                 self._intervals.pop(word, None)
 
-    def assume(self, first: int, end: int, low: int, high: int) -> None:
-        """The words of [first, end) hold numbers from ``low`` to ``high``, but those of races."""
-        addresses = np.arange(first, end, _WORD, dtype=np.uint32)
-        self.store(addresses, _WORD, np.full(len(addresses), low), np.full(len(addresses), high))
+    def assume(self, inputs: Range) -> None:
+        """The numbers of a range lie in it, but those of races. They come from outside: nobody stores them."""
+        addresses = np.arange(inputs.first, inputs.end, inputs.size, dtype=np.uint32)
+        low, high = (np.full(len(addresses), int(each[0])) for each in inputs.interval)
+        self._put(addresses, inputs.size, *(low, high) if inputs.size == _WORD else unsigned((low, high)))
+        if inputs.size < _WORD:
+            for address in addresses.tolist():
+                if address & ~3 not in self.races:
+                    self._parts[address] = inputs.size, int(inputs.low), int(inputs.high)
 
     def note(self, warp: int, addresses: np.ndarray, *, store: bool) -> None:
         """``warp`` touches the words at ``addresses``; two that nothing orders make a race."""
@@ -149,11 +165,14 @@ class Memory:
 
     def load(
         self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest of ``size`` bytes at each of ``addresses``, extended (int64)."""
+    ) -> Interval:
+        """The interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
         if len(addresses) > 1 and bool((addresses == addresses[0]).all()):
             low, high = self.load(addresses[:1], size, signed=signed, overlay=overlay)
             return np.broadcast_to(low, len(addresses)), np.broadcast_to(high, len(addresses))
+        if self.reads.unread:
+            seen = addresses if not overlay else addresses[[each & ~3 not in overlay for each in addresses.tolist()]]
+            self.reads.load(seen, size)
         values = self._raw(addresses, size)
         if signed:
             values = values.astype({1: np.int8, 2: np.int16}[size]).astype(np.int32).view(np.uint32)
@@ -162,15 +181,66 @@ class Memory:
         unknown = self._unknown.read(addresses, size)
         top = (1 << 8 * size) - 1 if not signed else TOP
         for at in np.flatnonzero(unknown).tolist():
-            low[at], high[at] = self._intervals.get(int(addresses[at]), (0, top)) if size == _WORD else (0, top)
+            address = int(addresses[at])
+            if size == _WORD:
+                low[at], high[at] = self._intervals.get(address, (0, top))
+            else:
+                low[at], high[at] = self._part(address, size, signed=signed)
         if overlay:
             for at, address in enumerate(addresses.tolist()):
                 if address & ~3 in overlay:
                     low[at], high[at] = part_of(overlay[address & ~3], address & 3, size, signed=signed)
         return low, high
 
+    def _part(self, address: int, size: int, *, signed: bool) -> tuple[int, int]:
+        """What a number of ``size`` bytes of which something is not known lies in, extended."""
+        bits = 8 * size
+        top = TOP if signed else (1 << bits) - 1
+        known, low, high = self._parts.get(address, (0, 0, 0))
+        if known != size:
+            return 0, top
+        if signed and (low < 0 or high < 1 << bits - 1):
+            found = from_integers(np.array([low]), np.array([high]))
+        elif not signed and (low >= 0 or high < 0):
+            found = np.array([low]) & top, np.array([high]) & top
+        else:
+            return 0, top
+        return int(found[0][0]), int(found[1][0])
+
     def store(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
         """Store to each of ``addresses``; they are different, or the last one counts."""
+        if self.reads.unread:
+            self.reads.store(addresses, size)
+        if self._parts:
+            for address in addresses.tolist():
+                for each in range(address - 1, address + size):
+                    if each >= address or self._parts.get(each, (0,))[0] > 1:
+                        self._parts.pop(each, None)
+        self._put(addresses, size, low, high)
+
+    def arrive(self) -> None:
+        """``main`` is entered."""
+        self.main = None
+        self.reads.arrive(self.late)
+        for each in self.late:
+            self.assume(each)
+
+    def between(self, first: int, end: int, size: int, *, signed: bool, overlay: Overlay) -> tuple[int, int]:
+        """What lies in any place of [first, end) from which ``size`` aligned bytes can be loaded."""
+        self.reads.load_between(first, end)
+        addresses = np.arange(-(-first // size) * size, end - size + 1, size, dtype=np.int64)
+        try:
+            low, high = self.load(addresses.astype(np.uint32), size, signed=signed, overlay=overlay)
+        except AccessError:
+            return 0, TOP if signed or size == _WORD else (1 << 8 * size) - 1
+        found = low[:1], high[:1]
+        while len(low) > 1:
+            # The hull of halves, of their halves, and so on.
+            half = len(low) + 1 >> 1
+            low, high = found = hull((low[:half], high[:half]), (low[-half:], high[-half:]))
+        return int(found[0][0]), int(found[1][0])
+
+    def _put(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
         known = low == high
         local = (addresses >= self._local.base) & (addresses < self._local.end)
         for chosen, scatter in ((local, self._local.scatter), (~local, self._memory.scatter)):
@@ -181,7 +251,7 @@ class Memory:
         if self._intervals or not known.all():
             for address, least, greatest in zip(addresses.tolist(), low.tolist(), high.tolist(), strict=True):
                 self._intervals.pop(address & ~3, None)
-                if size == _WORD and least != greatest and greatest - least < TOP:
+                if size == _WORD and least != greatest and (least, greatest) != (0, TOP):
                     self._intervals[address] = least, greatest
         if self.races:
             for address in addresses.tolist():

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .lanes import Lanes, outside
+from .numbers import word_hull
 
 __all__ = ["Found", "Meeting", "Own", "Owns", "Reading"]
 
@@ -20,7 +21,8 @@ __all__ = ["Found", "Meeting", "Own", "Owns", "Reading"]
 class Own:
     """A store: while nobody else stores to the word, ``lane`` finds a number from ``low`` to ``high``.
 
-    That holds if the lane was active at that store. Two are the same only if they are the same object.
+    The two have a form (sim.analysis.numbers). That holds if the lane was active at that store. Two are the same only
+    if they are the same object.
     """
 
     lane: int
@@ -132,7 +134,8 @@ class Meeting:
             return first
         joined = self._joined.get((first, second))
         if joined is None:
-            joined = Own(first.lane, min(first.low, second.low), max(first.high, second.high))
+            low, high = word_hull((first.low, first.high), (second.low, second.high))
+            joined = Own(first.lane, low, high)
             self._joined[first, second] = joined
         return joined
 

@@ -16,6 +16,7 @@ from .conditions import ZERO, Notes, Values
 from .decoding import Decoded
 from .lanes import Lanes, outside
 from .memory import Memory, Overlay
+from .numbers import word_hull
 from .own import Found, Meeting, Reading
 
 __all__ = ["Access", "Clock", "Path", "Split"]
@@ -179,7 +180,7 @@ class Path:
                 turns[header] = max(turns.get(header, 0), count)
         for word in self.overlay.keys() | other.overlay.keys():
             first, second = memory.word(word, self.overlay), memory.word(word, other.overlay)
-            self.overlay[word] = min(first[0], second[0]), max(first[1], second[1])
+            self.overlay[word] = word_hull(first, second)
 
     def _join_sides(self, other: Path, values: Values) -> None:
         sides = {}

@@ -61,9 +61,11 @@ class Search:
         self.observed = Observed()
 
     def confirm(self, run: Callable[[RunRequest], RunResult], count: int) -> None:
-        """The ``count`` slowest inputs so far, by ``run`` on the hardware."""
+        """The ``count`` slowest inputs so far, by ``run`` on the hardware; none may be cleared before main."""
         for _, inputs in self._slowest[:count]:
-            result = run(dataclasses.replace(self._request, launch=self._inputs.filled(inputs)))
+            # The hardware finds them at the launch: none of them is overwritten before main.
+            launch = dataclasses.replace(self._inputs.filled(inputs), at_main={})
+            result = run(dataclasses.replace(self._request, launch=launch))
             self.observed.hardware += 1
             self._note(result, inputs)
 
@@ -78,7 +80,10 @@ class Search:
         return result.total_cycles
 
     def run(self, count: int, tell: Callable[[int], None] = lambda done: None) -> Observed:
-        """``count`` runs: the launch's own inputs, corner values, random ones, then changes of the slowest."""
+        """``count`` runs: the launch's own inputs, corner values, random ones, then changes of the slowest.
+
+        With ranges every other one is random within them, from the first on.
+        """
         for number, inputs in zip(range(count), self._candidates(count), strict=False):
             self.measure(inputs)
             tell(number + 1)
@@ -97,17 +102,28 @@ class Search:
         return cycles
 
     def _candidates(self, count: int) -> Iterator[dict[str, bytes]]:
-        yield self._own
-        if not self._own:
-            # Nothing varies: there is one run.
+        others = self._outside(count)
+        if not self._inputs.ranges:
+            yield self._own
+            if self._own:
+                # Else nothing varies: there is one run.
+                yield from others
             return
-        for candidate in self._raw_candidates(count):
+        yield self._drawn()
+        yield from (self._inputs.extreme(self._own, high=high) for high in (True, False))
+        yield self._own
+        for candidate in others:
             yield {name: self._inputs.confined(name, data) for name, data in candidate.items()}
+            yield self._drawn()
 
-    def _raw_candidates(self, count: int) -> Iterator[dict[str, bytes]]:
+    def _drawn(self) -> dict[str, bytes]:
+        """Random inputs: what has a range, each number of it as likely."""
+        return self._inputs.drawn(
+            {name: self._words(len(data)) for name, data in self._own.items()}, self._random
+        )
+
+    def _outside(self, count: int) -> Iterator[dict[str, bytes]]:
         """What may lie outside of the ranges."""
-        if self._inputs.ranges:
-            yield from (self._inputs.extreme(self._own, high=high) for high in (True, False))
         yield from self._corners()
         for _ in range(count // 4):
             yield {name: self._words(len(data)) for name, data in self._own.items()}

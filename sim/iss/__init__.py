@@ -1,6 +1,6 @@
 """The golden model: the whole of isa.md in numpy, independent of the hardware description except for its sizes."""
 
 from .machine import Iss
-from .records import Commit, EndStatus, Fault, IssEnd, IssError, Wait
+from .records import Arrival, Commit, EndStatus, Fault, IssEnd, IssError, Wait
 
-__all__ = ["Commit", "EndStatus", "Fault", "Iss", "IssEnd", "IssError", "Wait"]
+__all__ = ["Arrival", "Commit", "EndStatus", "Fault", "Iss", "IssEnd", "IssError", "Wait"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .records import FaultError
 from .state import State
 from .view import DISCARD, View
 
-__all__ = ["DYNAMIC", "computation", "move"]
+__all__ = ["DYNAMIC", "computation", "compute", "move"]
 
 DYNAMIC = 7
 _SIGN = np.uint32(0x8000_0000)
@@ -57,6 +57,13 @@ def _raise_flags(state: State, view: View, flags: np.ndarray) -> None:
     by_lane = np.zeros(view.mask.shape, np.uint32)
     by_lane.reshape(-1)[view.index] = flags
     state.fcsr[view.rows] |= np.bitwise_or.reduce(by_lane, axis=1)
+
+
+def compute(name: str, operands: Sequence[np.ndarray], mode: int) -> np.ndarray:
+    """What operation ``name`` makes of ``operands`` (uint32) in a rounding mode, where it rounds."""
+    if name in _OPERATIONS:
+        return _OPERATIONS[name](*operands, mode)[0]
+    return _UNROUNDED[name](*operands)[0]
 
 
 def computation(name: str, rd: int, sources: tuple[int, ...], rm: int, word: int) -> Callable[[State, View, int], None]:

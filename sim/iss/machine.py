@@ -43,6 +43,7 @@ class Iss(State):
         if self.waiting[warp] is not None:
             raise IssError(f"warp {warp} at pc {self.pc[warp]:#010x} waits: {self.waiting[warp]}")
         pc, view, mask = self.pc[warp], self._views[warp], self.mask_bits[warp]
+        self.arrive(pc)
         word = 0
         try:
             instruction = fetch(self.memory, pc, warp, self.no_code)

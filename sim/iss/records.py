@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from metronome.hdl.config import FaultCause
 
-__all__ = ["Commit", "EndStatus", "Fault", "FaultError", "IssEnd", "IssError", "Wait"]
+__all__ = ["Arrival", "Commit", "EndStatus", "Fault", "FaultError", "IssEnd", "IssError", "Wait"]
 
 
 class IssError(Exception):
@@ -34,6 +35,18 @@ class FaultError(Exception):
         self.cause = cause
         self.warp = warp
         self.address = address
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Before the instruction at ``pc`` is first executed, ``contents`` (address, bytes) are written to memory.
+
+    Nobody in the machine writes them. ``tell`` is called when that has been done.
+    """
+
+    pc: int
+    contents: Sequence[tuple[int, bytes]]
+    tell: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)

@@ -44,7 +44,9 @@ class Schedule:
         fault = None
         try:
             while self._ready and self._executed < limit:
-                self._run_group(self._choose(), limit)
+                pc = self._choose()
+                state.arrive(pc)
+                self._run_group(pc, limit)
         except _Faulted as error:
             fault = error.fault
         for pc, bits in self._ready.items():
@@ -81,6 +83,9 @@ class Schedule:
         state, ready = self._state, self._ready
         bits = ready.pop(pc)
         meet = min((other for other in ready if other > pc), default=_NEVER)
+        if state.arrival is not None:
+            # Where something is to come into memory, the group stops; a jump leads there only if it is the last one.
+            meet = min(meet, state.arrival.pc) if pc < state.arrival.pc or not ready else meet
         view = state.group_view(bits)
         recorder = state.recorder
         warps = len(view.warps)

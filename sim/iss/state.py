@@ -8,7 +8,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.memory.store import SparseMemory
 
 from .local import LocalMemory
-from .records import Wait
+from .records import Arrival, Wait
 from .view import DISCARD, View
 from .watch import Recorder, Watch
 
@@ -40,6 +40,7 @@ class State:
     - ``no_code``: the addresses that no instruction can be fetched from although they are memory.
     - ``watch``: who is told of accesses and of what orders them, while the machine is stepped.
     - ``recorder``: who is told of every operation of a run.
+    - ``arrival``: what comes into memory from outside, once; None: nothing, or it has come.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
     """
 
@@ -50,6 +51,7 @@ class State:
         self.no_code = config.interleaved_stacks
         self.watch: Watch | None = None
         self.recorder: Recorder | None = None
+        self.arrival: Arrival | None = None
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
         # By register first, so that one register of all warps is contiguous; DISCARD takes the writes to x0.
         self._registers = np.zeros((DISCARD + 1, warps, threads), np.uint32)
@@ -85,6 +87,15 @@ class State:
         self.mcycle = 0
         self.minstret = 0
         self._activate(0, start_pc)
+
+    def arrive(self, pc: int) -> None:
+        """An instruction at ``pc`` is next: the contents of ``arrival`` come into memory if they wait for it."""
+        arrival = self.arrival
+        if arrival is not None and arrival.pc == pc:
+            self.arrival = None
+            for address, data in arrival.contents:
+                self.memory.write(address, data)
+            arrival.tell()
 
     # What instructions do to the warps (called by sim.iss.simt).
 

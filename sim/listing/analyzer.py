@@ -43,7 +43,7 @@ _SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
 class _Recorder:
     """Takes down the accesses of a run (:class:`sim.iss.watch.Recorder`)."""
 
-    def __init__(self, iss: Iss, image: ElfImage, inputs: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, iss: Iss, image: ElfImage, inputs: Inputs) -> None:
         self._iss, self._config = iss, iss.config
         warps = iss.config.warps
         self._everyone = range(warps)
@@ -188,7 +188,7 @@ def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
     job = job_of(config, request)
     iss = Iss(config, unpack_memory(config, job.pages))
     iss.launch(job.start_pc, job.arg)
-    recorder = iss.recorder = _Recorder(iss, launch.image, Inputs(launch).areas)
+    recorder = iss.recorder = _Recorder(iss, launch.image, Inputs(launch))
     _refuse_end(iss.run(_LIMIT))
     if not recorder.order.regions:
         raise RefusedError("the program opens no measured region: say --region whole, main or a function")

@@ -60,14 +60,14 @@ class Recordings:
             digest.update(number.to_bytes(8))
             digest.update(job.pages[number])
         key = (
-            digest.digest(), job.start_pc, job.arg, request.max_cycles, config.warps, config.threads,
+            digest.digest(), job.start_pc, job.arg, job.arrival, request.max_cycles, config.warps, config.threads,
             config.prediction, config.ordered, config.policy_csr, config.core_id, config.cores,
             config.memory_map, config.local_bytes, config.interleave_stacks,
         )
         if key not in self._kept:
             if len(self._kept) >= 4:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = record(config, memory.copy(), job.start_pc, job.arg, request.max_cycles)
+            self._kept[key] = record(config, memory.copy(), job, request.max_cycles)
         return self._kept[key]
 
 

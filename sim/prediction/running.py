@@ -54,7 +54,7 @@ class Running:
                  policy: Policy[Any] | None = None) -> None:
         self.config, self.start_pc, self.streams = config, job.start_pc, streams
         self.watcher = watcher
-        self.stepper = None if streams else Stepper(config, memory.copy(), job.start_pc, job.arg)
+        self.stepper = None if streams else Stepper(memory.copy(), job)
         interleave(config, memory)
         self.model = create_model(
             request.memory, memory, console, latency=request.latency, seed=request.seed,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.config import FaultCause
 from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
-from metronome.sim.iss import Iss
 from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict.records import LANES, NONE, STEP, WARPS
+from metronome.sim.runner_types import Job
 
 from .lists import Lists
 
@@ -27,10 +27,9 @@ _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MI
 class Stepper:
     """Executes what the machine is about to issue, and describes it as STEP."""
 
-    def __init__(self, config: SmConfig, memory: SparseMemory, start_pc: int, argument: int) -> None:
-        self.config = config
-        self.iss = Iss(config, memory)
-        self.iss.launch(start_pc, argument)
+    def __init__(self, memory: SparseMemory, job: Job) -> None:
+        self.config = config = job.config
+        self.iss = job.golden_model(memory)
         self.first = np.arange(WARPS, dtype=np.int64) * PLACES
         self.known = np.zeros(WARPS, np.int64)
         self.steps = np.zeros(WARPS * PLACES, STEP)

@@ -19,6 +19,7 @@ from metronome.sim.memory.store import SparseMemory
 from metronome.sim.predict import races
 from metronome.sim.predict.code import CodeTable
 from metronome.sim.predict.records import CODE, NONE, STEP, WARPS
+from metronome.sim.runner_types import Job
 
 from .lists import Lists
 
@@ -114,11 +115,10 @@ def _run(iss: Iss, recorder: _Recorder, limit: int) -> IssEnd | None:
             return None
 
 
-def record(config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, limit: int) -> Streams | str:
-    """The streams of a program in ``memory``, which is changed; or why there are none, in words."""
+def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Streams | str:
+    """The streams of the program of ``job`` in ``memory``, which is changed; or why there are none, in words."""
     code_memory = memory.copy()
-    iss = Iss(config, memory)
-    iss.launch(start_pc, argument)
+    iss = job.golden_model(memory)
     recorder = iss.recorder = _Recorder(iss)
     end = _run(iss, recorder, limit)
     if end is None:

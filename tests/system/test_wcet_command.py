@@ -10,8 +10,9 @@ COLUMNS = 200
 def test_exact_and_bound(metronome, tmp_path):
     document = tmp_path / "wcet.json"
     run = metronome("wcet", "vecadd", "--preset", "TINY", "--json", str(document))
-    assert run.status == 0 and "every run takes exactly" in run.out
+    assert run.status == 0 and "every run takes exactly" in run.out and "whatever a and b and c hold" in run.out
     exact = json.loads(document.read_text())
+    assert exact["holds"]["inputs"] in " ".join(run.out.split()) and "2 warps of 2 threads" in exact["holds"]["machine"]
     assert exact["exact"] and exact["bound"] == sum(exact["composition"].values())
     assert exact["depends_on_inputs"] == [] and "observed_max" not in exact
     run = metronome(
@@ -33,13 +34,14 @@ def test_exact_and_bound(metronome, tmp_path):
     (place,) = bound["depends_on_inputs"]
     assert place["kind"] == "address" and "kernel.c:" in place["place"]
     assert {"implicit paths", "work-conserving"} <= {each["method"] for each in bound["composers"]}
+    assert bound["not_bounds"] == [] and "Huangfu" not in run.out
     assert all(each["held_by"] for each in bound["assumptions"])
 
 
 def test_the_published_formulas_with_the_misses_of_a_list(metronome):
     run = metronome("wcet", "saxpy", "--preset", "TINY", "--size", "24", "--set", "channels=ordered", "--compose")
     assert run.status == 0 and "every run takes exactly" in run.out
-    assert "segments with a miss rate (Huangfu 2017)" in run.out and "work-conserving" not in run.out
+    assert "not a bound: segments with a miss rate (Huangfu 2017)" in run.out and "work-conserving" not in run.out
 
 
 def test_the_slowest_run_as_a_page(metronome, tmp_path):
@@ -52,6 +54,7 @@ def test_the_slowest_run_as_a_page(metronome, tmp_path):
     data = json.loads(text.partition("</script>")[0])
     assert data["cycles"] == bound["observed_max"]
     assert ["bound", str(bound["bound"])] in data["facts"]
+    assert ["it holds", bound["holds"]["inputs"]] in data["facts"]
     assert data["chain"][0] == [0, 0] and all(warp < 2 for _, warp in data["chain"])
 
 
@@ -81,7 +84,7 @@ def test_flow_facts(metronome, tmp_path):
     document, facts = tmp_path / "wcet.json", tmp_path / "facts.ffx"
     (tmp_path / "a.c").write_text(COLLATZ.replace("FACT", "METRONOME_LOOP_BOUND(16);"))
     (tmp_path / "b.c").write_text(COLLATZ.replace("FACT", ""))
-    loops = '<loop source="b.c" line="6" maxcount="16"/><loop address="64" maxcount="1"/>'
+    loops = '<loop source="./b.c" line="6" maxcount="16"/>'
     facts.write_text(f"<flowfacts>{loops}</flowfacts>")
     run = ("--preset", "TINY", "--range", "inputs=1..7", "--json", str(document), "--observe", "5", "--no-rtl")
     for program, options, origin in (("a.c", (), "macro"), ("b.c", ("--flow-facts", str(facts)), "file")):
@@ -90,7 +93,15 @@ def test_flow_facts(metronome, tmp_path):
         bound = json.loads(document.read_text())
         assert [each["from"] for each in bound["loops"] if each["bound"] == 17] == [origin]
         assert any(each["text"].startswith("flow fact: ") for each in bound["assumptions"])
-        assert ("is of nothing that is executed" in result.err) == (origin == "file")
+    # The same file by its whole path and by a link; then what is of nothing.
+    (tmp_path / "link.c").symlink_to("b.c")
+    for source, line, status in ((tmp_path / "b.c", 6, 0), (tmp_path / "link.c", 6, 0), ("b.c", 4, 2), ("c.c", 6, 2)):
+        facts.write_text(f'<flowfacts><loop source="{source}" line="{line}" maxcount="16"/></flowfacts>')
+        result = metronome("wcet", "b.c", *run[:4], "--flow-facts", str(facts))
+        assert result.status == status, result.err
+        if status == 2:
+            assert result.err.count("\n") == 1 and "is of no loop; the nearest is at" in result.err
+            assert "b.c:6" in result.err
     # 9 takes 19 steps.
     result = metronome("wcet", "a.c", *(each.replace("1..7", "1..9") for each in run))
     assert result.status == 1

@@ -19,8 +19,9 @@ __all__ = ["bounds_page", "bounds_section", "read_bounds"]
 
 _KINDS = {"bound": SERIES[0], "exact": SERIES[1], "longest run": SERIES[2]}
 _ABOUT = (
-    "A bound is the most cycles that a program takes from its launch to its end, whatever its inputs. It is exact "
-    "where the time does not depend on them. The longest run is that of the inputs that metronome wcet --observe has "
+    "A bound is the most cycles that a program takes from its launch to its end, for the inputs that the table names, "
+    "on that machine, and under the assumptions that the JSON lists. It is exact for these inputs where the time does "
+    "not depend on which of them they are. The longest run is that of the inputs that metronome wcet --observe has "
     "tried; the ratio says how far the bound is above it."
 )
 
@@ -51,6 +52,12 @@ def _program(document: Mapping[str, Any]) -> str:
     """With its size and the ranges of its inputs."""
     size = document["config"]["size"]
     return ", ".join([document["kernel"], *([] if size is None else [str(size)]), *document.get("ranges", [])])
+
+
+def _inputs(document: Mapping[str, Any]) -> str:
+    """For which inputs the bound holds, in words."""
+    holds = document.get("holds", {})
+    return holds.get("inputs", "those of the command line (a file of an older version does not say)")
 
 
 def _machine(document: Mapping[str, Any]) -> str:
@@ -98,12 +105,14 @@ def _table(documents: Sequence[Mapping[str, Any]]) -> Table:
         "bounds-table", "Bounds, and what they are made of",
         "Bound and longest run in cycles, the ratio of the two, how many runs there were and how many of them on the "
         "hardware; and the parts of the bound.", "docs/wcet.md",
-        [Column("program", text=True), Column("machine", text=True), Column("bound"), Column("exact", text=True),
-         Column("longest run"), Column("ratio"), Column("runs"), Column("on hardware"),
+        [Column("program", text=True), Column("machine", text=True), Column("bound"),
+         Column("exact for the inputs", text=True), Column("longest run"), Column("ratio"), Column("runs"),
+         Column("on hardware"), Column("inputs", text=True),
          *(Column(name, "made of") for name in parts)],
         [[cells.text(_program(document)), cells.text(_machine(document)), cells.count(document["bound"]),
           cells.text("yes" if document["exact"] else "no"), cells.count(document.get("observed_max")), _ratio(document),
           cells.count(document.get("observed_runs")), cells.count(document.get("observed_on_hardware")),
+          cells.text(_inputs(document)),
           *(cells.count(document["composition"].get(name, 0)) for name in parts)] for document in documents],
     )
 

@@ -1,0 +1,112 @@
+"""Types of a program's variables, from the debug information of its ELF."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ElementType", "element_types"]
+
+_WRAPPERS = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_atomic_type",
+             "DW_TAG_restrict_type")
+#: DW_OP_addr, DW_OP_addrx and DW_OP_plus_uconst.
+_ADDRESS, _ADDRESS_INDEX, _PLUS = 0x03, 0xA1, 0x23
+#: DW_ATE_boolean, float, signed, signed_char, unsigned, unsigned_char, UTF.
+_ENCODINGS = {2: "unsigned", 4: "float", 5: "signed", 6: "signed", 7: "unsigned", 8: "unsigned", 16: "unsigned"}
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """A variable's type, or that of the elements of an array of any dimension.
+
+    ``kind``: ``signed``, ``unsigned``, ``float``, or ``other`` for a structure, a complex number and the like.
+    ``bytes``: of one element. ``name``: for messages.
+    """
+
+    kind: str
+    bytes: int
+    name: str
+
+
+def element_types(content: bytes) -> dict[int, ElementType]:
+    """By its address, the type of each variable; nothing without debug information that can be read."""
+    from elftools.elf.elffile import ELFFile  # here, since few commands ask for a type
+
+    found: dict[int, ElementType] = {}
+    try:
+        elf = ELFFile(io.BytesIO(content))
+        if not elf.has_dwarf_info():
+            return {}
+        dwarf = elf.get_dwarf_info()
+        for unit in dwarf.iter_CUs():
+            for die in unit.iter_DIEs():
+                if die.tag == "DW_TAG_variable" and "DW_AT_location" in die.attributes:
+                    address = _address(dwarf, unit, die.attributes["DW_AT_location"])
+                    made = None if address is None else _type(die)
+                    if address is not None and made is not None:
+                        found[address] = made
+    except Exception:
+        # Debug information of other compilers may be anything, and a third-party parser raises nearly anything:
+        # without it a variable is taken as 32-bit words, as one without a type.
+        return {}
+    return found
+
+
+def _address(dwarf: Any, unit: Any, location: Any) -> int | None:
+    if location.form != "DW_FORM_exprloc" or not location.value:
+        return None
+    bytes_of = iter(location.value)
+    operation = next(bytes_of)
+    if operation == _ADDRESS:
+        address = int.from_bytes(bytes([next(bytes_of) for _ in range(4)]), "little")
+    elif operation == _ADDRESS_INDEX:
+        address = dwarf.get_addr(unit, _number(bytes_of))
+    else:
+        return None
+    following = next(bytes_of, None)
+    if following == _PLUS:
+        return int(address) + _number(bytes_of)
+    return int(address) if following is None else None
+
+
+def _number(bytes_of: Iterator[int]) -> int:
+    """An unsigned LEB128."""
+    number = shift = 0
+    for byte in bytes_of:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return number
+
+
+def _type(die: Any) -> ElementType | None:
+    while True:
+        if "DW_AT_type" not in die.attributes:
+            origin = next((name for name in ("DW_AT_specification", "DW_AT_abstract_origin") if name in die.attributes),
+                          None)
+            if origin is None:
+                return None
+            die = die.get_DIE_from_attribute(origin)
+            continue
+        die = die.get_DIE_from_attribute("DW_AT_type")
+        if die.tag in _WRAPPERS or die.tag == "DW_TAG_array_type":
+            continue
+        attributes = die.attributes
+        size = attributes["DW_AT_byte_size"].value if "DW_AT_byte_size" in attributes else 4
+        name = attributes["DW_AT_name"].value.decode(errors="replace") if "DW_AT_name" in attributes else "a structure"
+        if die.tag == "DW_TAG_base_type":
+            return ElementType(_ENCODINGS.get(attributes["DW_AT_encoding"].value, "other"), size, name)
+        if die.tag == "DW_TAG_enumeration_type":
+            return ElementType("unsigned" if "DW_AT_type" not in attributes else _kind_of(die), size, f"enum {name}")
+        if die.tag == "DW_TAG_pointer_type":
+            return ElementType("unsigned", 4, "a pointer")
+        return ElementType("other", size, name)
+
+
+def _kind_of(die: Any) -> str:
+    """That of the integer that an enumeration is held in."""
+    made = _type(die)
+    return "unsigned" if made is None else made.kind
