@@ -14,6 +14,7 @@ from metronome.sim import toolchain
 from metronome.sim.compiler import PASS_REGISTERS, REPOSITORY
 from metronome.sim.kernel import build_kernel
 from tests.riscv_kernels.opencl.runs import finished, launch_of
+from tests.tiers import some_long
 
 #: Functions of C for float: a compiler may call each of them by itself.
 FLOAT = """acosf acoshf asinf asinhf atan2f atanf atanhf cbrtf ceilf copysignf cosf coshf erfcf erff exp10f exp2f expf
@@ -112,8 +113,7 @@ def opencl_results(folder, definitions, calls):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["function", pytest.param("static function", marks=pytest.mark.long),
-                                  pytest.param("variable", marks=pytest.mark.long), "array"])
+@pytest.mark.parametrize("kind", some_long(KINDS, 1))
 def test_names_in_opencl(tmp_path, kind):
     """A source with a definition of its own by every name has the same results from the built-in functions."""
     names = [name for name in runtime_names() if name != "printf"]  # that is a built-in function
