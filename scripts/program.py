@@ -23,7 +23,7 @@ from .options import input_file
 if TYPE_CHECKING:
     from metronome.sim.kernel import Launch
 
-__all__ = ["Program", "RegionOption", "find_program"]
+__all__ = ["Program", "RegionOption", "find_program", "long_start"]
 
 RegionOption = Annotated[
     str | None,
@@ -32,6 +32,8 @@ RegionOption = Annotated[
         help="What to measure of a program that is no kernel: whole, main or another function.",
     ),
 ]
+#: Bytes that take the start-up code long to clear.
+_MUCH_BSS = 1 << 20
 #: What a file is, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
 
@@ -146,6 +148,19 @@ class Program:
             return with_region(launch, region, config)
         except ImageError as error:
             raise UsageError(str(error)) from error
+
+
+def long_start(launch: Launch, threads: int) -> str | None:
+    """A line about a program whose start-up code takes long to clear .bss (riscv_kernels/runtime/crt0.S), or None."""
+    from metronome.sim.kernel import RUNTIME_SYMBOL
+
+    cleared = sum(segment.size - len(segment.data) for segment in launch.image.segments)
+    if cleared < _MUCH_BSS or RUNTIME_SYMBOL not in launch.image.symbols:
+        return None
+    return (
+        f"before main the start-up code clears {cleared} bytes of .bss, {4 * threads} at a time: that alone is"
+        f" {cleared // threads} instructions, one warp's"
+    )
 
 
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:

@@ -16,7 +16,7 @@ from .errors import UsageError
 from .machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption
 from .options import JsonOption
 from .profiling import Counted, ProfileOption
-from .program import RegionOption
+from .program import RegionOption, long_start
 from .progress import show_progress, write_bytes
 from .run_options import (
     BankHashOption,
@@ -117,6 +117,9 @@ def run_traced(
     if (seen or given["profile"]) and not asked.config.probe:
         named = option if seen else "--profile"
         raise UsageError(f"{named} shows what the probe sees: leave out --set probe=false")
+    note = long_start(asked.launch, asked.config.threads)
+    if note is not None:
+        print(f"metronome: note: {note}", file=sys.stderr, flush=True)
     counted = Counted(asked.config, asked.launch.image) if given["profile"] else None
     sinks = [] if counted is None else [counted.profile]
     with (
