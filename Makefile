@@ -1,8 +1,8 @@
 # Metronome: `make run` shows it at work, `make test` checks it. Both install what they need into .venv first.
 
-# A Python of 3.11 or newer; any other choice: make PYTHON=/path/to/python
+# A Python from 3.11 to 3.13; any other choice: make PYTHON=/path/to/python
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 
 # Test processes at a time.
 JOBS ?= 2
@@ -28,10 +28,10 @@ help:
 
 preflight:
 	@if [ -z "$(PYTHON)" ]; then \
-		echo "metronome: no Python 3.11 or newer found: install the Debian packages python3 and python3-venv," \
+		echo "metronome: no Python from 3.11 to 3.13 found: install the Debian packages python3 and python3-venv," \
 			"or name one: make PYTHON=/path/to/python" >&2; exit 2; fi
 	@if ! command -v "$(PYTHON)" >/dev/null; then \
-		echo "metronome: there is no program $(PYTHON): name a Python of 3.11 or newer: make PYTHON=/path/to/python" >&2; \
+		echo "metronome: there is no program $(PYTHON): name a Python from 3.11 to 3.13: make PYTHON=/path/to/python" >&2; \
 		exit 2; fi
 	@"$(PYTHON)" sim/preflight.py
 

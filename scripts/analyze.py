@@ -51,7 +51,8 @@ def analyze(
     """List the accesses to global memory, the same in every run, and estimate hits and misses in data caches."""
     given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
     files = [
-        (option, require_writable(name, option)) for option, name in (("--order", order), ("--listing", listing_file))
+        (option, require_writable(name, option, *formats)) for option, name, *formats in (
+            ("--order", order, ".order"), ("--listing", listing_file, ".txt"))
         if name is not None
     ]
     sizes = None if cache is None else [_cache(text) for text in cache]

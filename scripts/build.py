@@ -87,8 +87,10 @@ def build(
     _check(programs, dtype, image)
     programs[0].require_opencl(how)
     name = Path(sources[0]).resolve().stem
-    file = None if image is not None and output is None else require_writable(output or f"{name}.elf", "--output")
-    image_file = None if image is None else require_writable(image, "--image")
+    file = None
+    if image is None or output is not None:
+        file = require_writable(output or f"{name}.elf", "--output", ".elf")
+    image_file = None if image is None else require_writable(image, "--image", ".hex", ".txt")
     target = json_target(json_file)
     outputs = [("--output", file), ("--image", image_file), ("--json", target)]
     read = [(path.name, path) for program in programs for path in program.files.values()]

@@ -95,7 +95,7 @@ def characterize(
     _refuse(config, scheme.issue)
     names = kernels_of(kernels, kind, models)
     target = json_target(json_file)
-    page = None if html is None else require_writable(html, "--html")
+    page = None if html is None else require_writable(html, "--html", ".html", ".htm")
     refuse_inputs(target, {"--config": config_file}, [] if page is None else [("--html", page)])
     from metronome.sim.runner_types import RunRequest
 

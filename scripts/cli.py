@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -98,12 +99,29 @@ def _with_value(error: typer.TyperException) -> str:
     return message.replace("Invalid value for", f"Invalid value {value!r} for", 1)
 
 
+#: A refused value that is a list, and the subcommands in which a user may want to compare.
+_LIST = re.compile(r"'([^',]+(?:,[^',]+)+)'")
+_COMPARED = ("run", "predict", "wcet", "analyze", "trace", "sweep")
+
+
+def _several(message: str, name: str | None) -> str:
+    """How to compare several values, for a message that refuses a list of them; else nothing."""
+    found = _LIST.search(message)
+    if found is None or name not in _COMPARED:
+        return ""
+    if size := re.search("--(warps|threads)'", message):
+        return f": metronome sweep compares several with --set {size[1]}={found[1]}"
+    compared = "an experiment" if name == "sweep" else "metronome sweep, or an experiment,"
+    return f": one at a time; {compared} compares several (docs/experiments.md)"
+
+
 def _bad_use(error: Exception, name: str | None) -> str:
     """The line for an error of the user's; typer's own point to the help."""
     if not isinstance(error, typer.TyperException):
-        return str(error)
+        return f"{error}{_several(str(error), name)}"
     program = f"metronome {name}" if name in COMMANDS else "metronome"
-    return f"{_with_value(error)} (see {program} --help)"
+    message = _with_value(error)
+    return f"{message}{_several(message, name)} (see {program} --help)"
 
 
 def _unexpected(error: Exception) -> Exit:

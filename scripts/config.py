@@ -42,7 +42,7 @@ def config(
     if output == STDOUT and json_file == STDOUT:
         raise UsageError("--json - and --output - cannot both have standard output: name a file for one")
     target = json_target(json_file)
-    file = None if output in (None, STDOUT) else require_writable(str(output), "--output")
+    file = None if output in (None, STDOUT) else require_writable(str(output), "--output", ".toml")
     outputs = [(name, path) for name, path in (("--output", file), ("--json", target)) if path is not None]
     # The file that was read may be written again: it is read to its end by now.
     refuse_shared(outputs, [STANDARD_OUTPUT])

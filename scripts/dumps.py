@@ -122,7 +122,7 @@ def _parse(text: str) -> DumpRequest:
         raise UsageError(f"--dump {text}: ADDR must be at least 0, not {place}")
     if (count is not None or address is not None) and (size is None or size < 1):
         raise UsageError(f"--dump {text}: BYTES must be a number of at least 1: write {_SYNTAX}")
-    return DumpRequest(text, place, count, size, require_writable(file, f"--dump {text}"))
+    return DumpRequest(text, place, count, size, require_writable(file, f"--dump {text}", ".bin"))
 
 
 def parse_dumps(texts: list[str]) -> list[DumpRequest]:

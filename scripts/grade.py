@@ -85,7 +85,7 @@ def _make(target: str, cases: str | None) -> int:
     from metronome.sim.course.cases import CASES, CaseError, Kit
     from metronome.sim.course.making import make_reference
 
-    path = require_writable(target, "--make-reference")
+    path = require_writable(target, "--make-reference", ".json")
     refuse_inputs(None, {"--cases": cases}, [("--make-reference", path)])
     try:
         kit = Kit.read(CASES if cases is None else input_file("--cases", cases).resolve())

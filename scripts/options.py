@@ -98,4 +98,4 @@ def input_file(option: str, name: str) -> Path:
 
 def json_target(name: str | None) -> Path | None:
     """Where --json goes, tried out; None for standard output (and without --json, where nobody asks)."""
-    return None if name is None or name == STDOUT else require_writable(name, "--json")
+    return None if name is None or name == STDOUT else require_writable(name, "--json", ".json", ".txt", ".log")

@@ -5,19 +5,47 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
 
-__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_inputs", "refuse_shared", "require_writable",
+__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_format", "refuse_inputs", "refuse_shared", "require_writable",
            "warn_of_others", "waves", "write_file", "write_json"]
 
 #: As the file of --json: standard output.
 STDOUT = "-"
 #: Standard output among the files of a command line (:func:`refuse_shared`).
 STANDARD_OUTPUT = ("standard output", Path("/dev/stdout"))
+
+#: Ends of names that promise a format. A file with one of these is of that format, or is refused.
+_FORMATS = frozenset((
+    ".bin", ".bit", ".csv", ".db", ".doc", ".docx", ".elf", ".eps", ".feather", ".fst", ".gif", ".gz", ".hex",
+    ".htm", ".html", ".jpeg", ".jpg", ".json", ".jsonl", ".kanata", ".log", ".md", ".npy", ".npz", ".parquet",
+    ".pdf", ".pftrace", ".pickle", ".pkl", ".png", ".ps", ".sqlite", ".svg", ".tar", ".tex", ".tgz", ".toml",
+    ".tsv", ".txt", ".v", ".vcd", ".vhd", ".xls", ".xlsx", ".xml", ".yaml", ".yml", ".zip",
+))
+
+
+def refuse_format(name: str, option: str, formats: Sequence[str]) -> None:
+    """Refuse an output whose name promises a format that it will not have.
+
+    Parameters
+    ----------
+    formats
+        The ends of names that fit, the usual one first; without any, the output is a folder.
+
+    Raises
+    ------
+    UsageError
+        Naming the option, the file and what it can be.
+    """
+    suffix = Path(name).suffix.lower()
+    if suffix not in _FORMATS or suffix in formats:
+        return
+    can = f"a file whose name ends in {' or '.join(formats)}" if formats else "a folder: name one without such an end"
+    raise UsageError(f"{option}: cannot write {name!r}: it is {can}")
 
 
 def _is_special(path: Path) -> bool:
@@ -29,18 +57,24 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
-def require_writable(name: str, option: str) -> Path:
+def require_writable(name: str, option: str, *formats: str) -> Path:
     """The path of an output file, tried out now: a long simulation must not end in a file that cannot be written.
+
+    With ``formats``, a name that promises another one is refused (:func:`refuse_format`).
 
     Raises
     ------
     UsageError
         Naming the option, the file and the reason.
     """
+    if formats:
+        refuse_format(name, option, formats)
     path = Path(name).expanduser()
     try:
         if not name:
             raise OSError(0, "the name is empty")
+        if name == STDOUT:
+            raise OSError(0, "it does not go to standard output: name a file")
         if path.is_dir():
             raise OSError(0, "it is a folder")
         if not _is_special(path):

@@ -62,7 +62,7 @@ def report(
         found = [Results.open(folder) for folder in folders]
         target = None
         if output != STDOUT:
-            target = require_writable(output if output is not None else named, "--output")
+            target = require_writable(output if output is not None else named, "--output", ".html", ".htm")
             refuse_shared([("--output", target)], [("--bounds", file) for file in files])
             for each in found:
                 if each.owns(target):

@@ -29,7 +29,7 @@ def _scheme_cells(outcome: Outcome) -> dict[str, str]:
 
 
 def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
-    """A row a run, in 80 columns. IPC counts warp-instructions in a cycle; *rel.* is to the first that passed.
+    """A row a run, in 80 columns. IPC is that of the JSON (`ipc`); *rel.* is to the first that passed.
 
     NOPs, *discr.* (discrepancies) and errors are shares of the cycles. With ``varied`` fields, the columns of the
     front end that are the same in all rows are left out. If there are forecasts, they take the place of the shares:
@@ -47,13 +47,13 @@ def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
         if outcome.exit_status != Exit.PASSED or cycles is None:
             table.add_row(*row, "no region" if outcome.exit_status == Exit.PASSED else outcome.exit_status.name.lower())
             continue
-        ipc = counters["committed"] / cycles
+        ipc = outcome.rates()["ipc"] or 0.0
         first = first or ipc
         if forecasts:
             more = _forecast_cells(outcome.forecast or {}, cycles)
         else:
             shares = (_share(counters[name], cycles) for name in ("nops", "discrepancies", "errors"))
-            more = [f"{ipc / first:.3f}", *shares]
+            more = [f"{ipc / first:.3f}" if first else "-", *shares]
         table.add_row(*row, str(cycles), f"{ipc:.4f}", *more)
     return table
 
@@ -87,3 +87,4 @@ def print_sweep(outcomes: Sequence[Outcome], varied: Sequence[str], program: str
     # Rather a long line than half a number.
     needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
     Console(width=max(console.width, needed)).print(table)
+    console.print("IPC: thread-instructions per cycle", highlight=False)

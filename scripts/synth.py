@@ -95,7 +95,7 @@ def synth(
     issue = issue or (None if asked.names("policies") else _USUAL_POLICY)
     scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
     config = asked.for_chip(one_policy(asked.config, scheme))
-    log_path = None if log is None else require_writable(log, "--log")
+    log_path = None if log is None else require_writable(log, "--log", ".log", ".txt")
     refuse_inputs(target, {"--config": config_file}, [("--log", log_path)] if log_path else [])
     work = Work(unit, config, json_file, target, log_path, _asked(asked, config))
     if breakdown:

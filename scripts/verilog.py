@@ -93,7 +93,7 @@ def _one_file(
     inputs: list[tuple[str, Path]], json_file: str | None,
 ) -> dict[str, Any]:
     """Write the file, or to standard output; what --json says of it."""
-    file = None if output == STDOUT else require_writable(output, "--output")
+    file = None if output == STDOUT else require_writable(output, "--output", ".v", ".sv")
     refuse_shared(_outputs(file, target), [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
     with show_progress() as progress:
         progress(f"elaborating {asked.title}")

@@ -11,10 +11,12 @@ import shutil
 import sys
 import sysconfig
 
-__all__ = ["MINIMUM_PYTHON", "libpython", "missing_for_setup", "missing_for_simulation"]
+__all__ = ["MINIMUM_PYTHON", "NEWEST_PYTHON", "libpython", "missing_for_setup", "missing_for_simulation"]
 
 #: The oldest Python that the code runs on.
 MINIMUM_PYTHON = (3, 11)
+#: The newest for which PyPI has all that is installed, and on which the tests have run (pyproject.toml says the same).
+NEWEST_PYTHON = (3, 13)
 
 #: Program, its purpose, Debian package.
 _BUILD_TOOLS = (
@@ -98,9 +100,11 @@ def _has_module(name: str) -> bool:
 
 def missing_for_setup() -> list[str]:
     """As :func:`missing_for_simulation`, with what the virtual environment needs of this Python."""
-    if sys.version_info[:2] < MINIMUM_PYTHON:
-        wanted = ".".join(map(str, MINIMUM_PYTHON))
-        return [f"Python {_version()} is too old: install {wanted} or newer, or name one: make PYTHON=/path/to/python"]
+    if not MINIMUM_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
+        wrong = "old" if sys.version_info[:2] < MINIMUM_PYTHON else "new"
+        oldest, newest = (".".join(map(str, version)) for version in (MINIMUM_PYTHON, NEWEST_PYTHON))
+        name_it = "or name it: make PYTHON=/path/to/python"
+        return [f"Python {_version()} is too {wrong}: install one from {oldest} to {newest}, {name_it}"]
     lines = missing_for_simulation()
     if not (_has_module("venv") and _has_module("ensurepip")):
         lines.append(_message("Python's venv module", "makes the virtual environment", f"python{_version()}-venv"))

@@ -24,6 +24,8 @@ __all__ = ["Results", "ResultsError"]
 
 _ABOUT, _RUNS = "sweep.json", "runs"
 _FORMAT = 1
+#: Results beside a folder that holds none, which are named.
+_MOST_OTHERS = 5
 
 
 def _is_about(about: Mapping[str, Any]) -> bool:
@@ -57,6 +59,14 @@ class Results:
         results.about()
         return results
 
+    def _others_here(self) -> str:
+        """The results beside this folder, for a user who has named another, or has another engine's."""
+        with contextlib.suppress(OSError):
+            found = sorted(path.parent.name for path in self.folder.parent.glob(f"*/{_ABOUT}"))
+            found = [name for name in found if name.startswith(self.folder.name)] or found
+            return f"; there are {', '.join(found[:_MOST_OTHERS])}" if found else ""
+        return ""
+
     def about(self) -> dict[str, Any]:
         """``sweep.json``: name, title, about, spec (its text) and runs (in order, key -> title)."""
         path = self.folder / _ABOUT
@@ -65,6 +75,7 @@ class Results:
         except OSError as error:
             raise ResultsError(
                 f"{self.folder}: no results of metronome sweep: cannot read {_ABOUT}: {error.strerror}"
+                + self._others_here()
             ) from None
         except ValueError:
             about = None

@@ -29,7 +29,7 @@ _SEQUENCE, _PID, _PROCESS = 1, 1, 1
 _BEGIN, _END, _COUNTER = 1, 2, 4
 #: Bytes of a number: a time, a track, a name or source line, a pc or mask, a count.
 _TIME, _TRACK, _NAME, _VALUE, _COUNT = 6, 3, 3, 5, 3
-#: Cycles for which a value of IPC stands.
+#: Cycles for which a value of the warp IPC stands.
 _WINDOW = 64
 _LAST_NOP = USES.index("nop_redirect") + 1
 _LOAD_MISSES = tuple(OUTCOMES.index(name) for name in ("load_miss", "load_uncached"))
@@ -153,7 +153,7 @@ class PerfettoTrace:
         self._rows = np.array([*rows, self._fixed["SM"]])
         if self._shows_oracles:
             self._fixed |= {name: self._describe_child(name) for name in _ORACLES}
-        for name, unit in (("IPC", "instructions per cycle"), *_COUNTERS):
+        for name, unit in (("warp IPC", "warp-instructions per cycle"), *_COUNTERS):
             self._fixed[name] = self._describe_child(name, text(8, text(6, unit)))
         #: By sender and tag.
         self._requests: dict[tuple[int, int], int] = {}
@@ -284,7 +284,7 @@ class PerfettoTrace:
         return self._requests[sender, tag]
 
     def _count(self, part: Part, begins: list[bytes]) -> None:
-        """Counters, where they change; IPC over windows."""
+        """Counters, where they change; warp IPC over windows."""
         for place, (name, _) in enumerate(_COUNTERS):
             values = part.numbers[place].astype(np.int64)
             changed = np.flatnonzero(np.diff(values, prepend=self._values[place]))
@@ -296,5 +296,5 @@ class PerfettoTrace:
             ipc = float(issued[first : first + _WINDOW].mean())
             if ipc != self._ipc:
                 self._ipc = ipc
-                content = number(9, _COUNTER) + number(11, self._fixed["IPC"]) + double(44, ipc)
+                content = number(9, _COUNTER) + number(11, self._fixed["warp IPC"]) + double(44, ipc)
                 begins.append(_packet(content, self._cycle + first))

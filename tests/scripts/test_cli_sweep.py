@@ -37,11 +37,11 @@ def test_policies_that_are_asked_for_together_share_a_build(metronome, backend):
 
 
 def test_the_table(metronome):
-    """500 cycles, 400 instructions, 40 NOPs, 70 discrepancies, 25 errors (conftest)."""
+    """500 cycles, 1500 thread-instructions, 40 NOPs, 70 discrepancies, 25 errors (conftest)."""
     lines = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr").out.splitlines()
     (row,) = [line for line in lines if "baseline" in line]
     assert row.split() == [
-        "baseline", "lrr", "lrr", "btfn", "500", "0.8000", "1.000", "8.00", "%", "14.00", "%", "5.00", "%",
+        "baseline", "lrr", "lrr", "btfn", "500", "3.0000", "1.000", "8.00", "%", "14.00", "%", "5.00", "%",
     ]
     assert max(len(line) for line in lines) <= 80
 
@@ -74,7 +74,7 @@ def test_the_table_with_forecasts(metronome, backend):
     """500 cycles; the forecast says 400."""
     lines = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr", "--forecast").out.splitlines()
     (row,) = [line for line in lines if "baseline" in line]
-    assert row.split()[4:] == ["500", "0.8000", "400", "-20.00", "%", "25.00", "%", "50.00", "%"]
+    assert row.split()[4:] == ["500", "3.0000", "400", "-20.00", "%", "25.00", "%", "50.00", "%"]
     assert max(len(line) for line in lines) <= 85
     value = json.loads(metronome("sweep", "psort", "--forecast", "--json", "-").out)
     assert {run["forecast"]["cycles"] for run in value["runs"]} == {400}
@@ -108,7 +108,7 @@ def test_a_run_that_failed_is_no_reference(metronome, backend, monkeypatch):
     done = metronome("sweep", "psort", "--mode", "swas")
     rows = [line.split() for line in done.out.splitlines() if "swas" in line]
     assert done.status == 4
-    assert [row[4:7] for row in rows] == [["cycle_limit"], ["500", "0.8000", "1.000"], ["500", "0.8000", "1.000"]]
+    assert [row[4:7] for row in rows] == [["cycle_limit"], ["500", "3.0000", "1.000"], ["500", "3.0000", "1.000"]]
 
 
 @pytest.mark.parametrize("arguments", [
@@ -128,3 +128,24 @@ def test_every_run_has_the_memory_that_was_asked_for(metronome, backend):
     assert done.status == 0, done.err
     assert "dram, DDR4_2400R, clock ratio 2" in done.out
     assert {(request.memory, request.memory_options.clock) for _, request in backend.runs} == {("dram", 2)}
+
+
+def test_the_ipc_of_the_table_is_that_of_the_json(metronome):
+    done = metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr")
+    (row,) = [line for line in done.out.splitlines() if "baseline" in line]
+    (run,) = json.loads(metronome("sweep", "psort", "--mode", "baseline", "--issue", "lrr", "--json", "-").out)["runs"]
+    assert float(row.split()[5]) == run["ipc"] == run["committed_threads"] / run["cycles"]
+    assert "IPC: thread-instructions per cycle" in done.out
+
+
+@pytest.mark.parametrize(("command", "option", "value"), [
+    (command, option, value) for command in ("sweep", "run", "predict") for option, value in (
+        ("--preset", "TINY,BASE"), ("--size", "16,32"), ("--seed", "1,2"), ("--memory", "fixed,dram"),
+        ("--latency", "1,20"), ("--type", "int32,float32"), ("--warps", "2,4"), ("--threads", "2,4"),
+    )
+])
+def test_a_list_is_refused_with_what_takes_one(metronome, backend, command, option, value):
+    done = metronome(command, "psort", option, value)
+    assert (done.status, done.out, len(done.err.splitlines()), backend.runs) == (2, "", 1, [])
+    wanted = f"--set {option[2:]}={value}" if option in ("--warps", "--threads") else "docs/experiments.md"
+    assert option in done.err and wanted in done.err

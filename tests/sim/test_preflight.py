@@ -1,13 +1,16 @@
 """What the machine lacks is named, with the Debian package that brings it."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from metronome.sim import preflight
 
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(preflight.__file__)
 
 
@@ -101,7 +104,25 @@ def test_a_library_of_another_version_is_not_taken(monkeypatch):
 def test_an_old_python_is_refused_first(monkeypatch):
     monkeypatch.setattr(preflight.sys, "version_info", (3, 9, 2))
     (line,) = preflight.missing_for_setup()
-    assert line.startswith("Python 3.9 is too old: install 3.11")
+    assert line.startswith("Python 3.9 is too old: install one from 3.11 to 3.13")
+
+
+def test_a_python_without_all_packages_is_refused_before_anything_is_installed(monkeypatch):
+    monkeypatch.setattr(preflight.sys, "version_info", (3, 14, 0))
+    (line,) = preflight.missing_for_setup()
+    assert line.startswith("Python 3.14 is too new: install one from 3.11 to 3.13")
+
+
+def test_the_same_pythons_everywhere():
+    """Preflight, pip and `make`, which looks for one, name the same versions."""
+    newest = preflight.NEWEST_PYTHON
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["requires-python"] == f">=3.{preflight.MINIMUM_PYTHON[1]},<3.{newest[1] + 1}"
+    pattern = r"for p in (.*?); do.*?sys\.exit\(not (.*?)\)'"
+    tried, condition = re.search(pattern, (ROOT / "Makefile").read_text(), re.DOTALL).groups()
+    assert condition == f"{preflight.MINIMUM_PYTHON} <= sys.version_info[:2] <= {newest}"
+    minors = range(newest[1], preflight.MINIMUM_PYTHON[1] - 1, -1)
+    assert tried.split() == ["python3", *(f"python3.{minor}" for minor in minors)]
 
 
 def test_as_a_script_it_needs_nothing_but_the_standard_library(tmp_path):

@@ -170,10 +170,10 @@ def _figure_4(pairs: Pairs, name: str) -> Figure:
     lanes = pairs.rows[0]["config.threads"]
     return Figure(
         f"{name}-figure-4", "IPC of the baseline",
-        f"Thread-instructions committed in a cycle (at most {lanes}: a warp has {lanes} lanes). A bar is a pair of "
+        f"Thread-instructions committed per cycle (at most {lanes}: a warp has {lanes} lanes). A bar is a pair of "
         "policies: the colour is the fetch policy, its shade the issue policy.",
         "after Crouzet 2024, figure 4",
-        charts.bars(values, series=_pair_colours(), title="IPC", legend="fetch-issue"),
+        charts.bars(values, series=_pair_colours(), title="thread-instructions per cycle", legend="fetch-issue"),
         _numbers(values, "fetch-issue", "ipc"),
     )
 

@@ -142,8 +142,8 @@ def general_section(rows: Sequence[Row]) -> Section:
     items += _figure(rows, "cycles", "cycles", "Cycles of each run",
                      "Cycles of the measured region (fewer are better). Each panel is a workload and has a scale of "
                      "its own; a bar is a scheme, its colour the mode of coordination.")
-    items += _figure(rows, "ipc", "IPC", "IPC of each run",
-                     "Thread-instructions committed in a cycle. Each panel is a workload and has a scale of its own; "
+    items += _figure(rows, "ipc", "thread-instructions per cycle", "IPC of each run",
+                     "Thread-instructions committed per cycle. Each panel is a workload and has a scale of its own; "
                      "a bar is a scheme, its colour the mode of coordination.")
     items += breakdown(rows, "general")
     return Section("general", "Results", items)

@@ -36,7 +36,7 @@ def _table(rows: Sequence[Row], study: Mapping[str, float]) -> Table:
     ipc = {(row.issue, row.workload, row.machine): row["ipc"] for row in rows}
     return Table(
         "rates-ipc", "IPC under each policy",
-        "Thread-instructions in a cycle of the measured region. The last column is the Fermi study's Table 18, of a "
+        "Thread-instructions per cycle of the measured region. The last column is the Fermi study's Table 18, of a "
         "machine with 32 lanes; only the order within a column can be compared.", "docs/policies.md",
         [Column("policy", text=True), *(Column(workload, machine) for workload, machine in columns),
          Column("Table 18", "Fermi study")],

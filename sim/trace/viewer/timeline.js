@@ -55,7 +55,7 @@ class Timeline {
             if (run.used[track].includes(word)) row(number, 9, this.words[word].label, { kind: "words", track, only: place + 1 });
           }
         } else row(number, its === "sm" ? 18 : 11, name, { kind: "words", track });
-        if (its === "sm") row(number, 36, "IPC, 0 to 1", { kind: "share", track, unit: "instructions per cycle" });
+        if (its === "sm") row(number, 36, "warp IPC, 0 to 1", { kind: "share", track, unit: "warp-instructions per cycle" });
         for (const [place, other] of run.numbers.entries()) {
           const last = run.states.findLastIndex(each => each.group === its);
           if (other.group === its && track === last) row(number, 28, other.name, { kind: "number", track: place, unit: "entries" });
