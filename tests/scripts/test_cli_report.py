@@ -50,14 +50,15 @@ def test_bad_input_is_one_line(results, tmp_path, capsys):
     invent(tmp_path / "saxpy", SMALL.replace("psort", "saxpy"), 1)
     capsys.readouterr()
     assert "cannot read sweep.json" in refused(capsys, "nothing")
+    assert refused(capsys, "result").endswith("; there are results")  # as for results-paper, beside results-paper-predict
     assert "cannot read sweep.json" in refused(capsys, "empty")
     assert "cannot read sweep.json" in refused(capsys, "file")
     assert "no run has ended yet" in refused(capsys, "waiting")
     assert "cannot read sweep.json" in refused(capsys, "results", "--diff", "empty")
     assert "no run in common" in refused(capsys, "results", "--diff", "saxpy")
     assert "--output: cannot write 'no/a.html'" in refused(capsys, "results", "-o", "no/a.html")
-    assert "--output sweep.json: it would be among the results in results" in refused(
-        capsys, "results", "-o", "results/sweep.json"
+    assert "--output page.html: it would be among the results in results" in refused(
+        capsys, "results", "-o", "results/runs/page.html"
     )
     assert "new.html: it would be among the results" in refused(capsys, "results", "-o", "results/runs/new.html")
     (tmp_path / "results" / "sweep.json").write_text("[]")

@@ -283,13 +283,13 @@ def test_a_file_that_is_no_text(metronome, tmp_path):
 
 
 def test_the_file_is_no_output(metronome, tmp_path):
-    (tmp_path / "my.toml").write_text("warps = 2\n")
-    for words in (("run", "psort", "--json", "my.toml"), ("run", "psort", "--dump", "target=my.toml"),
-                  ("verilog", "--output", "my.toml"), ("sweep", "psort", "--json", "my.toml"),
-                  ("synth", "--unit", "alu", "--json", "my.toml"), ("bench", "--json", "my.toml")):
-        done = metronome(*words, "--config", "my.toml")
+    (tmp_path / "mine").write_text("warps = 2\n")
+    for words in (("run", "psort", "--json", "mine"), ("run", "psort", "--dump", "target=mine"),
+                  ("verilog", "--output", "mine"), ("sweep", "psort", "--json", "mine"),
+                  ("synth", "--unit", "alu", "--json", "mine"), ("bench", "--json", "mine")):
+        done = metronome(*words, "--config", "mine")
         assert done.status == 2 and "is already the file of --config" in done.err
-    assert (tmp_path / "my.toml").read_text() == "warps = 2\n"
+    assert (tmp_path / "mine").read_text() == "warps = 2\n"
 
 
 @pytest.mark.parametrize("words", [
