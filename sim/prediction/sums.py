@@ -24,10 +24,12 @@ _ORACLES = ("discrepancies", "errors")
 
 
 def counters(sums: np.void) -> dict[str, Any]:
-    """The counters of a run, by name."""
+    """The counters of a run, by name; None for one that the model of the machine does not have."""
     values: dict[str, Any] = {}
     for counter in COUNTERS:
-        if counter.by_reason:
+        if counter.name not in (sums.dtype.names or ()):
+            values[counter.name] = None
+        elif counter.by_reason:
             values[counter.name] = {reason.name.lower(): int(sums[counter.name][reason]) for reason in StallReason}
         else:
             values[counter.name] = 0 if counter.name in _ORACLES else int(sums[counter.name])

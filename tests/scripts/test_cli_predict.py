@@ -73,7 +73,7 @@ def test_a_difference_is_reported(capsys, monkeypatch):
     (["--check"], "No such option: --check"),
     (["--verify", "--mode", "vortex"], "only swas can be predicted, not vortex"),
     (["--verify", "--set", "probe=false"], "--verify compares what the probe shows"),
-    (["--issues", "-.csv", "--json", "-.csv"], "already the file of"),
+    (["--issues", "-.csv", "--json", "-.csv"], "--json: cannot write '-.csv'"),
 ])
 def test_what_it_refuses(arguments, complaint, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

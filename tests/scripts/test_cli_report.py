@@ -50,7 +50,8 @@ def test_bad_input_is_one_line(results, tmp_path, capsys):
     invent(tmp_path / "saxpy", SMALL.replace("psort", "saxpy"), 1)
     capsys.readouterr()
     assert "cannot read sweep.json" in refused(capsys, "nothing")
-    assert refused(capsys, "result").endswith("; there are results")  # as for results-paper, beside results-paper-predict
+    # So it is for results-paper beside results-paper-predict.
+    assert refused(capsys, "result").strip().endswith("; there are results")
     assert "cannot read sweep.json" in refused(capsys, "empty")
     assert "cannot read sweep.json" in refused(capsys, "file")
     assert "no run has ended yet" in refused(capsys, "waiting")
