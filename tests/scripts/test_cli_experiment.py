@@ -32,7 +32,7 @@ def mine(tmp_path, monkeypatch):
     (("mine.toml", "--json", "results-mine/sweep.json"), "--json sweep.json: it would be among the results in"),
     (("mine.toml", "--json", "results-mine/runs/a.json"), "--json a.json: it would be among the results in"),
     (("mine.toml", "--output", "full"), "full: there are other files in it: name a new folder with --output"),
-    (("mine.toml", "--output", "mine.toml"), "mine.toml: cannot be used for results: "),
+    (("mine.toml", "--output", "mine.toml"), "--output: cannot write 'mine.toml': it is a folder"),
     (("mine.toml", "--json", "mine.toml"), "--json: cannot write 'mine.toml': it is a file whose name ends in .json"),
     (("program.elf", "--output", "new"), "program.elf: only a kernel with a host.py can be swept"),
     (("pappr",), "there is no kernel and no experiment 'pappr' (did you mean paper?)"),
