@@ -1,21 +1,16 @@
 """`metronome run` with a stand-in simulator: what reaches it, and what becomes of each way a run can end."""
 
 import dataclasses
-import io
 import json
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from metronome.hdl.config import Prediction
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.presets import BASE, MID, PAPER
 from metronome.scripts.cli import main
-from metronome.scripts.progress import show_progress
-from metronome.scripts.run import print_console
 from metronome.sim.memory.models import MemoryOptions
 from metronome.sim.runner_types import RunResult, WarpState
 from metronome.sim.statistics import REASONS, WarpCycles
@@ -201,17 +196,6 @@ def test_console_bytes_are_written_as_they_are(backend, capfdbinary):
     backend.update(console=written.decode("utf-8", "surrogateescape"))
     assert main(["run", "psort", "--json", "-"], backend=backend) == 0
     assert capfdbinary.readouterr().err == written
-
-
-def test_on_a_terminal_they_are_written_above_the_display(monkeypatch):
-    shown = io.BytesIO()
-    stream = io.TextIOWrapper(shown, "utf-8", errors="backslashreplace", write_through=True)
-    monkeypatch.setattr(sys, "stderr", stream)
-    written = bytes(each for each in range(256) if each != 10) + "é€".encode() + b"x" * 200 + b"\n"
-    with show_progress(Console(stderr=True, force_terminal=True, width=80)) as progress:
-        progress("simulate")
-        print_console(written.decode("utf-8", "surrogateescape"))
-    assert shown.getvalue().count(written) == 1
 
 
 def test_a_vxbin_file_is_known_by_its_suffix(metronome, backend):
