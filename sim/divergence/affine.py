@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-__all__ = ["NOTHING", "Affine", "alone", "computed"]
+__all__ = ["NOTHING", "Affine", "alone", "computed", "multiplied"]
 
 #: Values and their factors, from 1 to 2^32 - 1.
 Affine = frozenset[tuple[Hashable, int]]
 NOTHING: Affine = frozenset()
+
+
+class _Product(tuple[Hashable, ...]):
+    """The factors of a product that is no sum."""
+
+    __slots__ = ()
+
 
 #: A sum of more parts is a value of its own.
 _MOST_PARTS = 12
@@ -41,6 +48,17 @@ def computed(op: str, operands: Sequence[Affine | str]) -> Affine | None:
     elif op == "slli" and isinstance(operands[1], str) and operands[1].isdigit():
         result = _sum(NOTHING, known[0], 1 << int(operands[1]))
     return result
+
+
+def multiplied(parts: Affine, value: Hashable) -> Affine:
+    """The product of a sum and a value: a sum of products."""
+    return frozenset((_product(part, value), times) for part, times in parts)
+
+
+def _product(*factors: Hashable) -> _Product:
+    """The product of values and products, the same in whatever order they come."""
+    every = [one for factor in factors for one in (factor if isinstance(factor, _Product) else (factor,))]
+    return _Product(sorted(every, key=repr))
 
 
 def _sum(first: Affine, second: Affine, factor: int) -> Affine | None:

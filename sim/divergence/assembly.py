@@ -16,6 +16,9 @@ ADDED = "added"
 _LABEL = re.compile(r"^([\w.$]+):\s*(?:#(.*))?$")
 _FUNCTION = re.compile(r"^\s*\.type\s+([\w.$]+),@function")
 _FILE = re.compile(r'^\s*\.file\s+"((?:[^"\\]|\\.)*)"')
+#: Of data: the section that begins, nothing where that is not said.
+_SECTION = re.compile(r"^\s*\.(?:section\s+([\w.$]+)|(?:text|data|bss|pushsection|popsection|previous|subsection)\b)")
+_READ_ONLY = re.compile(r"\.s?rodata\b")
 _VISIBLE = re.compile(r"^\s*\.(?:globl|weak)\s+([\w.$]+)")
 _ALIAS = re.compile(r"^\s*(?:\.set\s+)?([\w.$]+)\s*(?:,|=)\s*([\w.$]+)\s*(?:#.*)?$")
 _CHAIN = re.compile(r"(?P<file>[^\s@\[\]][^@\[\]]*?):(?P<line>\d+):\d+")
@@ -67,6 +70,8 @@ class Source:
     aliases: dict[str, str]
     #: Labels that stand before a function's own, and its name.
     labels: dict[str, str] = field(default_factory=dict)
+    #: Labels of data, and whether they are in a section that nothing writes.
+    constant: dict[str, bool] = field(default_factory=dict)
 
 
 def split_source(text: str) -> Source:
@@ -75,14 +80,18 @@ def split_source(text: str) -> Source:
     source = Source("", lines, [], set(), {})
     names: set[str] = set()
     labels: list[str] = []
+    section = ""
     number = 0
     while number < len(lines):
         line = lines[number]
         if (found := _LABEL.match(line)) and found[1] not in names:
             labels.append(found[1])
+            source.constant[found[1]] = bool(_READ_ONLY.match(section))
             number += 1
             continue
-        if found := _FUNCTION.match(line):
+        if found := _SECTION.match(line):
+            section = found[1] or ""
+        elif found := _FUNCTION.match(line):
             names.add(found[1])
         elif found := _VISIBLE.match(line):
             source.visible.add(found[1])

@@ -7,14 +7,14 @@ same sum the difference is the same in all lanes, and so is whether they are equ
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from .affine import NOTHING, Affine, alone, computed
+from .affine import NOTHING, Affine, alone, computed, multiplied
 from .frame import Frame
 from .graph import Function, Loop, loops, reverse
 from .instructions import CALLER_SAVED, Instruction, bits, mask, register
-from .values import Place, Values, Written
+from .values import Place, Value, Values, Written
 
 __all__ = ["Flow", "Shape", "State", "entry_state"]
 
@@ -76,7 +76,7 @@ def entry_state(arguments: int, block_numbers: bool) -> State:
 class Shape:
     """What holds for a function whoever calls it: where it goes, its loops, its frame, where its values come from."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, constant: Callable[[str], bool]) -> None:
         self.function = function
         self.edges = function.edges()
         self.lost = function.lost(self.edges)
@@ -85,7 +85,7 @@ class Shape:
         for loop in self.loops:
             self.innermost.update(dict.fromkeys(loop.body, loop))
         self.frame = Frame(function)
-        self.values = Values(function, self.frame)
+        self.values = Values(function, self.frame, constant)
         self.written = {name: self._written(name) for name in function.blocks}
 
     def _written(self, name: str) -> Written:
@@ -110,13 +110,13 @@ class Flow:
         The state at its entry.
     results
         The registers that are the same in all lanes behind a call of a symbol.
-    no_wrap
-        Take it that no value which is compared has gone past the end of its range, so that of two values that differ by
-        the same sum the smaller one is the same in all lanes.
+    around_barriers
+        Look into products, too; and take it that no value which is compared has gone past the end of its range, so that
+        of two values that differ by the same sum the smaller one is the same in all lanes.
     """
 
-    def __init__(self, shape: Shape, start: State, results: Callable[[str], int], no_wrap: bool) -> None:
-        self.shape, self.function, self.no_wrap = shape, shape.function, no_wrap
+    def __init__(self, shape: Shape, start: State, results: Callable[[str], int], around_barriers: bool) -> None:
+        self.shape, self.function, self.around_barriers = shape, shape.function, around_barriers
         self.start, self.results = start, results
         self.sources = reverse(shape.edges)
         #: Of the blocks that are reached: the states at their beginnings and ends.
@@ -147,14 +147,14 @@ class Flow:
             differs, part = slot not in state.slots, state.parts.get(("word", slot))
         else:
             differs = instruction.lanes or instruction.kind == "simt" or bool(instruction.reads & state.divergent)
-            part = self._sum(instruction, state)
+            part = self._sum(instruction, state, name, number)
         if not differs:
             part = NOTHING
         elif part is None:
             part = self.shape.values.result(name, number)
         state.put(instruction.writes.bit_length() - 1, part)
 
-    def _sum(self, instruction: Instruction, state: State) -> Affine | None:
+    def _sum(self, instruction: Instruction, state: State, name: str, number: int) -> Affine | None:
         """The sum that the result differs by, from those of the operands."""
         if not instruction.is_computation:
             return None
@@ -162,9 +162,19 @@ class Flow:
             state.parts.get(register(operand), NOTHING) if instruction.is_register(operand) else operand
             for operand in instruction.operands[1:]
         ]
-        if self.no_wrap and instruction.op in ("slt", "sltu") and operands[0] == operands[1]:
+        if self.around_barriers and instruction.op in ("slt", "sltu") and operands[0] == operands[1]:
             return NOTHING
+        if self.around_barriers and instruction.op == "mul":
+            first, second = (operand for operand in operands if not isinstance(operand, str))
+            return self._product(first, second, self.shape.values.operands(name, number))
         return computed(instruction.op, operands)
+
+    @staticmethod
+    def _product(first: Affine, second: Affine, values: Sequence[Value]) -> Affine | None:
+        """The sum that a product differs by: each part of one factor, times the other if that is the same in all."""
+        if first and second:
+            return None
+        return multiplied(first or second, values[0 if second else 1])
 
     def run(self) -> None:
         """States at the blocks' beginnings from the taints as they are."""

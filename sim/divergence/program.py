@@ -17,6 +17,8 @@ __all__ = ["Member", "Program"]
 
 #: Functions of the runtime that wait at a barrier.
 _RUNTIME_BARRIERS = {"block_sum", "block_sum_float"}
+#: The runtime writes it before a kernel starts; kernels see a constant (workitem.h).
+_CONSTANTS = {"__opencl_range"}
 #: They start other functions on all lanes; the function is the fourth argument.
 _SPAWN = {"spawn_threads", "vx_spawn_threads"}
 _ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
@@ -86,6 +88,7 @@ class Program:
     ) -> None:
         self.everything, self.whole = everything, whole
         self.members = [_member(source, lines) for source in sources for lines in source.functions]
+        self._sources = sources
         self._local: dict[tuple[int, str], Member] = {}
         self._visible: dict[str, list[Member]] = {}
         for member in self.members:
@@ -187,8 +190,9 @@ class Program:
     def _look_again(self) -> None:
         """Analyse functions with barriers that would be refused in another way, which is not worth it elsewhere.
 
-        Loops that share a header get one each. Values that are compared are taken to be in their range: where they are
-        not, lanes may disagree about a branch without a split, which is a fault of the machine.
+        Loops that share a header get one each. Products are looked into, and constants that are loaded again. Values
+        that are compared are taken to be in their range: where they are not, lanes may disagree about a branch without
+        a split, which is a fault of the machine.
         """
         refused = [] if self.everything else [
             member for member in self.members if member.function is not None and any(
@@ -221,7 +225,14 @@ class Program:
         if member.again:
             separate_loops(member.function, [name for name, block in member.function.blocks.items()
                                              if any(self.is_barrier(member, item) for item in block.instructions)])
-        member.shape = Shape(member.function)
+        member.shape = Shape(member.function, lambda symbol: member.again and self._is_constant(member.source, symbol))
+
+    def _is_constant(self, source: Source, symbol: str) -> bool:
+        """Whether nothing writes the object of this name while kernels run."""
+        if symbol in source.constant:
+            return source.constant[symbol]
+        others = [one.constant[symbol] for one in self._sources if symbol in one.visible and symbol in one.constant]
+        return symbol in _CONSTANTS or (bool(others) and all(others))
 
     def _settle(self, in_blocks: bool) -> None:
         """Analyse until no argument and no result is known to differ that was not before."""

@@ -57,7 +57,7 @@ class _Analysis:
         if self.everything or not isinstance(block.branch, Instruction):
             return True
         state = self.flow.behind[name]
-        if CONDITIONS[block.branch.op] in ("eq", "ne") or self.flow.no_wrap:
+        if CONDITIONS[block.branch.op] in ("eq", "ne") or self.flow.around_barriers:
             sums = {state.parts.get(number, NOTHING) for number in (*block.branch.registers, ZERO)[:2]}
             return len(sums) > 1
         return bool(state.divergent & block.branch.reads)
@@ -211,7 +211,7 @@ class _Endless(Exception):
 
 
 def analyse(
-    shape: Shape, start: State, results: Callable[[str], int], everything: bool, no_wrap: bool,
+    shape: Shape, start: State, results: Callable[[str], int], everything: bool, around_barriers: bool,
     refuse: Callable[[Block, str], SimtError],
 ) -> Uniformity:
     """Analyse a function.
@@ -226,7 +226,7 @@ def analyse(
         The registers that are the same in all lanes behind a call of a symbol.
     everything
         Take all branches for divergent: a test of the pass.
-    no_wrap
+    around_barriers
         See :class:`Flow`.
     refuse
         Makes the error for a block and a reason.
@@ -236,7 +236,7 @@ def analyse(
     SimtError
         For an endless loop that some lanes of a warp may be in while others are not.
     """
-    analysis = _Analysis(shape, Flow(shape, start, results, no_wrap), everything)
+    analysis = _Analysis(shape, Flow(shape, start, results, around_barriers), everything)
     try:
         return analysis.run()
     except _Endless as error:

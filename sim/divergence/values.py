@@ -7,7 +7,8 @@ the same value, wherever that is done.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from . import affine
 from .affine import Affine
@@ -26,22 +27,30 @@ Value = tuple[str, int, Place]
 Written = tuple[int, frozenset[int]]
 
 _COPIES = {"mv", "fmv.s"}
+_SYMBOL = re.compile(r"(?:%lo\()?(?P<name>[A-Za-z_.$][\w.$]*)(?:[+-]\d+)?\)?")
 #: More than enough for most functions.
 _FREE_TURNS = 30
 
 
 class Values:
-    """The origin of each value at the beginning and end of each block."""
+    """The origin of each value at the beginning and end of each block.
 
-    def __init__(self, function: Function, frame: Frame) -> None:
-        self.function, self.frame = function, frame
+    What is loaded from a symbol that is ``constant`` counts as computed from its address: the compiler loads it again
+    where it likes.
+    """
+
+    def __init__(self, function: Function, frame: Frame, constant: Callable[[str], bool]) -> None:
+        self.function, self.frame, self.constant = function, frame, constant
+        #: Addresses of constant objects.
+        self._constants: set[Value] = set()
         self._computed: dict[Hashable, Value] = {}
         #: The blocks in which the values were made that a computation begins with.
         self._origins: dict[Value, frozenset[str]] = {}
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
         self._before: dict[str, dict[Place, Value]] = {}
         self._behind: dict[str, dict[Place, Value]] = {}
-        self._results: dict[str, list[Value | None]] = {}
+        #: Of each instruction: the result, and the registers among its operands.
+        self._results: dict[str, list[tuple[Value | None, list[Value]]]] = {}
         self._affine: dict[Value, Affine] = {("", 0, ZERO): affine.NOTHING}
         self._solve()
 
@@ -111,7 +120,7 @@ class Values:
             state[target] = _of(state, source)
         elif instruction.kind == "load" and slot is not None:
             state[instruction.registers[0]] = _of(state, ("word", slot))
-        elif instruction.is_computation:
+        elif instruction.is_computation or self._is_constant(state, instruction):
             state[instruction.registers[0]] = self._compute(state, instruction)
         else:
             written, place = instruction.writes, 0
@@ -120,11 +129,25 @@ class Values:
                     state[place] = (name, number, place)
                 written, place = written >> 1, place + 1
 
+    def _is_constant(self, state: Mapping[Place, Value], instruction: Instruction) -> bool:
+        """Whether it loads from an object that nothing writes."""
+        if instruction.kind != "load" or instruction.base is None:
+            return False
+        base, offset = instruction.base
+        return self._names_constant(offset) or _of(state, base) in self._constants
+
+    def _names_constant(self, text: str) -> bool:
+        found = _SYMBOL.fullmatch(text)
+        return found is not None and self.constant(found["name"])
+
     def _compute(self, state: Mapping[Place, Value], instruction: Instruction) -> Value:
         parts = [
             _of(state, register(operand)) if instruction.is_register(operand) else operand
             for operand in instruction.operands[1:]
         ]
+        if instruction.kind == "load":
+            base, offset = instruction.base or (ZERO, "")
+            parts = [_of(state, base), offset]
         key = (instruction.op, *parts)
         if key not in self._computed:
             value = ("", len(self._computed) + 1, "computed")
@@ -132,8 +155,12 @@ class Values:
             sum_ = affine.computed(instruction.op, [
                 self.affine(part) if isinstance(part, tuple) else part for part in parts
             ])
+            if instruction.op == "mul":
+                sum_ = affine.multiplied(affine.alone(parts[0]), parts[1])
             if sum_ is not None:
                 self._affine[value] = sum_
+            if instruction.op in ("addi", "la", "lla") and self._names_constant(str(parts[-1])):
+                self._constants.add(value)
             self._origins[value] = frozenset().union(*(self._made(part) for part in parts if isinstance(part, tuple)))
         return self._computed[key]
 
@@ -143,17 +170,27 @@ class Values:
 
     def result(self, name: str, number: int) -> Affine:
         """What the instruction of this number in a block leaves in the register that it writes."""
-        if name not in self._results:
-            state, pointer = dict(self._before.get(name, {})), self.frame.before.get(name)
-            results: list[Value | None] = []
-            for place, instruction in enumerate(self.function.blocks[name].instructions):
-                self._step(state, name, place, instruction, pointer)
-                pointer = self.frame.after(instruction, pointer)
-                results.append(_of(state, instruction.writes.bit_length() - 1) if instruction.writes else None)
-            self._results[name] = results
-        value = self._results[name][number]
+        value, _ = self._instructions(name)[number]
         assert value is not None, "it writes a register"
         return self.affine(value)
+
+    def operands(self, name: str, number: int) -> Sequence[Value]:
+        """What the instruction of this number in a block computes with."""
+        return self._instructions(name)[number][1]
+
+    def _instructions(self, name: str) -> list[tuple[Value | None, list[Value]]]:
+        if name not in self._results:
+            state, pointer = dict(self._before.get(name, {})), self.frame.before.get(name)
+            results: list[tuple[Value | None, list[Value]]] = []
+            for place, instruction in enumerate(self.function.blocks[name].instructions):
+                operands = instruction.operands[1:] if instruction.is_computation else ()
+                values = [_of(state, register(one)) for one in operands if instruction.is_register(one)]
+                self._step(state, name, place, instruction, pointer)
+                pointer = self.frame.after(instruction, pointer)
+                result = _of(state, instruction.writes.bit_length() - 1) if instruction.writes else None
+                results.append((result, values))
+            self._results[name] = results
+        return self._results[name]
 
     def affine(self, value: Value) -> Affine:
         """The value as a sum of multiples of values that are no sums, less what is constant."""

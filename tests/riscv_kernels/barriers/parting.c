@@ -34,3 +34,9 @@ SHAPE(bound_in_private_array) { int e[4], s = 0; for (int j = 0; j < 4; j++) e[j
 SHAPE(swapped_by_lane) { int s = 0; LOCAL int *p = t + l, *e = p + 6; if (l & 2) { s = in[l]; LOCAL int *x = p; p = e - s % 3; e = x + 12; } for (; p != e; p++) { BARRIER; s += *p; } return s; }
 SHAPE(merged_of_lane) { int s = l; int i = l; do { while (s & 1) s /= 2; BARRIER; s += t[l + i]; } while (++i < n); return s; }
 SHAPE(volatile_of_lane) { int s = 0; volatile int m = l; for (int j = 0; j < m; j++) { BARRIER; s += t[j]; } return s; }
+SHAPE(rows_of_lane) { int s = 0; for (int j = l * n; j < l * (n + l); j++) { BARRIER; s += t[j & 63]; } return s; }
+SHAPE(rows_of_memory) { int s = 0; const int k = in[l] & 3; for (int j = l * k; j < (l + 1) * k; j++) { BARRIER; s += t[j]; } return s; }
+SHAPE(rows_counted_apart) { int s = 0, k = 0; while (k < 9 && (in[l + k] & 3)) k++; for (int j = l * k; j != (l + 1) * k; j++) { BARRIER; s += t[j & 63]; } return s; }
+SHAPE(rows_of_two_widths) { int s = 0, m = n; const int from = l * m; if (t[l] & 1) { m++; s = doubled(m); } for (int j = from; j != (l + 1) * m; j++) { BARRIER; s += t[j & 63]; } return s; }
+SHAPE(rows_swapped) { int s = 0, a = l * n, e = (l + 1) * n; if (t[l] > 7) { s = doubled(a); a = e; } for (; a != e; a++) { BARRIER; s += t[a & 63]; } return s; }
+SHAPE(table_of_lane) { int s = 0; for (int j = 0; j < turns[l & 3]; j++) { BARRIER; s += t[l + j]; } return s; }

@@ -299,3 +299,8 @@ SHAPE(many_values)
     }
     return a + 3 * b + 5 * c + 7 * d + 9 * e + 11 * f + 13 * h + 15 * i + 17 * k + 19 * m + 21 * o + 23 * p + 25 * q + 27 * r;
 }
+SHAPE(rows) { int s = 0; for (int j = l * n; j < (l + 1) * n; j++) { BARRIER; s += t[j]; } return s; }
+SHAPE(rows_of_rows) { int s = 0; const int k = (l >> 1) * n + (l & 1), m = n * (n - 3); for (int j = n * k; j != n * k + m; j++) { BARRIER; s += t[j & 63]; } return s; }
+SHAPE(rows_of_pointer) { int s = 0; LOCAL int *p = t + l * n, *e = t + (l + 1) * n; for (; p != e; p++) { BARRIER; s += *p; } return s; }
+SHAPE(turned) { int s = 0; const int at = (l >> 1) * n + (l & 1); for (int j = 0; j < n; j++) { BARRIER; s += t[(at + j) % size]; BARRIER; t[l] = s; } return s; }
+SHAPE(size_after_call) { int s = t[(l + size) & 31]; if (s > 3) s += (int)((INT64)((float)s * 1.5f) >> 1); for (int j = 0; j < size; j += 2) { BARRIER; s += t[l + j]; } return s; }

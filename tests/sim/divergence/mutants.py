@@ -1,8 +1,8 @@
-"""Planted mistakes in the pass for divergent branches, and the random programs that find each.
+"""Planted mistakes in the pass for divergent branches, and the programs that find each.
 
 ``python -m tests.sim.divergence.mutants`` puts one after the other into the pass and runs random programs until one
-goes wrong or does not end. A line for each mistake: the first seed that finds it, or that none does. The status is 1
-then.
+goes wrong or does not end; or, for those that concern barriers, the loops of barrier_loops.py. A line for each mistake:
+the first program that finds it, or that none does. The status is 1 then.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from metronome.tb.formal.patched import patched
 from tests.riscv_kernels import iss_runs
 from tests.riscv_kernels.plain_runs import check_program, everything_divergent, values_in_memory
+from tests.sim.divergence import barrier_loops
 
 #: Ten times what any of the programs takes.
 _STEPS = 1_000_000
@@ -28,11 +29,13 @@ _SECONDS = 120
 #: The programs before that are short.
 _FIRST = 10
 _MODES = {"": contextlib.nullcontext, "everything": everything_divergent, "memory": values_in_memory}
+#: The mode of those that the loops with barriers find.
+_BARRIERS = "barriers"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` becomes ``new`` in ``place`` ("module:function" of sim.divergence); ``mode`` is one of _MODES."""
+    """``old`` becomes ``new`` in ``place`` ("module:function" of sim.divergence); ``mode``: of _MODES, or _BARRIERS."""
 
     name: str
     place: str
@@ -98,6 +101,27 @@ MUTANTS = (
     Mutant("a called function uses the caller's words", "places:place_values",
            "function.blocks[function.entry].items.insert(0, Made(f\"addi\\ts0, s0, {size}\"))",
            "function.blocks[function.last].items.append(Made(f\"addi\\ts0, s0, {size}\"))", "memory"),
+    # Distances.
+    Mutant("lanes that were apart still have their distance", "flow:Flow._meet",
+           "registers >> number & 1 or (keep", "(keep", _BARRIERS),
+    Mutant("a saved register has the distance of the first way", "flow:Flow._meet",
+           "if all(one.parts.get(place) == part for one in known):", "if True:", _BARRIERS),
+    Mutant("no value passes the end of its range", "uniformity:_Analysis._disagree",
+           "or self.flow.around_barriers", "or True", _BARRIERS),
+    Mutant("one is less than the other in all lanes or in none", "uniformity:_Analysis._disagree",
+           "return len(sums) > 1", 'return CONDITIONS[block.branch.op] in ("eq", "ne") and len(sums) > 1', _BARRIERS),
+    Mutant("what is added is the same in all lanes", "affine:computed",
+           '_sum(known[0], known[1], 1 if op == "add" else -1)', "known[0]", _BARRIERS),
+    Mutant("a value that is added twice is gone", "affine:_sum",
+           "(factors.get(value, 0) + factor * times)", "factor * times", _BARRIERS),
+    Mutant("shifted is what it was", "affine:computed", "1 << int(operands[1])", "1", _BARRIERS),
+    Mutant("a product is what it was", "affine:multiplied", "_product(part, value)", "part", _BARRIERS),
+    Mutant("one factor is the same in all lanes", "flow:Flow._product", "if first and second:", "if False:", _BARRIERS),
+    Mutant("nothing is written while kernels run", "program:Program._is_constant",
+           "return source.constant[symbol]", "return True", _BARRIERS),
+    Mutant("symbols from elsewhere are constants", "program:Program._is_constant", "bool(others) and ", "", _BARRIERS),
+    Mutant("all constants are one", "values:Values._compute", "parts = [_of(state, base), offset]",
+           "parts = [offset[:0]]", _BARRIERS),
 )
 
 
@@ -106,14 +130,17 @@ def _too_long(number: int, frame: object) -> None:
 
 
 def first_wrong(number: int, seeds: int) -> str | None:
-    """The first seed whose program goes wrong with this mutant, and how: one line."""
+    """The first program that goes wrong with this mutant, and how: one line."""
     mutant = MUTANTS[number]
     module, _, name = mutant.place.partition(":")
+    place = f"metronome.sim.divergence.{module}:{name}"
+    if mutant.mode == _BARRIERS:
+        with patched(mutant.name, place, mutant.old, mutant.new):
+            return next(iter(barrier_loops.wrong()), None)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         os.environ["METRONOME_CACHE"] = f"{folder}/cache"
         iss_runs.LIMIT = _STEPS  # many a mistake makes a loop endless
         stack.enter_context(_MODES[mutant.mode]())
-        place = f"metronome.sim.divergence.{module}:{name}"
         stack.enter_context(patched(mutant.name, place, mutant.old, mutant.new))
         stack.callback(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, _too_long))
         for seed in range(_FIRST, _FIRST + seeds):
