@@ -90,7 +90,7 @@ def build(
     file = None
     if image is None or output is not None:
         file = require_writable(output or f"{name}.elf", "--output", ".elf")
-    image_file = None if image is None else require_writable(image, "--image", ".hex", ".txt")
+    image_file = None if image is None else require_writable(image, "--image", ".hex", ".mem", ".txt")
     target = json_target(json_file)
     outputs = [("--output", file), ("--image", image_file), ("--json", target)]
     read = [(path.name, path) for program in programs for path in program.files.values()]

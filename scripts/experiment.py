@@ -30,7 +30,7 @@ from metronome.sim.settings import near
 
 from .errors import Exit, UsageError
 from .options import positive
-from .outputs import refuse_format, warn_of_others
+from .outputs import refuse_folder, warn_of_others
 from .progress import show_progress
 from .tables import new_table
 
@@ -177,7 +177,7 @@ def carry_out(
     if scheduler is not None and jobs is not None:
         raise UsageError("--jobs is for this machine: a cluster of --scheduler has as many workers as it has")
     if output is not None:
-        refuse_format(output, "--output", ())
+        refuse_folder(output)
     folder = Path(output or f"results-{spec.name}").expanduser()
     if target is not None and Results(folder).owns(target):
         raise UsageError(f"--json {target.name}: it would be among the results in {folder}: name another file")

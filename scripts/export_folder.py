@@ -13,7 +13,7 @@ from pathlib import Path
 from metronome.sim.processes import surely, undisturbed
 
 from .errors import UsageError
-from .outputs import refuse_format
+from .outputs import refuse_folder
 
 __all__ = ["VERILOG", "Kind", "is_folder", "require_folder", "write_folder"]
 
@@ -65,7 +65,7 @@ def require_folder(name: str, kind: Kind = VERILOG) -> Path:
     UsageError
         If it cannot be written, or holds anything but an export as it was written.
     """
-    refuse_format(name, "--output", ())
+    refuse_folder(name)
     try:
         folder = Path(name).expanduser().resolve()
         if folder.exists() and not folder.is_dir():

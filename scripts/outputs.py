@@ -11,8 +11,8 @@ from typing import Any
 
 from .errors import UsageError
 
-__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_format", "refuse_inputs", "refuse_shared", "require_writable",
-           "warn_of_others", "waves", "write_file", "write_json"]
+__all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_folder", "refuse_format", "refuse_inputs", "refuse_shared",
+           "require_writable", "warn_of_others", "waves", "write_file", "write_json"]
 
 #: As the file of --json: standard output.
 STDOUT = "-"
@@ -20,11 +20,15 @@ STDOUT = "-"
 STANDARD_OUTPUT = ("standard output", Path("/dev/stdout"))
 
 #: Ends of names that promise a format. A file with one of these is of that format, or is refused.
+#: Any other end (``page.old``, ``psort.2``) is part of the name and promises nothing.
 _FORMATS = frozenset((
-    ".bin", ".bit", ".csv", ".db", ".doc", ".docx", ".elf", ".eps", ".feather", ".fst", ".gif", ".gz", ".hex",
-    ".htm", ".html", ".jpeg", ".jpg", ".json", ".jsonl", ".kanata", ".log", ".md", ".npy", ".npz", ".parquet",
-    ".pdf", ".pftrace", ".pickle", ".pkl", ".png", ".ps", ".sqlite", ".svg", ".tar", ".tex", ".tgz", ".toml",
-    ".tsv", ".txt", ".v", ".vcd", ".vhd", ".xls", ".xlsx", ".xml", ".yaml", ".yml", ".zip",
+    ".7z", ".arrow", ".bin", ".bit", ".bmp", ".bz2", ".csv", ".db", ".doc", ".docx", ".dot", ".duckdb", ".elf",
+    ".eps", ".feather", ".fst", ".gif", ".gz", ".h5", ".hdf5", ".hex", ".htm", ".html", ".ihex", ".jpeg", ".jpg",
+    ".json", ".jsonl", ".kanata", ".log", ".mat", ".md", ".mem", ".mhtml", ".ndjson", ".npy", ".npz", ".o", ".ods",
+    ".odt", ".orc", ".parquet", ".pdf", ".pftrace", ".pickle", ".pkl", ".png", ".ppt", ".pptx", ".ps", ".rst", ".rtf",
+    ".so", ".sqlite", ".sqlite3", ".srec", ".sv", ".svg", ".svgz", ".tar", ".tex", ".tgz", ".tif", ".tiff", ".toml",
+    ".tsv", ".txt", ".v", ".vcd", ".vhd", ".vhdl", ".webp", ".xhtml", ".xls", ".xlsx", ".xml", ".xz", ".yaml", ".yml",
+    ".zip", ".zst",
 ))
 
 
@@ -46,6 +50,19 @@ def refuse_format(name: str, option: str, formats: Sequence[str]) -> None:
         return
     can = f"a file whose name ends in {' or '.join(formats)}" if formats else "a folder: name one without such an end"
     raise UsageError(f"{option}: cannot write {name!r}: it is {can}")
+
+
+def refuse_folder(name: str) -> None:
+    """Refuse standard output, and a name that promises a format, for a folder of ``--output``.
+
+    Raises
+    ------
+    UsageError
+        Naming the folder and the reason.
+    """
+    if name == STDOUT:
+        raise UsageError("--output: cannot write '-': a folder does not go to standard output: name one")
+    refuse_format(name, "--output", ())
 
 
 def _is_special(path: Path) -> bool:
