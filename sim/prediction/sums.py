@@ -27,12 +27,14 @@ def counters(sums: np.void) -> dict[str, Any]:
     """The counters of a run, by name; None for one that the model of the machine does not have."""
     values: dict[str, Any] = {}
     for counter in COUNTERS:
-        if counter.name not in (sums.dtype.names or ()):
+        if counter.name in _ORACLES:
+            values[counter.name] = 0
+        elif counter.name not in (sums.dtype.names or ()):
             values[counter.name] = None
         elif counter.by_reason:
             values[counter.name] = {reason.name.lower(): int(sums[counter.name][reason]) for reason in StallReason}
         else:
-            values[counter.name] = 0 if counter.name in _ORACLES else int(sums[counter.name])
+            values[counter.name] = int(sums[counter.name])
     return values
 
 

@@ -149,7 +149,8 @@ def test_a_fault_names_the_function(run, elf, tmp_path):
 def test_memcheck_finds_what_it_finds_without(run, tmp_path):
     source = tmp_path / "unwritten.c"
     source.write_text(
-        '#include "metronome.h"\n__attribute__((noinline)) int load(const volatile int *a) { return *a & 0; }\n'
+        '#include "metronome.h"\n'
+        "__attribute__((noinline)) int load(const volatile int *a) { return *a == 1 ? a[1] : 0; }\n"
         "int main(void) { return load((const volatile int *)0x30000); }\n"
     )
     found = [run(source, "--memcheck", *region)[1]["memcheck"] for region in ((), ("--region", "load"))]
