@@ -67,7 +67,7 @@ MUTANTS = (
            "self._taint(target, loop.body, loop.body)", "pass"),
     Mutant("two values that meet are one", "values:Values.differ", "len(values) > 1 or ", ""),
     Mutant("arguments are the same in all lanes", "program:Program._analyse",
-           "callee.arguments &= ~state.divergent", "pass"),
+           "callee.arguments &= ~divergent", "pass"),
     Mutant("results are the same in all lanes", "program:Program._analyse",
            "member.results &= member.found.results", "pass"),
     # Loops that lanes leave at different times.
