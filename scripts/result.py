@@ -32,6 +32,9 @@ _STATUS = {
     "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT,
 }
 
+#: Instead of a counter that the predictor does not have.
+_NOT_PREDICTED = "not predicted"
+
 
 def memory_of(request: RunRequest) -> str:
     """The memory model and what it was given, for people."""
@@ -72,11 +75,12 @@ def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
     if config.oracles and config.coordination is not Coordination.SWAS:
         shares |= {counter.title: counters[counter.name] for counter in titled if counter.share and counter.oracle}
     for title, count in shares.items():
-        table.add_row(title, f"{count}  {100 * count / cycles:5.1f} %")
+        table.add_row(title, _NOT_PREDICTED if count is None else f"{count}  {100 * count / cycles:5.1f} %")
     table.add_section()
     for counter in titled:
         if not counter.share:
-            table.add_row(counter.title, str(counters[counter.name]))
+            count = counters[counter.name]
+            table.add_row(counter.title, _NOT_PREDICTED if count is None else str(count))
         if counter.name == "committed_threads":
             table.add_row("thread-instructions per cycle", f"{counters[counter.name] / cycles:.3f}")
 

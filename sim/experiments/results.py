@@ -191,15 +191,17 @@ class Results:
         return table
 
     def origins(self) -> list[dict[str, Any] | None]:
-        """Where each result comes from (:mod:`sim.origin`); None of one that does not say so, or cannot be read."""
-        return [read_metadata(self._metadata(path)) for path in self._files().values()]
+        """Where each result comes from (:mod:`sim.origin`); None of one that does not say so.
 
-    @staticmethod
-    def _metadata(path: Path) -> dict[bytes, bytes] | None:
-        try:
-            return pq.read_schema(path).metadata
-        except (OSError, pa.ArrowException):
-            return None
+        A file that cannot be read says nothing: whoever reads its row refuses it.
+        """
+        found = []
+        for path in self._files().values():
+            try:
+                found.append(read_metadata(pq.read_schema(path).metadata))
+            except (OSError, pa.ArrowException):
+                continue
+        return found
 
     def table(self, *, times: bool = True) -> pa.Table:
         """All rows in the order of the sweep; without ``times`` the same for every sweep of the same runs."""

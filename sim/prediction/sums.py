@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places
+from metronome.hdl.layouts.counters import COUNTERS, Counter, StallReason, counter_places
 from metronome.hdl.layouts.waits import LookupWait
+from metronome.sim.engines import CannotPredictError
 from metronome.sim.hanging import hanging_warps
 from metronome.sim.iss import Fault
 from metronome.sim.memory.store import SparseMemory
@@ -29,7 +30,7 @@ def counters(sums: np.void) -> dict[str, Any]:
     for counter in COUNTERS:
         if counter.name in _ORACLES:
             values[counter.name] = 0
-        elif counter.name not in (sums.dtype.names or ()):
+        elif not _has(sums, counter):
             values[counter.name] = None
         elif counter.by_reason:
             values[counter.name] = {reason.name.lower(): int(sums[counter.name][reason]) for reason in StallReason}
@@ -38,17 +39,31 @@ def counters(sums: np.void) -> dict[str, Any]:
     return values
 
 
+def _has(sums: np.void, counter: Counter) -> bool:
+    return counter.name in (sums.dtype.names or ())
+
+
 def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
-    """What the CSR ``number`` (mcycle, minstret and the performance counters, low and high halves) reads."""
+    """What the CSR ``number`` (mcycle, minstret and the performance counters, low and high halves) reads.
+
+    Raises
+    ------
+    CannotPredictError
+        For a counter that the model of the machine does not have.
+    """
     low = number & ~0x80
+    value = 0
     if low in (0xB00, 0xB02):
         value = mcycle if low == 0xB00 else minstret
     else:
-        value = 0
         for counter, reason in counter_places():
-            if counter.csr is not None and low in [at for at, of in counter.numbers() if of is reason]:
-                if counter.name not in _ORACLES:
-                    value = int(sums[counter.name][reason] if counter.by_reason else sums[counter.name])
+            if counter.name in _ORACLES or (low, reason) not in counter.numbers():
+                continue
+            if not _has(sums, counter):
+                raise CannotPredictError(
+                    f"it reads CSR {low:#x}, the counter {counter.name}, which sim/predict does not have"
+                )
+            value = int(sums[counter.name][reason] if counter.by_reason else sums[counter.name])
     return value >> 32 & 0xFFFF_FFFF if number & 0x80 else value & 0xFFFF_FFFF
 
 
