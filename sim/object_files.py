@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 __all__ = ["runs_around_main"]
 
 #: Sections with the addresses of functions, and what follows a point in their names is a priority.
@@ -14,6 +12,8 @@ _AROUND_MAIN = (".preinit_array", ".init_array", ".fini_array")
 
 def runs_around_main(path: Path) -> bool:
     """Whether functions of the object file run before main or after it: constructors, destructors."""
+    from elftools.elf.elffile import ELFFile  # here, since a program from the cache is not looked at
+
     with path.open("rb") as file:
         names = [section.name for section in ELFFile(file).iter_sections()]
     return any(name == each or name.startswith(f"{each}.") for name in names for each in _AROUND_MAIN)

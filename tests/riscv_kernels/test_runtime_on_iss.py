@@ -156,7 +156,7 @@ def test_parameters_of_policies():
 def test_thread_local_variables_are_refused(tmp_path):
     source = tmp_path / "local.c"
     source.write_text('#include "metronome.h"\n_Thread_local int x;\nint main(void) { return x; }\n')
-    with pytest.raises(ToolchainError, match="thread-local variables are not supported"):
+    with pytest.raises(ToolchainError, match=r"local\.c:3: not supported: a thread-local variable"):
         build_elf([source], name="local")
 
 

@@ -63,7 +63,6 @@ REFUSED = {
 #: The linker's refusals that no line is to blame for.
 UNLINKED = {
     "no main": ("static int f(void) { return 0; }\nint (*keep)(void) = f;", "no source has a function main()"),
-    "thread-local": ("__thread int a = 1;\nint main(void) { return a; }", "thread-local variables are not supported"),
     "too large": ("char a[0x7fff0000];\nint main(void) { return a[5]; }", "is outside memory"),
 }
 
