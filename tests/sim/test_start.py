@@ -7,6 +7,7 @@ import sys
 import cocotb_tools.config
 import find_libpython
 
+from metronome.sim.kernel import prepare
 from metronome.sim.preflight import libpython
 from metronome.sim.runner_process import _cocotb_entry, _cocotb_folder, environment, started_sooner
 
@@ -16,7 +17,6 @@ import sys
 from metronome.scripts import cli
 from metronome.sim import build, design, runner
 from metronome.sim.kernel import prepare
-from metronome.sim.preflight import libpython
 from metronome.sim.runner_process import environment
 prepare("vecadd", size=4)
 environment("testbench", "results")
@@ -26,6 +26,7 @@ print(*sorted({"numpy", *unwanted} & set(sys.modules)))
 
 
 def test_the_command_imports_no_hardware_language_and_no_testbench():
+    prepare("vecadd", size=4)  # into the cache
     done = subprocess.run([sys.executable, "-c", COMMAND], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["numpy"]
 
