@@ -44,7 +44,7 @@ class Range:
 
     @property
     def name(self) -> str:
-        """What it is of."""
+        """The name of the input."""
         return self.text.partition("=")[0]
 
     @property
@@ -143,7 +143,7 @@ class Inputs:
         """In words: for which inputs a time holds."""
         launch = self.launch
         parts = [f"with {each.said}" for each in self.ranges]
-        # Of a buffer whose words all have ranges nothing is left.
+        # If all words of a buffer have ranges, no line for the buffer is left.
         free = [
             name for name, (address, data) in (launch.buffers | launch.loads).items()
             if data and not any(each.first <= address and address + len(data) <= each.end for each in self.ranges)
