@@ -21,7 +21,7 @@ def line_of(text, part):
 AT_A_LINE = {
     "syntax": ("TYPES = (", "TYPES = ((", "SyntaxError"),
     "indentation": ("    rng = np.random", "      rng = np.random", "IndentationError"),
-    "missing module": ("import struct", "import structs", "ModuleNotFoundError: No module named 'structs'"),
+    "missing module": ("import struct", "import struck", "ModuleNotFoundError: No module named 'struck'"),
     "missing import": ("import numpy as np\n", "import numpy\n", "NameError: name 'np'"),
     "unknown name": ("expected = reference(factor, values)", "expected = refrence(factor, values)", "NameError"),
     "not in the module": ("Buffers, Problem", "Bufers, Problem", "ImportError"),

@@ -8,7 +8,7 @@
 /* Behind its definition. */
 #define RESERVED_NAME(name) extern __typeof(name) __metronome_##name __attribute__((alias(#name)))
 
-/* In a source of the library in which the compiler makes such a call by itself (memory.c). */
-#define RESERVED_CALLS __asm__(".set memset, __metronome_memset")
+/* In a source of the library in which the compiler makes such calls by itself (memory.c). */
+#define RESERVED_CALLS __asm__(".set memset, __metronome_memset\n.set memcpy, __metronome_memcpy")
 
 #endif
