@@ -40,13 +40,16 @@ class State:
     #: Offsets from the stack pointer at the function's entry.
     slots: frozenset[int] = frozenset()
     parts: dict[Place, Affine] = field(default_factory=dict)
+    #: Of registers that are zero and that were something else on the other way of a branch: what they were.
+    were: dict[int, Affine] = field(default_factory=dict)
 
     def copy(self) -> State:
         """The same, to be changed."""
-        return State(self.divergent, self.slots, dict(self.parts))
+        return State(self.divergent, self.slots, dict(self.parts), dict(self.were))
 
     def put(self, register: int, part: Affine) -> None:
         """A register gets what differs by ``part``."""
+        self.were.pop(register, None)
         if part:
             self.divergent |= 1 << register
             self.parts[register] = part
@@ -209,7 +212,7 @@ class Flow:
             divergent |= one.divergent
         for number in bits(divergent):
             own = self.shape.values.at_entry(name, number)
-            brought: set[Affine] = {one.parts.get(number, NOTHING) for one in known}
+            brought = _brought(known, number)
             # What comes round a loop as it was decides nothing.
             if len(brought) > 1:
                 brought.discard(alone((name, -1, number)))
@@ -217,6 +220,12 @@ class Flow:
                 kept.add(number)
                 brought = {own}
             state.put(number, *brought)
+        state.were = dict(known[0].were) if len(known) == 1 else {}
+        zero = self.shape.values.zeros.get(name)
+        if zero is not None and zero in state.parts:
+            state.were[zero] = state.parts[zero]
+            state.divergent &= ~(1 << zero)
+            del state.parts[zero]
         for place in known[0].parts:
             if isinstance(place, tuple) and place[1] not in slots:
                 part = known[0].parts[place]
@@ -233,3 +242,10 @@ class Flow:
             self._step(instruction, state, pointer, name, number)
             pointer = self.shape.frame.after(instruction, pointer)
         return state
+
+
+def _brought(ways: Sequence[State], number: int) -> set[Affine]:
+    """The sums that a register differs by on these ways: of zeros, what they were if that makes all the same."""
+    parts = [one.parts.get(number, NOTHING) for one in ways]
+    were = {one.were.get(number, part) for one, part in zip(ways, parts, strict=True)}
+    return were if len(were) == 1 < len(set(parts)) else set(parts)

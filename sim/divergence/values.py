@@ -14,7 +14,7 @@ from . import affine
 from .affine import Affine
 from .frame import Frame
 from .graph import Function, reverse
-from .instructions import ZERO, Instruction, register
+from .instructions import CONDITIONS, ZERO, Instruction, bits, register
 
 __all__ = ["Place", "Value", "Values", "Written"]
 
@@ -26,6 +26,10 @@ Value = tuple[str, int, Place]
 #: Registers (a bit each) and frame words that a block writes.
 Written = tuple[int, frozenset[int]]
 
+#: The values at a place of the program.
+State = dict[Place, Value]
+
+_ZERO: Value = ("", 0, ZERO)
 _COPIES = {"mv", "fmv.s"}
 _SYMBOL = re.compile(r"(?:%lo\()?(?P<name>[A-Za-z_.$][\w.$]*)(?:[+-]\d+)?\)?")
 #: More than enough for most functions.
@@ -51,7 +55,10 @@ class Values:
         self._behind: dict[str, dict[Place, Value]] = {}
         #: Of each instruction: the result, and the registers among its operands.
         self._results: dict[str, list[tuple[Value | None, list[Value]]]] = {}
-        self._affine: dict[Value, Affine] = {("", 0, ZERO): affine.NOTHING}
+        self._affine: dict[Value, Affine] = {_ZERO: affine.NOTHING}
+        #: The blocks that only one branch leads to, if a register is 0, and that register. Compilers take it for other
+        #: zeros, so it is one here; states keep the value that it was as ("was", register) until ways meet.
+        self.zeros = _zeros(function)
         self._solve()
 
     def _solve(self) -> None:
@@ -66,7 +73,10 @@ class Values:
                     continue
                 work.remove(name)
                 known = [self._behind[source] for source in sources[name] if source in self._behind]
-                state = self._meet(name, known, keep=turn > _FREE_TURNS)
+                state = self._meet(name, self._as_they_were(known), keep=turn > _FREE_TURNS)
+                if name in self.zeros:
+                    zero = self.zeros[name]
+                    state["was", zero], state[zero] = _of(state, zero), _ZERO
                 self._before[name] = dict(state)
                 new = self._through(name, state)
                 if self._behind.get(name) != new:
@@ -101,11 +111,23 @@ class Values:
             state[place] = own if keep and place in met else value
         return state
 
+    def _as_they_were(self, ways: Sequence[State]) -> list[State]:
+        """The ways to a block, with what a zero was in one of them if all bring that."""
+        found = list(ways)
+        for place in set(self.zeros.values()) if len(found) > 1 else ():
+            were = {_was(way, place) for way in found}
+            if len(were) == 1 < len({_of(way, place) for way in found}):
+                found = [{**way, place: next(iter(were))} for way in found]
+            found = [{key: value for key, value in way.items() if key != ("was", place)} for way in found]
+        return found
+
     def _through(self, name: str, state: dict[Place, Value]) -> dict[Place, Value]:
         pointer = self.frame.before.get(name)
         for number, instruction in enumerate(self.function.blocks[name].instructions):
             self._step(state, name, number, instruction, pointer)
             pointer = self.frame.after(instruction, pointer)
+            for place in bits(instruction.writes):
+                state.pop(("was", place), None)
         return state
 
     def _step(
@@ -204,10 +226,32 @@ class Values:
         """Whether lanes that come to a block from ``sources`` may have different values there, made in ``blocks``."""
         every = self.function.blocks
         ways = [self._behind[one] for one in sources if one in self._behind and name in every[one].targets]
-        values = {_of(way, place) for way in ways}
-        return len(values) > 1 or any(self._made(value) & blocks for value in values)
+        return all(
+            len(values) > 1 or any(self._made(value) & blocks for value in values)
+            for values in ({of(way, place) for way in ways} for of in (_of, _was))
+        )
 
 
 def _of(state: Mapping[Place, Value], place: Place) -> Value:
     """What stands at a place; at first each has what it had at the entry."""
     return state.get(place, ("", 0, place))
+
+
+def _was(state: Mapping[Place, Value], place: Place) -> Value:
+    """As _of, but for a zero what it was."""
+    return state.get(("was", place), _of(state, place))
+
+
+def _zeros(function: Function) -> dict[str, int]:
+    """The register that is 0 at the beginning of a block, for each block that follows from no other place."""
+    found: dict[str, int] = {}
+    for name, sources in reverse(function.edges()).items():
+        branch = function.blocks[sources[0]].branch if len(sources) == 1 else None
+        if not isinstance(branch, Instruction) or name == function.entry:
+            continue
+        taken, otherwise = function.blocks[sources[0]].targets
+        left, right = (*branch.registers, ZERO)[:2]
+        equal = {"eq": taken, "ne": otherwise}.get(CONDITIONS[branch.op])
+        if taken != otherwise and name == equal and right == ZERO:
+            found[name] = left
+    return found

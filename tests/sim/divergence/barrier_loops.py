@@ -42,6 +42,7 @@ _ODD = "andi a2, s5, 1; beqz a2, .Lmeet; {}; .Lmeet:"
 _AGAIN = "lui a3, %hi(table); addi a3, a3, %lo(table); lw t1, 0(a3); " + _ODD.format(
     "lui a3, %hi(table); addi a3, a3, %lo(table); lw t1, 0(a3)") + "; li t0, 0"
 _EITHER = "mv t0, s5; slli t2, s5, 1; addi t1, s5, 9; beqz a1, .Lother; {}; j .Lhere; .Lother:; {}; .Lhere:"
+_COUNT = "andi t0, s5, 3; li t1, 7; slli t2, s5, 1; .Lcount:; addi t0, t0, -1; {}, .Lcount; nop"
 _SAVED = _EITHER.format(*(f"sw {name}, 8(sp) # 4-byte Folded Spill" for name in ("t0", "t2")))
 
 #: What is expected, and the program: the barrier is "accepted" or "refused".
@@ -74,6 +75,13 @@ LOOPS = {
         "accepted", _loop(_AGAIN.replace("table", "__opencl_range"))),
     "to something unknown that odd lanes load again": ("refused", _loop(_AGAIN.replace("table", "somebody"))),
     "to another constant in odd lanes": ("refused", _loop(_AGAIN.replace("lw t1, 0(a3)", "lw t1, 4(a3)", 1))),
+    "from the 0 that a loop of the lane ends with": ("accepted", _loop(_COUNT.format("bnez t0"))),
+    "from what is no 0 at the end of a loop": ("refused", _loop(_COUNT.format("beqz t0"))),
+    "from another value that a loop of the lane ends with": ("refused", _loop(_COUNT.format("bne t0, t2"))),
+    "from a 0, or from what is none": (
+        "refused", _loop("mv t0, s5; li t1, 7; beqz t0, .Lmeet; addi t0, t0, 1; .Lmeet:; nop")),
+    "from a distance that is 0 in one lane": ("accepted", _loop(f"mv t0, s5; addi t1, s5, 9; {_ODD.format('nop')}"
+                                                                .replace("beqz a2", "bnez t0"))),
     "to the lane's constant": (
         "refused", _loop("lui a3, %hi(table); add a3, a3, s5; lw t1, %lo(table)(a3); li t0, 0")),
 }

@@ -122,6 +122,10 @@ MUTANTS = (
     Mutant("symbols from elsewhere are constants", "program:Program._is_constant", "bool(others) and ", "", _BARRIERS),
     Mutant("all constants are one", "values:Values._compute", "parts = [_of(state, base), offset]",
            "parts = [offset[:0]]", _BARRIERS),
+    Mutant("both ways of a branch lead to a 0", "values:_zeros", "name == equal and", "", _BARRIERS),
+    Mutant("a 0 is one whatever else leads there", "values:_zeros", "len(sources) == 1", "sources", _BARRIERS),
+    Mutant("all that is compared is 0", "values:_zeros", "right == ZERO", "True", _BARRIERS),
+    Mutant("a 0 was nothing else", "flow:_brought", "were if len(were) == 1 < len(set(parts)) else", "", _BARRIERS),
 )
 
 
