@@ -166,12 +166,14 @@ def carry_out(
     Raises
     ------
     UsageError
-        For an experiment that cannot be, a folder that cannot be used, and a cluster that does not answer.
+        For an experiment that cannot be, a folder that cannot be used, processes that cannot be started, and a cluster
+        that does not answer.
     """
     from metronome.sim.experiments.pools import ClusterError, DaskPool, LocalPool
     from metronome.sim.experiments.results import Results, ResultsError
     from metronome.sim.experiments.spec import SpecError
     from metronome.sim.experiments.sweep import plan, sweep
+    from metronome.sim.processes import WorkersError
 
     positive("--jobs", jobs)
     if scheduler is not None and jobs is not None:
@@ -197,7 +199,7 @@ def carry_out(
                     failed += not event.row["passed"]
                 show(here, finished, failed, event)
         return _summary(planned, Results.open(folder), finished)
-    except (ClusterError, ResultsError, SpecError) as error:
+    except (ClusterError, ResultsError, SpecError, WorkersError) as error:
         raise UsageError(str(error)) from None
 
 

@@ -101,6 +101,7 @@ def _grade(path: Path, kit: Kit, seconds: int, json_file: str | None, target: Pa
     from metronome.sim.course import checking, grading
     from metronome.sim.course.cases import CaseError
     from metronome.sim.course.submission import SubmissionError, inspect
+    from metronome.sim.processes import WorkersError
 
     try:
         # What is wrong with the whole file is said once.
@@ -108,7 +109,7 @@ def _grade(path: Path, kit: Kit, seconds: int, json_file: str | None, target: Pa
         with show_progress() as progress:
             outcomes = list(checking.check(path, kit, seconds=seconds, tell=progress))
         report = grading.grade(kit, outcomes)
-    except (SubmissionError, CaseError) as error:
+    except (SubmissionError, CaseError, WorkersError) as error:
         raise UsageError(str(error)) from None
     if json_file is not None:
         write_json(target, {"submission": str(path)} | report.as_json())

@@ -17,10 +17,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-__all__ = ["begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely", "tool_environment",
-           "undisturbed"]
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+__all__ = ["WorkersError", "begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely",
+           "tool_environment", "undisturbed", "worker_pool"]
 
 #: What a user or a batch system ends a command with.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -114,6 +117,38 @@ def begin_worker(parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if (end := end_with_parent(parent)) is not None:
         end()
+
+
+class WorkersError(ValueError):
+    """Processes that cannot be started; one line."""
+
+
+@contextlib.contextmanager
+def worker_pool(workers: int, begin: Callable[[int], None] = begin_worker) -> Iterator[ProcessPool]:
+    """So many processes of this machine; at the block's end all have ended, whatever they do.
+
+    ``begin`` is what each does first, with the parent's number. Raises WorkersError where none can be started.
+    """
+    import multiprocessing
+
+    from pebble import ProcessPool
+
+    context = multiprocessing.get_context("spawn")
+    try:
+        # The pool would make its first one much later.
+        context.Lock()
+    except OSError as error:
+        # sem_open(3): a lock between processes is a file there.
+        raise WorkersError(
+            f"no other process can be started ({error.strerror}): processes share locks in /dev/shm, which must be a "
+            "folder that you may write to"
+        ) from None
+    pool = ProcessPool(max_workers=workers, context=context, initializer=begin, initargs=(os.getpid(),))
+    try:
+        yield pool
+    finally:
+        pool.stop()
+        pool.join()
 
 
 @functools.cache

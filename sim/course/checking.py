@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from metronome.sim.policy_base import Policy
 from metronome.sim.predict.compiled import is_compiled
 from metronome.sim.prediction.choosing import PickError
 from metronome.sim.prediction.predictor import prepare
-from metronome.sim.processes import begin_worker
+from metronome.sim.processes import begin_worker, worker_pool
 
 from .cases import TASKS, Case, Kit, Statistics, launch_of, measure, patience
 from .submission import SubmissionError, guarded, load, policy_of, where
@@ -103,9 +102,8 @@ def check(
     """Each case of ``kit`` in its order; of a task only up to its first error.
 
     ``seconds``: the time that a case may take. ``tell`` is called with the name of each step.
+    Raises WorkersError.
     """
-    from pebble import ProcessPool
-
     # What is made once is no matter of the submission's time.
     if not is_compiled():
         tell("compile the model (half a minute, once)")
@@ -113,11 +111,7 @@ def check(
     tell("prepare the kernels")
     for case in kit.cases:
         launch_of(case, kit.folder)
-    pool = ProcessPool(
-        max_workers=max(1, min(_WORKERS, len(kit.cases))), context=multiprocessing.get_context("spawn"),
-        initializer=_begin, initargs=(os.getpid(),),
-    )
-    try:
+    with worker_pool(max(1, min(_WORKERS, len(kit.cases))), _begin) as pool:
         futures = {
             case.name: pool.schedule(_work, args=[path, kit, case, seconds], timeout=seconds + _GRACE_SECONDS)
             for case in kit.cases
@@ -132,9 +126,6 @@ def check(
             if outcome.wrong is not None:
                 failed.add(case.task)
             yield outcome
-    finally:
-        pool.stop()
-        pool.join()
 
 
 def _outcome(path: Path, case: Case, future: Any, seconds: float) -> Outcome:

@@ -7,15 +7,13 @@ it, so that two workers do not wait for one build while there is another to make
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from ..engines import Engine
-from ..processes import begin_worker
+from ..processes import worker_pool
 from .execute import TRIES, build_machine, execute
 from .record import Run
 from .rows import failed_row
@@ -81,18 +79,9 @@ class LocalPool:
         return [title for future, title in list(self._titles.items()) if future.running()]
 
     def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
-        """See :class:`Pool`."""
-        from pebble import ProcessPool
-
-        pool = ProcessPool(
-            max_workers=self._workers, context=multiprocessing.get_context("spawn"),
-            initializer=begin_worker, initargs=(os.getpid(),),
-        )
-        try:
+        """See :class:`Pool`. Raises WorkersError."""
+        with worker_pool(self._workers) as pool:
             yield from self._events(pool, tasks)
-        finally:
-            pool.stop()
-            pool.join()
 
     def _events(self, pool: ProcessPool, tasks: Sequence[Task]) -> Iterator[Event]:
         groups = _by_build(tasks)

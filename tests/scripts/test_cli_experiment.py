@@ -1,11 +1,13 @@
 """``metronome sweep`` with an experiment, or with a folder for its results: what it takes, refuses and says."""
 
+import errno
 import json
 
 import pytest
 
 from metronome.sim.experiments.results import Results
 from tests.builds import on
+from tests.scripts.lines import only_line
 
 MINE = 'kernel = "vecadd"\npreset = "TINY"\nsize = 4\nissue = ["lrr", "gtlo"]\n'
 
@@ -50,6 +52,17 @@ def test_bad_use_is_one_line(metronome, mine, monkeypatch, arguments, message):
     assert done.err.startswith(f"metronome: {message}")
     assert len(done.err.splitlines()) == 1 or arguments == ("broken.toml",), "but for the compiler's own lines"
     assert not (mine / "results-mine" / "runs").exists() or not list((mine / "results-mine" / "runs").iterdir())
+
+
+def test_no_processes_without_shared_memory(metronome, mine, monkeypatch):
+    """A container may give a user no /dev/shm; the results so far stay usable."""
+    def refuse(*arguments, **options):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
+    done = metronome("sweep", "mine.toml")
+    assert (done.status, done.out) == (2, "")
+    assert only_line(done.err).startswith("metronome: no other process can be started (Permission denied): ")
 
 
 def test_a_dry_run_runs_nothing(metronome, mine):

@@ -1,5 +1,6 @@
 """``metronome grade``: a submission's points, and one line for each that cannot be graded."""
 
+import errno
 import json
 import re
 import time
@@ -46,6 +47,17 @@ def test_the_solution_has_all_points_in_less_than_a_minute(metronome, tmp_path):
     assert (done.status, done.err) == (0, "")
     assert "13.00 of 13.00 points" in done.out
     assert time.monotonic() - before < 60
+
+
+@pytest.mark.slow
+def test_no_processes_without_shared_memory(metronome, tmp_path, one_case, monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
+    done = metronome("grade", written(tmp_path, SKELETON, "mine.py"), "--reference", one_case)
+    assert (done.status, done.out) == (2, "")
+    assert only_line(done.err).startswith("metronome: no other process can be started (Read-only file system): ")
 
 
 @pytest.mark.slow
