@@ -82,12 +82,13 @@ class AskedRun:
 
 
 def asked_run(
-    ctx: typer.Context, given: Mapping[str, Any], outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True
+    ctx: typer.Context, given: Mapping[str, Any], outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
+    before: Callable[[SmConfig], None] = lambda config: None,
 ) -> AskedRun:
     """Check what was ``given`` for the parameters of ``metronome run``, and prepare the program.
 
     ``outputs``: further files that are written, by their option. ``with_list``: with ordered channels the program gets
-    its list of accesses.
+    its list of accesses. ``before``: called with the machine before anything is compiled.
 
     Raises
     ------
@@ -123,6 +124,7 @@ def asked_run(
     # The table or the JSON is on standard output in any case.
     refuse_shared([*written, *outputs, *waves()], [STANDARD_OUTPUT, *files.items()])
 
+    before(config)
     launch = program.prepare(
         backend_of(ctx), config, dtype=dtype, size=given["size"], seed=given["seed"], argument=given["argument"],
         compiling=how,

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -64,6 +64,9 @@ class Backend(Protocol):
 
     def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """An image in Vortex's format."""
+
+    def require_tools(self, configs: Iterable[SmConfig], *, waves: bool = False) -> None:
+        """Look for what building these simulations needs, unless they are cached: before a program is compiled."""
 
     def run(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None
@@ -212,6 +215,16 @@ class SimBackend:
 
         with _user_errors():
             return prepare_vxbin(path, argument, config)
+
+    def require_tools(self, configs: Iterable[SmConfig], *, waves: bool = False) -> None:
+        """See :class:`Backend`."""
+        from metronome.sim.build import BuildError, require_tools
+
+        try:
+            for config in configs:
+                require_tools(config, waves=waves)
+        except BuildError as error:
+            raise UsageError(str(error)) from error
 
     def run(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None

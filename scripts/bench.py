@@ -63,6 +63,7 @@ def _measure(
     from metronome.sim.runner_types import RunRequest
 
     config, preset = asked.config, asked.preset
+    backend.require_tools([config])
     launch = backend.prepare(kernel, None, SIZES[kernel][preset], 1, config)
     request = RunRequest(
         launch=launch, policy=config.policies[0],

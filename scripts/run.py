@@ -112,7 +112,10 @@ def run_traced(
     """
     waveforms = [file for file in traces if file.kind in WAVEFORMS]
     check_waveforms(waveforms, *window)
-    asked = asked_run(ctx, given, [(option, file.path) for file in traces])
+    asked = asked_run(
+        ctx, given, [(option, file.path) for file in traces],
+        before=lambda config: backend_of(ctx).require_tools([config], waves=bool(waveforms)),
+    )
     seen = [file for file in traces if file not in waveforms]
     if (seen or given["profile"]) and not asked.config.probe:
         named = option if seen else "--profile"

@@ -219,6 +219,8 @@ def _outcomes(
     predicted = engine is Engine.PREDICT
     for _, scheme, config in runs if predicted else ():
         backend.refuse_prediction(config, request(None, scheme))
+    if not predicted:
+        backend.require_tools(config for _, _, config in runs)
     once = functools.cache(print_warnings)
     launches = [
         program.prepare(

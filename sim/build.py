@@ -29,7 +29,8 @@ from .plain_paths import plain
 from .preflight import missing_for_simulation
 from .processes import run, tool_environment
 
-__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "make", "verilator", "versions"]
+__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "make",
+           "require_tools", "verilator", "versions"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _TB_SOURCES = tuple(_ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "top.sv"))
@@ -256,6 +257,16 @@ def is_built(config: SmConfig) -> bool:
     return _is_kept(Design(config), waves=False)
 
 
+def require_tools(config: SmConfig, *, waves: bool = False) -> None:
+    """As :func:`build` does first: raises BuildError if it would have to build, and something for it is missing."""
+    _require_tools(Design(config), waves)
+
+
+def _require_tools(design: Design, waves: bool) -> None:
+    if (missing := missing_for_simulation()) and not _is_kept(design, waves):
+        raise BuildError("; ".join(missing))
+
+
 def build(
     config: SmConfig, *, verilog: str | None = None, waves: bool = False, progress: Progress | None = None,
 ) -> Build:
@@ -279,8 +290,7 @@ def build(
     report = progress or (lambda step: None)
     design = Design(config, verilog, report)
     # Before the design is elaborated, which takes 7 to 35 seconds.
-    if (missing := missing_for_simulation()) and not _is_kept(design, waves):
-        raise BuildError("; ".join(missing))
+    _require_tools(design, waves)
     seconds = 0.0
 
     def make_entry(folder: Path) -> None:

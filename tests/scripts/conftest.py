@@ -105,6 +105,9 @@ class FakeBackend:
     def kernels(self):
         return [KernelInfo(name="psort", about="sorts", types=("int32",), default_size=64, max_size=1024)], self.broken
 
+    def require_tools(self, configs, *, waves=False):
+        pass
+
     def prepare(self, name, dtype, size, seed, config, compiling=AS_USUAL, warn=None):
         if name != "psort":
             raise UsageError(str(KernelError(f"kernel must be psort, not {name!r}")))
