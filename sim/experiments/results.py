@@ -180,9 +180,9 @@ class Results:
         """The table of one row. Raises ResultsError if the file is damaged."""
         path = self._file(key)
         try:
-            # As a file of its own, not as a data set: that would read a folder, too, and fill up columns.
-            with path.open("rb") as file:
-                table = pq.read_table(file)
+            # As a file of its own, not as a data set: that would read a folder, too, and fill up columns. And in this
+            # thread: one of pyarrow's that lets go of a Python object while Python ends aborts it (apache/arrow#34314).
+            table = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
         except (OSError, pa.ArrowException) as error:
             reason = " ".join(str(getattr(error, "strerror", None) or error).split())
             raise ResultsError(f"{path}: it cannot be read ({reason}): delete it and sweep again") from None

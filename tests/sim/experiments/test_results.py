@@ -2,6 +2,8 @@
 
 import json
 import multiprocessing
+import subprocess
+import sys
 
 import pandas
 import pyarrow.parquet
@@ -48,6 +50,26 @@ def test_pandas_reads_the_folder_of_runs(tmp_path):
     assert list(table.columns) == schema().names
     assert table.loc[0, "reason"] == "no such kernel" and not table.loc[0, "passed"]
     assert table.loc[0, "config.issue"] == "lrr" and table.loc[0, "config.size"] == 4
+
+
+_THREADS = """
+import os, sys
+from pathlib import Path
+from metronome.sim.experiments.results import Results
+results = Results.open(Path(sys.argv[1]))
+before = len(os.listdir("/proc/self/task"))
+results.table(), results.origins()
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+def test_reading_leaves_no_thread_that_could_abort_the_end_of_python(tmp_path):
+    """One run in ten of such threads did: "terminate called without an active exception", after the sweep's table."""
+    results = Results(tmp_path)
+    results.begin(ABOUT)
+    results.add(row("one"))
+    done = subprocess.run([sys.executable, "-c", _THREADS, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
 
 
 def test_what_a_killed_sweep_has_left_is_no_row(tmp_path):
