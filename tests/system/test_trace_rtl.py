@@ -101,18 +101,18 @@ def oracles(base, counters, *, of_two_schedulers):
 
 def asked(content, counters, *, of_two_schedulers=False):
     """Slices of the measured region, asked for in SQL, are what was counted."""
-    base = tables(content)
-    begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
-    assert end - begin == counters["cycles"]
-    for category, counter in (("issue", "committed"), ("nop", "nops")):
-        assert base.execute(
-            f"SELECT count(*) FROM slice {INSIDE} WHERE category = ? AND ts >= first AND ts < last", (category,)
-        ).fetchone()[0] == counters[counter]
-    stalls = base.execute(f"""
-        SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {INSIDE}
-        WHERE category = 'stall' AND track = 'SM' AND ts < last AND ts + dur > first GROUP BY name
-    """).fetchall()
-    oracles(base, counters, of_two_schedulers=of_two_schedulers)
+    with tables(content) as base:
+        begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
+        assert end - begin == counters["cycles"]
+        for category, counter in (("issue", "committed"), ("nop", "nops")):
+            assert base.execute(
+                f"SELECT count(*) FROM slice {INSIDE} WHERE category = ? AND ts >= first AND ts < last", (category,)
+            ).fetchone()[0] == counters[counter]
+        stalls = base.execute(f"""
+            SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {INSIDE}
+            WHERE category = 'stall' AND track = 'SM' AND ts < last AND ts + dur > first GROUP BY name
+        """).fetchall()
+        oracles(base, counters, of_two_schedulers=of_two_schedulers)
     assert dict(stalls) == {name: count for name, count in counters["stalls"].items() if count}
 
 

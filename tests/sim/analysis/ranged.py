@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
+import os
 import random
 import struct
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +40,7 @@ _INTEGERS = {
     "int8_t": (-128, 127), "uint8_t": (0, 255), "int16_t": (-32768, 32767), "uint16_t": (0, 65535),
     "int32_t": (-(1 << 31), (1 << 31) - 1), "uint32_t": (0, (1 << 32) - 1),
 }
+_EVERY = 10
 _PLACES = ("zero", "zero", "zero", "initialised", "initialised", "argument", "function", "array")
 
 
@@ -241,6 +245,16 @@ def check(seed: int, *, runs: int, rtl: int = 0) -> Checked:
     return Checked(bound.cycles, bound.exact, unlimited, longest, search.observed.hardware)
 
 
+def _outcome(seed: int, *, runs: int, rtl: int) -> Checked | str:
+    """What :func:`check` finds, or a line that begins with ``wrong`` or ``refused``."""
+    try:
+        return check(seed, runs=runs, rtl=rtl if seed % 10 == 0 else 0)
+    except LookupError as error:
+        return f"wrong: {error}"
+    except RefusedError as error:
+        return f"refused: {error}"
+
+
 def main() -> int:
     """Check programs; 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -248,30 +262,32 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--rtl", type=int, default=0, help="runs on the hardware of every tenth program")
-    parser.add_argument("--show", action="store_true", help="print each program")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--show", action="store_true", help="print each program, and run nothing")
     options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.count)
+    if options.show:
+        for seed in seeds:
+            print(Written(seed).text, [each.range for each in Written(seed).inputs])
+        return 0
     said: Counter[str] = Counter()
     ratios: list[float] = []
-    for seed in range(options.seed, options.seed + options.count):
-        if options.show:
-            print(Written(seed).text, [each.range for each in Written(seed).inputs])
-        try:
-            found = check(seed, runs=options.runs, rtl=options.rtl if seed % 10 == 0 else 0)
-        except LookupError as error:
-            said["wrong"] += 1
-            print(f"seed {seed}: {error}", flush=True)
-            continue
-        except RefusedError as error:
-            said["refused"] += 1
-            print(f"seed {seed}: refused: {error}", flush=True)
-            continue
-        kind = "below" if found.unlimited is not None and found.narrowed else "bounded, refused without"
-        said[kind if found.narrowed else "not below"] += 1
-        said["exact"] += found.exact
-        said["runs on the hardware"] += found.hardware
-        ratios.append(found.bound / found.longest)
-        if not found.narrowed:
-            print(f"seed {seed}: {found.bound}, without ranges {found.unlimited}", flush=True)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        outcomes = pool.map(functools.partial(_outcome, runs=options.runs, rtl=options.rtl), seeds)
+        for seed, found in zip(seeds, outcomes, strict=True):
+            if seed % _EVERY == 0:
+                print(f"{seed}: {dict(said)}", file=sys.stderr, flush=True)
+            if isinstance(found, str):
+                said[found.partition(":")[0]] += 1
+                print(f"seed {seed}: {found}", flush=True)
+                continue
+            kind = "below" if found.unlimited is not None and found.narrowed else "bounded, refused without"
+            said[kind if found.narrowed else "not below"] += 1
+            said["exact"] += found.exact
+            said["runs on the hardware"] += found.hardware
+            ratios.append(found.bound / found.longest)
+            if not found.narrowed:
+                print(f"seed {seed}: {found.bound}, without ranges {found.unlimited}", flush=True)
     print(f"seeds {options.seed} on: {dict(said)}; bound / longest run {min(ratios):.3f} to {max(ratios):.3f}, "
           f"mean {sum(ratios) / len(ratios):.3f}")
     below = said["below"] + said["bounded, refused without"]

@@ -5,6 +5,7 @@ the messages are decoded by the package's classes (Google's Protocol Buffers) an
 the rules of perfetto.dev, "Track events". So the same questions are asked either way.
 """
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -19,8 +20,9 @@ def trace_processor():
     return os.environ.get("METRONOME_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
 
 
+@contextlib.contextmanager
 def tables(content):
-    """A connection with the tables.
+    """A connection with the tables, closed at the block's end.
 
     `slice` (id, ts, dur, track, name, category), `args` (slice, key, value), `counter` (ts, track, value) and `flow`
     (slice_out, slice_in).
@@ -48,7 +50,9 @@ def tables(content):
                 names["event_categories", event.category_iids[0]] if event.category_iids else "",
                 dict(noted(each, names) for each in event.debug_annotations),
             ]))
-    return filled(sorted(events, key=lambda each: each[0]), tracks)  # stable, as the trace processor's
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        fill(base, sorted(events, key=lambda each: each[0]), tracks)  # stable, as the trace processor's
+        yield base
 
 
 def noted(annotation, names):
@@ -58,8 +62,7 @@ def noted(annotation, names):
     return key, annotation.pointer_value
 
 
-def filled(events, tracks):
-    base = sqlite3.connect(":memory:")
+def fill(base, events, tracks):
     base.executescript("""
         CREATE TABLE slice (id INTEGER PRIMARY KEY, ts INT, dur INT, track TEXT, name TEXT, category TEXT);
         CREATE TABLE args (slice INT, key TEXT, value);
@@ -89,4 +92,3 @@ def filled(events, tracks):
             number = event.double_counter_value if event.HasField("double_counter_value") else event.counter_value
             base.execute("INSERT INTO counter VALUES (?, ?, ?)", (time, track, number))
     assert not opened, "a slice never ends"
-    return base

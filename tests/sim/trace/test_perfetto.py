@@ -56,20 +56,21 @@ def traced(kernel="psum", max_cycles=10_000_000):
 def test_a_run_that_is_cut_off_is_whole(max_cycles):
     """Every slice ends, at the last cycle if not before."""
     result, content = traced(max_cycles=max_cycles)
-    base = tables(content)
-    assert base.execute("SELECT max(ts + dur) FROM slice").fetchone()[0] <= result.total_cycles + 1
-    assert base.execute("SELECT count(*) FROM slice WHERE dur <= 0").fetchone()[0] == 0
+    with tables(content) as base:
+        assert base    .execute("SELECT max(ts + dur) FROM slice").fetchone()[0] <= result.total_cycles + 1
+        assert base.execute("SELECT count(*) FROM slice WHERE dur <= 0").fetchone()[0] == 0
 
 
 def test_instructions_say_where_they_are():
     _, content = traced()
     image = prepare("psum", None, 8, 1, TINY).image
-    rows = tables(content).execute("""
-        SELECT pc.value, source.value, lanes.value FROM slice
-        JOIN args pc ON pc.slice = slice.id AND pc.key = 'pc'
-        JOIN args source ON source.slice = slice.id AND source.key = 'source'
-        JOIN args lanes ON lanes.slice = slice.id AND lanes.key = 'lanes' WHERE category = 'issue'
-    """).fetchall()
+    with tables(content) as base:
+        rows = base.execute("""
+            SELECT pc.value, source.value, lanes.value FROM slice
+            JOIN args pc ON pc.slice = slice.id AND pc.key = 'pc'
+            JOIN args source ON source.slice = slice.id AND source.key = 'source'
+            JOIN args lanes ON lanes.slice = slice.id AND lanes.key = 'lanes' WHERE category = 'issue'
+        """).fetchall()
     assert len(rows) > 500
     for pc, source, lanes in rows:
         line = image.source_line(pc)
@@ -79,17 +80,17 @@ def test_instructions_say_where_they_are():
 
 def test_loads_flow_to_memory_and_back():
     result, content = traced()
-    base = tables(content)
-    steps = base.execute("""
-        SELECT a.track, b.track, a.ts <= b.ts, x.value = y.value FROM flow
-        JOIN slice a ON a.id = slice_out JOIN slice b ON b.id = slice_in
-        JOIN args x ON x.slice = a.id AND x.key = 'address' JOIN args y ON y.slice = b.id AND y.key = 'address'
-    """).fetchall()
+    with tables(content) as base:
+        steps = base.execute("""
+            SELECT a.track, b.track, a.ts <= b.ts, x.value = y.value FROM flow
+            JOIN slice a ON a.id = slice_out JOIN slice b ON b.id = slice_in
+            JOIN args x ON x.slice = a.id AND x.key = 'address' JOIN args y ON y.slice = b.id AND y.key = 'address'
+        """).fetchall()
+        misses = base.execute("SELECT count(*) FROM slice WHERE name LIKE 'load_miss%'").fetchone()[0]
     assert all(in_order and same for _, _, in_order, same in steps)
     kinds = {(one, other.rstrip("0123456789")) for one, other, _, _ in steps}
     assert ("load/store", "memory: data_read ") in kinds
     assert any(one.startswith("memory: data_read") and other == "fills" for one, other, _, _ in steps)
-    misses = base.execute("SELECT count(*) FROM slice WHERE name LIKE 'load_miss%'").fetchone()[0]
     assert misses >= result.region.loads.misses > 0
 
 
@@ -100,8 +101,8 @@ def test_perfettos_own_program_reads_it(tmp_path):
     _, content = traced()
     file = tmp_path / "a.pftrace"
     file.write_bytes(content)
-    ours = tables(content)
-    with TraceProcessor(str(file), config=TraceProcessorConfig(bin_path=trace_processor())) as processor:
+    config = TraceProcessorConfig(bin_path=trace_processor())
+    with tables(content) as ours, TraceProcessor(str(file), config=config) as processor:
         for question in (
             "SELECT category, count(*) AS n, sum(dur) AS d FROM slice GROUP BY category ORDER BY category",
             "SELECT name, sum(dur) AS n, count(*) AS d FROM slice WHERE category = 'stall' GROUP BY name ORDER BY name",
