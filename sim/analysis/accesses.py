@@ -61,7 +61,21 @@ class Accesses(Core):
         all_low, all_high = np.zeros(len(path.may), np.int64), np.zeros(len(path.may), np.int64)
         all_low[path.may], all_high[path.may] = low, high
         path.on.put(rd, path.may, all_low, all_high)
-        self._write(path, rd, self.values.fresh())
+        number = self.values.fresh()
+        self._write(path, rd, number)
+        if decoded.size < 4 and not signed and bool((low != high).any()):
+            self._note_signed(path, number, addresses, decoded.size)
+
+    def _note_signed(self, path: Path, number: int, addresses: np.ndarray, size: int) -> None:
+        """A signed number of one or two bytes may be loaded without its sign, which two shifts give it later."""
+        if int(addresses.min()) < self.config.memory_map.user:
+            return
+        low, high = self.memory.load(addresses, size, signed=True, overlay=path.overlay)
+        if path.found.own:
+            low, high = self._found(path, addresses, (low, high), size, signed=True)
+        all_low, all_high = np.zeros(len(path.may), np.int64), np.full(len(path.may), TOP)
+        all_low[path.may], all_high[path.may] = low, high
+        path.seen.note(self.values.extended(number, 32 - 8 * size), (all_low, all_high))
 
     def _found(
         self, path: Path, addresses: np.ndarray, loaded: tuple[np.ndarray, np.ndarray], size: int, *, signed: bool

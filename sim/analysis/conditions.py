@@ -82,6 +82,10 @@ class Values:
         name, source, constant = self.made(value)
         return (source, constant[1]) if name == "add" and isinstance(constant, tuple) else (value, 0)
 
+    def extended(self, value: int, bits: int) -> int:
+        """The number of a value whose upper ``bits`` are made its sign by two shifts."""
+        return self.of("sra", self.of("sll", value, ("is", bits)), ("is", bits))
+
     def _numbered(self, name: str, a: int, b: int | tuple[str, int]) -> int:
         key = (name, a, b)
         number = self._numbers.get(key)

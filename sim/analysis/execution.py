@@ -22,9 +22,10 @@ from .intervals import RULES, step_of
 from .lanes import MOST, TOP
 from .masks import interval_of, refine, word_of
 from .memory import Memory
-from .numbers import Interval, from_integers, hull, meet, signed
+from .numbers import Interval, hull, meet
 from .paths import Path
 from .program import Code, Program, RefusedError
+from .quotients import by_sign, note_sign
 from .real_intervals import estimate
 from .threads import Threads
 
@@ -90,7 +91,7 @@ class Execution(Accesses, Threads):
         elif rd is not None:
             if code.rule in _KEEPS:
                 path.chosen.note(number, self._kept(path, code, rd))
-            self._estimate(path, code, rd)
+            self._estimate(path, code, rd, number)
         if rd is not None:
             self._write(path, rd, number)
 
@@ -101,18 +102,19 @@ class Execution(Accesses, Threads):
         second = (constant, constant) if code.second is None else path.on.numbers(code.second)
         return first, second
 
-    def _estimate(self, path: Path, code: Code, rd: int) -> None:
+    def _estimate(self, path: Path, code: Code, rd: int, number: int) -> None:
         shape = len(path.may)
         if code.rule is not None:
             first, second = self._operands(path, code)
             plain = RULES[code.rule](first, second)
+            note_sign(path, code, self.values)
             if code.rule == "add" and code.second is None and code.first is not None and _wide(plain) > _wide(first):
                 # What the operand was may be asked of the sum, when no register holds it any more.
                 path.seen.note(path.numbers[code.first], first)
             low, high = self._narrower(path, code, first, second, plain)
-            whole = self._by_sign(path, code)
-            if whole is not None:
-                low, high = meet((low, high), whole)[0]
+            for whole in (by_sign(path, code, self.values), path.seen.get(number)):
+                if whole is not None:
+                    low, high = meet((low, high), whole)[0]
             steps = (
                 MOST if code.first is None else path.on.step(code.first),
                 MOST if code.second is None else path.on.step(code.second),
@@ -131,40 +133,6 @@ class Execution(Accesses, Threads):
             path.on.put(rd, path.may, low, high)
         else:
             path.on.put(rd, path.may, np.zeros(shape, np.int64), np.full(shape, TOP))
-
-    def _by_sign(self, path: Path, code: Code) -> Interval | None:
-        """What compilers make of a signed number without a branch: a quotient by a power of two, an absolute value."""
-        if code.first is None:
-            return None
-        a = path.numbers[code.first]
-        if code.rule in ("sra", "srl") and code.second is None and code.constant == 31:
-            # What the number was is asked below, when perhaps no register holds it any more.
-            path.seen.note(a, path.on.numbers(code.first))
-        if code.second is None or code.rule not in ("add", "sub"):
-            return None
-        b = path.numbers[code.second]
-        if code.rule == "add":
-            return self._rounded_up(path, a, b) or self._rounded_up(path, b, a)
-        name, first, second = self.values.made(a)
-        if name != "xor" or b not in (first, second) or self.values.made(b)[0] != "sra":
-            return None
-        number = first if b == second else second
-        if self.values.made(b) != ("sra", number, ("is", 31)):
-            return None
-        below, above = _parts_by_sign(interval_of(path, number, self.values))
-        return hull(_if_some("sub", (np.zeros_like(below[0]),) * 2, below), above)
-
-    def _rounded_up(self, path: Path, number: int, added: int) -> Interval | None:
-        """A number with as much ``added`` if it is below zero that a shift to the right rounds it towards zero."""
-        name, source, constant = self.values.made(added)
-        if name != "srl" or not isinstance(constant, tuple):
-            return None
-        if source != number and self.values.made(source) != ("sra", number, ("is", 31)):
-            return None
-        if source == number and constant[1] != 31:
-            return None
-        below, above = _parts_by_sign(interval_of(path, number, self.values))
-        return hull(_if_some("add", (np.full_like(below[0], TOP >> constant[1]),) * 2, below), above)
 
     def _kept(self, path: Path, code: Code, rd: int) -> Interval:
         """What the operand of ``czero`` lies in where it is kept; the least is above the greatest where it never is."""
@@ -291,24 +259,6 @@ class Execution(Accesses, Threads):
         # What is said of a lane as if it were active is of no account where it is not.
         path.on.values[register][lane] = path.off.values[register][lane]
         return True
-
-
-def _parts_by_sign(interval: Interval) -> tuple[Interval, Interval]:
-    """The signed numbers below zero, and the others; in a lane without such numbers, the least above the greatest."""
-    low, high = signed(interval)
-    nothing = np.full_like(low, TOP), np.zeros_like(low)
-    below, above = (low, np.minimum(high, -1)), (np.maximum(low, 0), high)
-    return tuple(  # type: ignore[return-value]
-        (np.where(some, made[0], nothing[0]), np.where(some, made[1], nothing[1]))
-        for some, made in ((each[0] <= each[1], from_integers(each[0], np.maximum(*each))) for each in (below, above))
-    )
-
-
-def _if_some(rule: str, a: Interval, b: Interval) -> Interval:
-    """What ``rule`` makes of two intervals where the second holds something; else nothing."""
-    some = b[0] <= b[1]
-    low, high = RULES[rule](a, (np.where(some, b[0], 0), np.where(some, b[1], 0)))
-    return np.where(some, low, b[0]), np.where(some, high, b[1])
 
 
 def _wide(interval: Interval) -> int:

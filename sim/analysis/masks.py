@@ -124,9 +124,12 @@ def _possible(path: Path, possible: np.ndarray) -> bool:
 
 
 def _hold(path: Path, value: int, interval: Interval) -> bool:
-    """Each register with the value of that number lies in this interval; False if one cannot."""
+    """The value of that number lies in this interval, and so each register that has it; False if one cannot."""
     if value == ZERO:
         return True
+    if value in path.seen:
+        narrower, possible = meet(path.seen[value], interval)
+        path.seen[value] = _where(path.may & possible, narrower, path.seen[value])
     return all(
         _narrow(path, register, interval)
         for register, number in enumerate(path.numbers)

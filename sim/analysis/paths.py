@@ -143,7 +143,8 @@ class Path:
 
     def supposing(self) -> Path:
         """Another one, to find out what would follow for the registers of some lanes."""
-        return replace(self, on=self.on.copy(), must=np.zeros_like(self.must), numbers=list(self.numbers))
+        on, must = self.on.copy(), np.zeros_like(self.must)
+        return replace(self, on=on, must=must, numbers=list(self.numbers), seen=Notes(self.seen))
 
     def join(self, other: Path, memory: Memory, values: Values) -> None:
         """The path is this one or the ``other``, of the same shape; what only holds of one is no longer known."""
@@ -152,8 +153,7 @@ class Path:
         on = self.on.copy()
         on.join(other.on, both)
         on.take(other.on, theirs)
-        off = outside(self.off, self.must, other.off, other.must)
-        self.on, self.off = on, off
+        self.on, self.off = on, outside(self.off, self.must, other.off, other.must)
         self._be(self.may | other.may, self.must & other.must, max(self.most, other.most))
         self.clock.join(other.clock)
         self.numbers = [

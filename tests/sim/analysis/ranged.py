@@ -157,7 +157,7 @@ class Written:
             f"for ({counter} {i} = 0; {i} < {wide}; {i}++) {{ {work} }}",
             f"for ({counter} {i} = {wide}; {i} < {top}; {i}++) {{ {work} }}",
             f"for ({counter} {i} = {wide}; {i} > 0; {i} -= {1 + (counter == 'int32_t')}) {{ {work} }}",
-            (f"if ({wide} < {top - 3}) for (int32_t {i} = 0; {i} < 10; {i}++) {{ {work} }}\n"
+            (f"if ({wide} < {int(each.high) + 1}) for (int32_t {i} = 0; {i} < 10; {i}++) {{ {work} }}\n"
             f"        else for (int32_t {i} = 0; {i} < 90; {i}++) {{ {work} }}"),
             f"for ({counter} {i} = 0; {i} < {wide} / 2 + 1; {i}++) {{ {work} }}",
         ]

@@ -19,6 +19,7 @@ from metronome.sim.prediction.predictor import predict
 from metronome.sim.runner import run
 from tests.sim.analysis.programs import bound_of, machine, request_of
 from tests.sim.analysis.ranged import check
+from tests.tiers import some_long
 
 #: Each variable is read, loops as often as it says, and is stored where a run shows it.
 _VARIABLES = {
@@ -176,6 +177,34 @@ def test_a_buffer_is_named_in_the_condition():
         "with source[0..3] in -5..5 (32-bit signed integers), whatever source and target hold elsewhere, "
         "with arguments as given and all variables as the program initialises them"
     )
+
+
+#: A compiler loads a variable of one or two bytes without its sign, halves it, and gives it its sign last.
+QUOTIENT = """#include "metronome.h"
+volatile NAME;
+volatile uint32_t out;
+int main(void) { for (int32_t i = 0; i < n / BY + 2; i++) out ^= i; return 0; }
+"""
+_QUOTIENTS = [(kind, by) for by in (2, 4, 8) for kind in ("int8_t", "int16_t", "int32_t")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quotient", some_long(_QUOTIENTS, 3), ids=str)
+def test_quotients_of_signed_numbers(tmp_path: Path, quotient: tuple[str, int]):
+    kind, by = quotient
+    config, launch = machine(TINY), _launch(tmp_path, QUOTIENT.replace("BY", str(by)), f"{kind} n = 1")
+    low, bounds = -5 * by - 1, {}
+    for high in range(-2 * by, 2 * by):
+        ranges = ranges_of(launch, [f"n={low}..{high}"])
+        bound = bound_of(config, launch, ranges=ranges).cycles
+        inputs = Inputs(launch, ranges)
+        result = predict(config, request_of(inputs.filled(inputs.extreme(inputs.own, high=True)))).result
+        assert result.total_cycles <= bound
+        bounds.setdefault(int(high / by), set()).add(bound)
+    # Each quotient has its own number of turns.
+    ordered = [bounds[quotient] for quotient in range(-2, 2)]
+    assert all(len(each) == 1 for each in ordered)
+    assert sorted(ordered, key=max) == ordered and len(set().union(*ordered)) == len(ordered)
 
 
 @pytest.mark.slow
