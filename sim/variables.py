@@ -22,12 +22,14 @@ class ElementType:
     """A variable's type, or that of the elements of an array of any dimension.
 
     ``kind``: ``signed``, ``unsigned``, ``float``, or ``other`` for a structure, a complex number and the like.
-    ``bytes``: of one element. ``name``: for messages.
+    ``bytes``: of one element. ``name``: for messages. ``fixed``: why the compiler may compute with the value that the
+    variable begins with ("static" or "const"), and not read it at all, or not everywhere; "" if it must read it.
     """
 
     kind: str
     bytes: int
     name: str
+    fixed: str = ""
 
 
 def element_types(content: bytes) -> dict[int, ElementType]:
@@ -43,10 +45,10 @@ def element_types(content: bytes) -> dict[int, ElementType]:
         for unit in dwarf.iter_CUs():
             for die in unit.iter_DIEs():
                 if die.tag == "DW_TAG_variable" and "DW_AT_location" in die.attributes:
-                    address = _address(dwarf, unit, die.attributes["DW_AT_location"])
+                    address, whole = _address(dwarf, unit, die.attributes["DW_AT_location"])
                     made = None if address is None else _type(die)
                     if address is not None and made is not None:
-                        found[address] = made
+                        found[address] = made if whole else ElementType("other", made.bytes, made.name, "static")
     except Exception:
         # Debug information of other compilers may be anything, and a third-party parser raises nearly anything:
         # without it a variable is taken as 32-bit words, as one without a type.
@@ -54,9 +56,10 @@ def element_types(content: bytes) -> dict[int, ElementType]:
     return found
 
 
-def _address(dwarf: Any, unit: Any, location: Any) -> int | None:
+def _address(dwarf: Any, unit: Any, location: Any) -> tuple[int | None, bool]:
+    """Where a variable is, and whether it is there as it was declared: not a part of it, or a flag in its place."""
     if location.form != "DW_FORM_exprloc" or not location.value:
-        return None
+        return None, False
     bytes_of = iter(location.value)
     operation = next(bytes_of)
     if operation == _ADDRESS:
@@ -64,11 +67,12 @@ def _address(dwarf: Any, unit: Any, location: Any) -> int | None:
     elif operation == _ADDRESS_INDEX:
         address = dwarf.get_addr(unit, _number(bytes_of))
     else:
-        return None
+        return None, False
     following = next(bytes_of, None)
     if following == _PLUS:
-        return int(address) + _number(bytes_of)
-    return int(address) if following is None else None
+        address = int(address) + _number(bytes_of)
+        following = next(bytes_of, None)
+    return int(address), following is None
 
 
 def _number(bytes_of: Iterator[int]) -> int:
@@ -83,27 +87,38 @@ def _number(bytes_of: Iterator[int]) -> int:
 
 
 def _type(die: Any) -> ElementType | None:
+    variable, seen = die, set()
     while True:
         if "DW_AT_type" not in die.attributes:
             origin = next((name for name in ("DW_AT_specification", "DW_AT_abstract_origin") if name in die.attributes),
                           None)
             if origin is None:
                 return None
-            die = die.get_DIE_from_attribute(origin)
+            variable = die = die.get_DIE_from_attribute(origin)
             continue
         die = die.get_DIE_from_attribute("DW_AT_type")
+        seen.add(die.tag)
         if die.tag in _WRAPPERS or die.tag == "DW_TAG_array_type":
             continue
-        attributes = die.attributes
-        size = attributes["DW_AT_byte_size"].value if "DW_AT_byte_size" in attributes else 4
-        name = attributes["DW_AT_name"].value.decode(errors="replace") if "DW_AT_name" in attributes else "a structure"
-        if die.tag == "DW_TAG_base_type":
-            return ElementType(_ENCODINGS.get(attributes["DW_AT_encoding"].value, "other"), size, name)
-        if die.tag == "DW_TAG_enumeration_type":
-            return ElementType("unsigned" if "DW_AT_type" not in attributes else _kind_of(die), size, f"enum {name}")
-        if die.tag == "DW_TAG_pointer_type":
-            return ElementType("unsigned", 4, "a pointer")
-        return ElementType("other", size, name)
+        fixed = "" if "DW_TAG_volatile_type" in seen else "const" if "DW_TAG_const_type" in seen else "static"
+        if fixed == "static" and "DW_AT_external" in variable.attributes:
+            # Other files of the program may store to it before main reads it.
+            fixed = ""
+        return _element(die, fixed)
+
+
+def _element(die: Any, fixed: str) -> ElementType:
+    attributes = die.attributes
+    size = attributes["DW_AT_byte_size"].value if "DW_AT_byte_size" in attributes else 4
+    name = attributes["DW_AT_name"].value.decode(errors="replace") if "DW_AT_name" in attributes else "a structure"
+    if die.tag == "DW_TAG_base_type":
+        return ElementType(_ENCODINGS.get(attributes["DW_AT_encoding"].value, "other"), size, name, fixed)
+    if die.tag == "DW_TAG_enumeration_type":
+        kind = "unsigned" if "DW_AT_type" not in attributes else _kind_of(die)
+        return ElementType(kind, size, f"enum {name}", fixed)
+    if die.tag == "DW_TAG_pointer_type":
+        return ElementType("unsigned", 4, "a pointer", fixed)
+    return ElementType("other", size, name, fixed)
 
 
 def _kind_of(die: Any) -> str:

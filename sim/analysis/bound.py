@@ -168,6 +168,10 @@ def longest_time(
         progress("predict")
         exact = _exact(config, request)
     given = [f"the inputs are in the range {each.text}" for each in ranges]
+    given += [
+        f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
+        for each in ranges if each.untold
+    ]
     if exact is not None and not compose:
         return dataclasses.replace(exact, given=given, **said)
     memory = memory_bound(config, request, memory_latency)

@@ -29,7 +29,7 @@ class Range:
 
     ``size``: bytes of a number. ``real``: they are float32, and so are the two; else integers, with a sign if
     ``signed``. ``late``: they are a variable's, and hold what the range says when ``main`` is entered, whatever the
-    start-up code has stored there.
+    start-up code has stored there. ``untold``: no debug information says whether the compiler had to read it.
     """
 
     text: str
@@ -41,6 +41,7 @@ class Range:
     size: int = _WORD
     signed: bool = False
     late: bool = False
+    untold: bool = False
 
     @property
     def name(self) -> str:

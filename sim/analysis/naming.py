@@ -42,6 +42,11 @@ def range_of(
         If there is no such place, its type has no such numbers, or an argument is not in its range.
     """
     place = _place(launch, name)
+    if place.type is not None and place.type.fixed:
+        raise RangeError(
+            f"{name} is {place.type.fixed} and not volatile: the compiler may have computed with the value that it "
+            "begins with, so nobody knows for which range a bound would hold: declare it volatile"
+        )
     size = _size(place, name, whole=words is None)
     count = place.size // size
     first, last = (0, count - 1) if words is None else words
@@ -55,7 +60,7 @@ def range_of(
         raise RangeError(f"{ends[0]} is more than {ends[1]}: write {ends[1]}..{ends[0]}")
     found = Range(
         text=text, first=place.address + first * size, end=place.address + (last + 1) * size, low=low, high=high,
-        real=real, size=size, signed=signed, late=place.late,
+        real=real, size=size, signed=signed, late=place.late, untold=place.late and place.type is None,
     )
     if launch.argument_address <= found.first < launch.argument_address + len(launch.arguments):
         own = np.frombuffer(contents_of(launch, found.first, found.end), "<u4")
