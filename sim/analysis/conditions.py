@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from .numbers import TOP, Interval, hull
 
-__all__ = ["ZERO", "Condition", "Notes", "Values"]
+__all__ = ["ZERO", "Condition", "Joined", "Notes", "Values"]
+
+#: So deep it is looked into how two values were computed, where they meet.
+_DEPTH = 4
 
 #: The number of the value 0.
 ZERO = 0
@@ -43,10 +46,6 @@ class Notes(dict[int, Interval]):
         if len(self) >= self.MOST:
             self.clear()
         self[number] = interval
-
-    def hull(self, other: Notes) -> Notes:
-        """What holds if either does."""
-        return Notes({number: hull(interval, other[number]) for number, interval in self.items() if number in other})
 
 
 class Values:
@@ -137,3 +136,40 @@ class Values:
             if name in ("sltu", "slt") or a in flags:
                 return self.bit(a).negated()
         return Condition("eq", min(a, b), max(a, b), True)
+
+
+class Joined:
+    """The numbers of values where two paths become one: what is this value on one of them and that on the other.
+
+    Two such values that were computed from others in the same way are so computed from those two, joined.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def number(self, first: int, second: int, depth: int = _DEPTH) -> int:
+        """The number of the value that is ``first`` on the one path and ``second`` on the other."""
+        if first == second:
+            return first
+        found = self._numbers.get((first, second))
+        if found is None:
+            found = self._numbers[first, second] = self._made(first, second, depth)
+        return found
+
+    def _made(self, first: int, second: int, depth: int) -> int:
+        values = self._values
+        (name, a, b), (other, c, d) = values.made(first), values.made(second)
+        constant = isinstance(b, tuple)
+        same = name == other and (b == d if constant else not isinstance(d, tuple))
+        if depth == 0 or not same or name in ("", "is"):
+            return values.fresh()
+        return values.of(name, self.number(a, c, depth - 1), b if constant else self.number(b, d, depth - 1))
+
+    def notes(self, first: Notes, second: Notes) -> Notes:
+        """What is noted of values on either path, of them joined."""
+        pairs = [(number, number, number) for number in first if number in second]
+        pairs += [(one, other, number) for (one, other), number in self._numbers.items()]
+        return Notes({
+            number: hull(first[one], second[other]) for one, other, number in pairs if one in first and other in second
+        })

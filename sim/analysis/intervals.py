@@ -72,6 +72,10 @@ def _narrower(a: Interval, b: Interval) -> Interval:
 def _and(a: Interval, b: Interval) -> Interval:
     first, second = unsigned(a), unsigned(b)
     plain = np.zeros_like(first[0]), np.minimum(first[1], second[1])
+    for each, mask in ((first, second), (second, first)):
+        # Where the bits above some one are the same in all numbers, those below keep the order.
+        kept = (mask[0] == mask[1]) & (mask[0] & mask[0] + 1 == 0) & ((each[0] ^ each[1]) & ~mask[0] == 0)
+        plain = np.where(kept, each[0] & mask[0], plain[0]), np.where(kept, each[1] & mask[0], plain[1])
     first, second = _integers(a), signed(b)
     # With all ones above some bit it rounds down, and keeps the order.
     rounds = (second[0] == second[1]) & (second[0] < 0) & (-second[0] & -second[0] - 1 == 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .conditions import ZERO, Condition, Values
+from .intervals import RULES
 from .numbers import TOP, Interval, from_integers, meet, normal, signed, unsigned, without
 from .paths import Path
 
@@ -60,8 +61,12 @@ def refine(path: Path, condition: Condition, values: Values) -> bool:
     """
     if not _refine(path, condition, values):
         return False
+    if condition.kind in ("lt", "ltu"):
+        return all(_refine_distances(path, value, values) for value in (condition.a, condition.b))
     if condition.kind != "eq":
         return True
+    if not condition.holds and ZERO in (condition.a, condition.b):
+        _note_no_zero(path, condition.a or condition.b, values)
     for value, other in ((condition.a, condition.b), (condition.b, condition.a)):
         number = _certain(path, other, values)
         for _ in range(_SUMS):
@@ -76,6 +81,30 @@ def refine(path: Path, condition: Condition, values: Values) -> bool:
                 break
             value, number = step
     return True
+
+
+def _refine_distances(path: Path, value: int, values: Values) -> bool:
+    """What holds of a value holds of all registers that have it plus a constant: a loop counts on, and asks before."""
+    if values.known(value) is not None:
+        return True
+    base, added = values.base(value)
+    interval = interval_of(path, value, values)
+    for each in set(path.numbers) | set(path.seen):
+        source, more = values.base(each)
+        if source != base or each == value:
+            continue
+        distance = np.full(len(path.may), more - added & TOP, np.int64)
+        narrower, possible = meet(interval_of(path, each, values), RULES["add"](interval, (distance, distance)))
+        if not (_possible(path, possible) and _hold(path, each, narrower)):
+            return False
+    return True
+
+
+def _note_no_zero(path: Path, value: int, values: Values) -> None:
+    """A value of either sign is not 0, which its interval cannot tell: ``sltu`` of 0 and it is 1."""
+    low, high = signed(interval_of(path, value, values))
+    if bool(((low < 0) & (high > 0))[path.may].any()):
+        path.seen.note(values.of("sltu", ZERO, value), (path.may.astype(np.int64), np.ones(len(path.may), np.int64)))
 
 
 def _refine_sums(path: Path, base: int, number: np.ndarray, values: Values, *, holds: bool) -> bool:

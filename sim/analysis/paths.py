@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .conditions import ZERO, Notes, Values
+from .conditions import ZERO, Joined, Notes, Values
 from .decoding import Decoded
 from .lanes import Lanes, outside
 from .memory import Memory, Overlay
@@ -156,10 +156,8 @@ class Path:
         self.on, self.off = on, outside(self.off, self.must, other.off, other.must)
         self._be(self.may | other.may, self.must & other.must, max(self.most, other.most))
         self.clock.join(other.clock)
-        self.numbers = [
-            first if first == second else values.fresh()
-            for first, second in zip(self.numbers, other.numbers, strict=True)
-        ]
+        joined = Joined(values)
+        self.numbers = [joined.number(*both) for both in zip(self.numbers, other.numbers, strict=True)]
         self.splits = [
             replace(
                 first, union=_either(first.union, second.union), other=_either(first.other, second.other),
@@ -168,7 +166,7 @@ class Path:
             )
             for first, second in zip(self.splits, other.splits, strict=True)
         ]
-        self.chosen, self.seen = self.chosen.hull(other.chosen), self.seen.hull(other.seen)
+        self.chosen, self.seen = joined.notes(self.chosen, other.chosen), joined.notes(self.seen, other.seen)
         self._join_sides(other, values)
         meeting = Meeting()
         self.found.join(other.found, meeting)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .conditions import Values
+from .conditions import ZERO, Values
 from .intervals import RULES
 from .masks import interval_of
 from .numbers import TOP, Interval, from_integers, hull, signed, unsigned
@@ -52,6 +52,10 @@ def _absolute(path: Path, a: int, b: int, values: Values) -> Interval | None:
     if values.made(b) != ("sra", number, ("is", 31)):
         return None
     below, above = _parts_by_sign(interval_of(path, number, values))
+    # A loop whose turns it counts is often left out where it is 0.
+    no_zero = path.seen.get(values.of("sltu", ZERO, number))
+    if no_zero is not None:
+        above = np.maximum(above[0], no_zero[0]), above[1]
     return hull(_if_some("sub", (np.zeros_like(below[0]),) * 2, below), above)
 
 

@@ -153,12 +153,16 @@ class Written:
         wide = f"(int32_t){v}" if each.type != "uint32_t" else v
         counter = "uint32_t" if each.type == "uint32_t" else "int32_t"
         bottom, top = int(each.low) - 2, int(each.high) + rng.randint(1, 6)
+        least, most = (0, f"{wide} + 2") if each.low == 0 and each.type.startswith("u") else (wide, top)
+        # Of two loops whose turns are known a compiler makes two constants, unless they do what it cannot know.
+        kept = f"acc ^= sink[{i} & 15] + 4;"
         shapes = [
             f"for ({counter} {i} = 0; {i} < {wide}; {i}++) {{ {work} }}",
-            f"for ({counter} {i} = {wide}; {i} < {top}; {i}++) {{ {work} }}",
+            # From 0, the least of all unsigned numbers, it would turn as often without a range.
+            f"for ({counter} {i} = {least}; {i} < {most}; {i}++) {{ {work} }}",
             f"for ({counter} {i} = {wide}; {i} > 0; {i} -= {1 + (counter == 'int32_t')}) {{ {work} }}",
-            (f"if ({wide} < {int(each.high) + 1}) for (int32_t {i} = 0; {i} < 10; {i}++) {{ {work} }}\n"
-            f"        else for (int32_t {i} = 0; {i} < 90; {i}++) {{ {work} }}"),
+            (f"if ({wide} < {int(each.high) + 1}) for (int32_t {i} = 0; {i} < 10; {i}++) {{ {kept} }}\n"
+            f"        else for (int32_t {i} = 0; {i} < 90; {i}++) {{ {kept} }}"),
             f"for ({counter} {i} = 0; {i} < {wide} / 2 + 1; {i}++) {{ {work} }}",
         ]
         if counter == "int32_t":
@@ -175,12 +179,13 @@ class Written:
     def _float(self, each: _Input, v: str, i: str, work: str) -> str:
         rng = self._random
         read = f"    {{ float {v} = {each.expression};\n        int32_t {i} = 0; (void){i};\n"
+        kept = f"acc ^= sink[{i} & 15] + 4;"
         shapes = (
             f"for (; {v} < {each.high + 3}f; {v} += 0.5f) {{ {i}++; {work} }}",
             f"const int32_t n{v} = (int32_t){v}; for (; {i} < n{v} + 12; {i}++) {{ {work} }}",
             f"for (float f{v} = {each.low - 1}f; f{v} <= {v}; f{v} += 1.0f) {{ {i}++; {work} }}",
-            (f"if ({v} < {each.high + 1}f) for (; {i} < 5; {i}++) {{ {work} }}\n"
-            f"        else for (; {i} < 80; {i}++) {{ {work} }}"),
+            (f"if ({v} < {each.high + 1}f) for (; {i} < 5; {i}++) {{ {kept} }}\n"
+            f"        else for (; {i} < 80; {i}++) {{ {kept} }}"),
             (f"const int32_t n{v} = (int32_t)(({v} < 0.0f ? -{v} : {v}) * 1.5f + 2.0f);\n"
             f"        for (; {i} < n{v}; {i}++) {{ {work} }}"),
             f"for (; {v} > {each.low - 2}f; {v} = {v} - 1.25f) {{ {i}++; {work} }}",
