@@ -14,7 +14,7 @@ from .areas import Declared
 from .finding import SAME_VALUE, Finding, Side
 from .leftovers import Leftover, leftovers
 from .order import LANE_BITS, MAX_ACCESSES, Order
-from .origins import Origins
+from .origins import WHOLE, Origins
 from .plan import Plan
 from .shadow import DECLARED, WRITTEN, Cells, Flags, spread
 from .stacks import Stacks
@@ -171,7 +171,7 @@ class MemCheck:
         if new.any():
             origins[new] = self._origins.note(
                 access.warp, access.pc, self.cycle, access.lanes[new], access.addresses[new], access.size
-            )
+            ) | np.where(bits[new] == (1 << 8 * access.size) - 1, np.uint32(WHOLE), np.uint32(0))
         if plan.signed is not None:
             bits = bits.astype(plan.signed).astype(np.int32).view(np.uint32)
         self._values.write(access.warp, plan.rd, access.lanes if active is None else active, bits, origins)

@@ -11,7 +11,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 
 from .finding import Finding
-from .origins import COMPUTED, Origins
+from .origins import COMPUTED, WHOLE, Origins
 
 if TYPE_CHECKING:  # see areas.py
     from metronome.sim.kernel import Launch
@@ -24,11 +24,13 @@ class Leftover:
     """Undefined bytes that one instruction has stored, of values that one other has loaded: a finding if they are read.
 
     ``places``: (n, 2), first and end of each piece. ``computed``: of some the value has been calculated with.
+    ``whole``: of some nothing was defined as it was loaded, or as it was stored.
     """
 
     finding: Finding
     places: np.ndarray
     computed: bool
+    whole: bool
 
     def touches(self, first: int, end: int) -> bool:
         """Whether a byte of [first, end) is among them."""
@@ -48,9 +50,11 @@ def leftovers(stored: tuple[np.ndarray, np.ndarray, np.ndarray], origins: Origin
         side, address, size = origins.of(int(stores[member][0]), "stores")
         other, _, _ = origins.of(int(sources[member][0]), "loads")
         what = "a result, of what was not written when"
-        finding = Finding("unwritten", address, size, side, what, other, len(np.unique(stores[member])))
+        _, undefined = np.unique(stores[member], return_counts=True)
+        finding = Finding("unwritten", address, size, side, what, other, len(undefined))
         pieces = np.stack([places[starts], places[ends] + 1], axis=1)
-        found.append(Leftover(finding, pieces, bool((sources[member] & np.uint32(COMPUTED)).any())))
+        computed, whole = (bool((sources[member] & np.uint32(each)).any()) for each in (COMPUTED, WHOLE))
+        found.append(Leftover(finding, pieces, computed, whole or bool((undefined >= size).any())))
     return found
 
 
@@ -60,12 +64,13 @@ def results(
     """Those that are results: where the host has ``read``, a list of (first, end).
 
     A program without buffers has no host. Its results are what it has calculated and left outside of stacks and local
-    memory; what it has only copied there may be the padding of a structure.
+    memory; what it has only copied there may be the padding of a structure. For a host, too, a copied word of which a
+    part is defined counts as a structure's member with the padding beside it.
     """
     places = list(read)
     stacks = config.memory_map.stack_top - config.memory_map.stack_bytes_per_hart * config.harts * config.cores
     return [
         left.finding for left in found
-        if any(left.touches(first, end) for first, end in places)
+        if ((left.computed or left.whole) and any(left.touches(first, end) for first, end in places))
         or (not launch.buffers and left.computed and left.touches(0, stacks))
     ]

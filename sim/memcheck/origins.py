@@ -6,13 +6,16 @@ import numpy as np
 
 from .finding import Side
 
-__all__ = ["COMPUTED", "MAX_ORIGINS", "Origins"]
+__all__ = ["COMPUTED", "MAX_ORIGINS", "WHOLE", "Origins"]
 
 _LANE_BITS = 5
 #: Accesses that are kept. Later ones share a number with all others by the same instruction, which says the last.
 MAX_ORIGINS = 1 << 20
 #: Beside the number of an origin: the value has been calculated with since then, not only moved.
 COMPUTED = 1 << 31
+#: Likewise: no bit of it was defined as it was loaded, or it is a part of what was loaded.
+WHOLE = 1 << 30
+_NUMBER = WHOLE - 1
 
 
 class Origins:
@@ -47,10 +50,10 @@ class Origins:
 
     def of(self, origin: int, verb: str) -> tuple[Side, int, int]:
         """The access, with its address and size."""
-        number, lane = (origin & COMPUTED - 1) >> _LANE_BITS, origin & (1 << _LANE_BITS) - 1
+        number, lane = (origin & _NUMBER) >> _LANE_BITS, origin & (1 << _LANE_BITS) - 1
         side = Side(int(self._warp[number]), lane, int(self._pc[number]), int(self._cycle[number]), verb)
         return side, int(self._addresses[number, lane]), int(self._size[number])
 
     def pcs(self, origins: np.ndarray) -> np.ndarray:
         """The pc of each."""
-        return self._pc.take((origins & COMPUTED - 1) >> _LANE_BITS)
+        return self._pc.take((origins & _NUMBER) >> _LANE_BITS)

@@ -42,8 +42,8 @@ class Plan:
 
     ``sources``: registers 0 to 63 in the order of the operands, ``read`` the same as a bit mask; a store's data is the
     second. ``touched``: those and ``rd``. ``immediate`` stands for the second operand. ``rule``: of two operands, None:
-    a result is undefined altogether if any operand is. ``moves``: the result is an operand's bits. ``signed``: a load
-    extends its value by the sign, of this type.
+    a result is undefined altogether if any operand is. ``moves``: the result is an operand's bits; ``copies``: all of
+    them, in their places. ``signed``: a load extends its value by the sign, of this type.
     """
 
     word: int
@@ -56,6 +56,7 @@ class Plan:
     immediate: np.ndarray | None = None
     rule: Rule | None = None
     moves: bool = False
+    copies: bool = False
     signed: type | None = None
 
 
@@ -96,7 +97,7 @@ def plan_of(instruction: Instruction) -> Plan:
     read = sum(1 << register for register in set(sources) - {0})
     touched = read | (0 if rd is None else 1 << rd)
     immediate = rule = signed = None
-    moves = False
+    moves = copies = False
     if use is Use.RESULT:
         name = _operation(instruction)
         rule = RULES.get(name)
@@ -104,6 +105,9 @@ def plan_of(instruction: Instruction) -> Plan:
             immediate = np.array(((word >> 20) - (word >> 31 << 12)) & 0xFFFF_FFFF, np.uint32)
         with_zero = 0 in sources or (immediate is not None and not immediate)
         moves = name in MOVES or (name == "add" and with_zero)
+        copies = moves and (name.startswith("fmv") or len(set(sources)) < len(sources) or (
+            with_zero and name in ("add", "or", "xor")
+        ))
     elif use is Use.LOAD and word & 0x7F == _LOAD:
         signed = _SIGNED_LOADS.get(word >> 12 & 7)
-    return Plan(word, instruction.name, use, sources, read, touched, rd, immediate, rule, moves, signed)
+    return Plan(word, instruction.name, use, sources, read, touched, rd, immediate, rule, moves, copies, signed)

@@ -10,7 +10,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.iss.decode import decode
 from metronome.sim.iss.view import View
 
-from .origins import COMPUTED
+from .origins import COMPUTED, WHOLE
 from .plan import Plan, Use, plan_of
 from .rules import compared, everywhere
 
@@ -99,8 +99,8 @@ class Values:
         origin = np.zeros_like(result)
         for source in reversed(sources):
             origin = np.where(bits[source] != 0, origins[source], origin)
-        if not plan.moves:
-            origin = origin | np.uint32(COMPUTED)
+        if not plan.copies:
+            origin = origin | np.uint32(WHOLE if plan.moves else COMPUTED)
         lanes = view.index
         self.write(warp, plan.rd, lanes, result[lanes], origin[lanes])
 

@@ -70,14 +70,15 @@ def test_a_note_fails_no_run(metronome, backend):
     assert (value["passed"], [finding["note"] for finding in value["memcheck"]]) == (True, [True])
 
 
-@pytest.mark.parametrize(("read", "computed", "found"), [
-    (0x1_1000, False, True), (0x1_1000, True, True), (0x7000_0000, True, False),
+@pytest.mark.parametrize(("read", "computed", "whole", "found"), [
+    (0x1_1000, False, True, True), (0x1_1000, True, True, True), (0x7000_0000, True, True, False),
+    (0x1_1000, True, False, True), (0x1_1000, False, False, False),
 ])
 def test_what_depends_on_nothing_written_is_a_finding_where_the_host_reads_it(
-    metronome, backend, tmp_path, read, computed, found,
+    metronome, backend, tmp_path, read, computed, whole, found,
 ):
-    """psort has buffers: only what is read of them counts, or of a dump."""
-    left = Leftover(dataclasses.replace(RACE, kind="unwritten"), np.array([[read, read + 2]]), computed)
+    """psort has buffers: only what is read of them counts, or of a dump; and no padding beside what is defined."""
+    left = Leftover(dataclasses.replace(RACE, kind="unwritten"), np.array([[read, read + 2]]), computed, whole)
     backend.update(memcheck=[], leftovers=[left])
     file = tmp_path / "out.bin"
     done = metronome("run", "psort", "--memcheck", "--dump", f"0x11000:16={file}")

@@ -59,3 +59,28 @@ def test_copies_are_not_reported_and_decisions_are(tmp_path_factory, flags):
 @pytest.mark.parametrize("flags", [("-O1",), ("-O2",), ("-O3",), ("-Os",)])
 def test_copies_of_many_structures(tmp_path_factory, seed, flags):
     check(tmp_path_factory.getbasetemp(), seed, 24, flags)
+
+
+PADDED = """#include "metronome.h"
+typedef struct { char kind; int value; short weight; } item;
+int main(void)
+{
+    item one, *volatile hidden = &one;
+    hidden->kind = 1;
+    SET hidden->value = 2;
+    hidden->weight = 3;
+    *(item *)((const uint32_t *)kernel_arguments())[2] = *hidden;
+    return 0;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("complete", [True, False])
+def test_padding_in_what_the_host_reads(tmp_path, complete):
+    """The host cannot have read it by its own type; a member that is not set is all of a word."""
+    source = tmp_path / "padded.c"
+    source.write_text(PADDED.replace("SET", "" if complete else "if (!hidden)"))
+    image = load_elf(build_elf([source], name="padded"), TINY.memory_map)
+    findings, _ = step(launch_of(image, 0), TINY)
+    assert [image.source_line(each.side.pc).rpartition(":")[2] for each in findings] == [] if complete else ["9"]
