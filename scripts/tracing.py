@@ -178,6 +178,8 @@ class _Traced:
 
     def __init__(self, output: Output, sink: Sink) -> None:
         self._output, self._sink = output, sink
+        #: Nothing has been told, and an older file stays.
+        self.empty = False
 
     def begin(self) -> None:
         with self._output.errors():
@@ -190,7 +192,8 @@ class _Traced:
     def finish(self) -> None:
         with self._output.errors():
             self._sink.finish()
-        self._output.put_in_place()
+        if not self.empty:
+            self._output.put_in_place()
 
 
 @contextlib.contextmanager
@@ -208,18 +211,20 @@ def traced(
     from metronome.sim.trace.cycles import CycleStream
 
     with contextlib.ExitStack() as stack:
-        sinks = list(others)
+        written_to = []
         for file in files:
             output = Output(file.path)
             stack.callback(output.close)
-            sinks.append(_Traced(output, _sink(file, config, about, output.file)))
-        stream = CycleStream(config, sinks)
+            written_to.append(_Traced(output, _sink(file, config, about, output.file)))
+        stream = CycleStream(config, [*others, *written_to])
         stream.begin()
         try:
             yield stream
         except UsageError:
             raise  # nothing was run, or a file cannot be written
         except BaseException:
+            for each in written_to:
+                each.empty = not stream.begun
             stream.finish()
             raise
         stream.finish()

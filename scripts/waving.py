@@ -84,6 +84,8 @@ def _make(files: Sequence[TraceFile], outputs: Sequence[Output], dump: Path, con
     from metronome.sim.waves.vcd import Vcd, cut_unfinished
 
     if broken:
+        if not dump.stat().st_size:
+            return  # nothing was run: a file of an earlier run stays
         cut_unfinished(dump)
     shown = next((file.path for file in files if file.kind != ".gtkw"), files[0].path)
     for file, output in zip(files, outputs, strict=True):

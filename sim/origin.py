@@ -31,6 +31,7 @@ __all__ = ["METADATA", "begin", "commit", "difference", "is_modified", "line", "
 METADATA = b"metronome.origin"
 #: The folders of which the commit says what they are.
 _SOURCES = ("hdl", "riscv_kernels", "scripts", "sim", "tb", "pyproject.toml")
+_FLAG = re.compile(r"(-[A-Za-z]|@)(/.*)")
 _SHA = re.compile(r"[0-9a-f]{40,64}")
 
 
@@ -113,11 +114,17 @@ def is_modified() -> bool | None:
 
 def _public(word: str) -> str:
     """A word of a command line without the folders that are nobody's business."""
-    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    if os.path.isabs(value):
-        path = Path(os.path.abspath(value))
-        value = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else path.name or value
-    return f"{option}{equals}{value}"
+    if os.path.isabs(word):
+        path = Path(os.path.abspath(word))
+        return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else path.name or word
+    # OPTION=FILE, NAME=FILE and, among a compiler's flags, -IFOLDER.
+    before, equals, value = word.partition("=")
+    if " " in word and not (os.path.isabs(value) and " -" not in value):
+        return " ".join(map(_public, word.split(" ")))
+    if equals:
+        return f"{before}={_public(value)}"
+    found = _FLAG.fullmatch(word)
+    return f"{found[1]}{_public(found[2])}" if found else word
 
 
 def origin() -> dict[str, Any]:

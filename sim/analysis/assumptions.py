@@ -38,10 +38,16 @@ _COMPOSED = (
     Assumption("a warp is suspended only while its line is on its way", "proof P7"),
     Assumption("a scheduler selects somebody whenever somebody is eligible", "proof P3, tests/hdl/policies"),
     Assumption("latencies of the units and of the load/store unit", "tests/system/test_prediction_rtl.py"),
-    Assumption("memory answers within its bound", "tests/sim/memory, sim.memory.tdm.TdmMemory.worst_case_latency"),
+)
+_MEMORY = Assumption(
+    "memory answers within its bound", "tests/sim/memory, sim.memory.tdm.TdmMemory.worst_case_latency"
 )
 
 
-def assumptions_of(*, exact: bool, given: Sequence[str] = ()) -> tuple[Assumption, ...]:
-    """What a time that is ``exact`` rests on, or one that is composed; what the user has ``given`` comes first."""
-    return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else _COMPOSED)
+def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_told: bool = False) -> tuple[Assumption, ...]:
+    """What a time that is ``exact`` rests on, or one that is composed; what the user has ``given`` comes first.
+
+    ``memory_told``: how long memory takes is among that.
+    """
+    composed = _COMPOSED if memory_told else (*_COMPOSED, _MEMORY)
+    return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

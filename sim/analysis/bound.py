@@ -66,6 +66,8 @@ class Bound:
     loops: dict[int, int] = field(default_factory=dict)
     origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
+    #: The user says how long memory takes.
+    memory_told: bool = False
     laid: Laid | None = None
     inputs: str = ""
     lost: Sequence[Range] = ()
@@ -73,7 +75,7 @@ class Bound:
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the bound rests on."""
-        return assumptions_of(exact=self.exact, given=self.given)
+        return assumptions_of(exact=self.exact, given=self.given, memory_told=self.memory_told)
 
 
 class _Uses:
@@ -162,7 +164,9 @@ def longest_time(
     if not found:
         # All runs execute the same.
         require_read(followed.reads.unread, followed.reads)
-    said: dict[str, Any] = {"inputs": inputs.said, "lost": followed.reads.lost}
+    said: dict[str, Any] = {
+        "inputs": inputs.said, "lost": followed.reads.lost, "memory_told": memory_latency is not None,
+    }
     exact = None
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
@@ -172,6 +176,8 @@ def longest_time(
         f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
         for each in ranges if each.untold
     ]
+    if memory_latency is not None:
+        given.append(f"memory answers every access within {memory_latency} cycles (--memory-bound)")
     if exact is not None and not compose:
         return dataclasses.replace(exact, given=given, **said)
     memory = memory_bound(config, request, memory_latency)

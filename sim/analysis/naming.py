@@ -18,7 +18,8 @@ __all__ = ["ARGUMENTS", "range_of"]
 _WORD = 4
 #: The name of the argument block.
 ARGUMENTS = "arg"
-_LARGEST = 3.4e38
+#: Half a unit above the greatest float32 is where rounding begins to make an infinity.
+_LARGEST = (2 - 2**-24) * 2.0**127
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def range_of(
         raise RangeError(f"{name} does not begin at a word, but at {place.address:#x}")
     typed = place.type if place.type is not None and place.type.bytes == size else None
     low, high, real, signed = _numbers(name, typed, ends, size)
-    if low > high:
+    # -0.0 comes before 0.0.
+    if low > high or (real and (low, math.copysign(1, low)) > (high, math.copysign(1, high))):
         raise RangeError(f"{ends[0]} is more than {ends[1]}: write {ends[1]}..{ends[0]}")
     found = Range(
         text=text, first=place.address + first * size, end=place.address + (last + 1) * size, low=low, high=high,
@@ -134,7 +136,7 @@ def _numbers(
         raise RangeError(f"{name} is {kind.name}: its numbers have no point")
     if point or (kind is not None and kind.kind == "float" and not hexadecimal):
         low, high = (float(each) for each in ends)
-        if not all(math.isfinite(each) and abs(each) <= _LARGEST for each in (low, high)):
+        if not all(math.isfinite(each) and abs(each) < _LARGEST for each in (low, high)):
             raise RangeError("both numbers must be finite float32")
         return low, high, True, False
     low, high = (int(each, 0) if "x" in each.lower() else int(each) for each in ends)

@@ -21,6 +21,7 @@ from ..kernel import KernelError, Launch, prepare
 from ..listing.ordered import ordered_launch
 from ..listing.records import Listing
 from ..memory.models import MemoryOptions
+from ..origin import note_program
 from ..outcome import described
 from ..runner_types import RunRequest
 
@@ -124,7 +125,10 @@ class Run:
         only for other runs do not count.
         """
         asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
-        what = [self.kernel, asked, _content(self.prepare()), versions()]
+        launch = self.prepare()
+        name = " ".join(filter(None, (launch.name, self.dtype)))
+        note_program(name, [(each.address, each.data, each.end) for each in launch.image.segments])
+        what = [self.kernel, asked, _content(launch), versions()]
         sources = [sources_digest()] + [model_digest()] * (self.forecast or self.engine is Engine.PREDICT)
         if outside(self.config):
             sources.append(Design(self.config).digest())

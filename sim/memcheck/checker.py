@@ -171,7 +171,8 @@ class MemCheck:
         if new.any():
             origins[new] = self._origins.note(
                 access.warp, access.pc, self.cycle, access.lanes[new], access.addresses[new], access.size
-            ) | np.where(bits[new] == (1 << 8 * access.size) - 1, np.uint32(WHOLE), np.uint32(0))
+            )
+        origins = np.where(bits == (1 << 8 * access.size) - 1, origins | np.uint32(WHOLE), origins)
         if plan.signed is not None:
             bits = bits.astype(plan.signed).astype(np.int32).view(np.uint32)
         self._values.write(access.warp, plan.rd, access.lanes if active is None else active, bits, origins)

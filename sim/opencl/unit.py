@@ -25,6 +25,8 @@ _LANGUAGE = (
     "-Xclang", "-cl-ext=+cl_khr_fp64",
     # Common: parameters that a kernel has for others' sake, and extensions that are asked for and not needed.
     "-Wno-unused-parameter", "-Wno-ignored-pragmas",
+    # A __local variable is set by one work-item, and read by others.
+    "-Wno-sometimes-uninitialized",
     "-include", str(RUNTIME / "opencl" / "builtins.h"),
 )
 _WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")

@@ -92,6 +92,8 @@ class CycleStream:
 
     def __init__(self, config: SmConfig, sinks: Sequence[Sink]) -> None:
         self._config, self._sinks = config, sinks
+        #: Whether there has been a cycle.
+        self.begun = False
 
     def begin(self) -> None:
         """See :class:`sim.runner_types.Watcher`."""
@@ -105,6 +107,7 @@ class CycleStream:
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.runner_types.Watcher`."""
+        self.begun = True
         self._held.append(events.copy())
         if sum(map(len, self._held)) < _CHUNK + _STAGE_X:
             return

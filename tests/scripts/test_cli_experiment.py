@@ -80,7 +80,9 @@ def test_a_sweep_and_its_short_form(metronome, mine):
     done = metronome("sweep", "mine.toml", "--json", "-")
     assert done.status == 0, done.err
     document = json.loads(done.out)
-    assert document.pop("origin")["command"] == "metronome sweep mine.toml --json -"
+    origin = document.pop("origin")
+    assert origin["command"] == "metronome sweep mine.toml --json -"
+    assert [each["name"] for each in origin["programs"]] == ["vecadd int32"]
     assert document == {
         "experiment": "mine", "results": "results-mine", "runs": 2, "run_now": 2, "passed": 2, "failed": 0,
     }

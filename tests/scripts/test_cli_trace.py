@@ -14,6 +14,7 @@ from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
 from metronome.scripts.errors import UsageError
 from metronome.scripts.tracing import TraceFile, traced
+from metronome.scripts.waving import waved
 from metronome.sim.elf import ElfImage
 from metronome.sim.predict.records import EVENT
 from metronome.sim.trace.about import About
@@ -135,6 +136,18 @@ def test_a_run_that_breaks_off_leaves_what_there_was(ending, error, tmp_path):
         raise error
     assert whole.read_bytes() == broken.read_bytes()
     assert len(os.listdir(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("ending", [*KINDS, "vcd", "fst"])
+def test_a_run_that_never_begins_leaves_an_older_file(ending, tmp_path):
+    """It was interrupted while the simulation was built, say."""
+    file = tmp_path / f"trace.{ending}"
+    file.write_text("mine")
+    open_files = traced if ending in KINDS else waved
+    arguments = (TINY, ABOUT) if ending in KINDS else (TINY,)
+    with pytest.raises(KeyboardInterrupt), open_files(traced_file(file), *arguments):
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == [file.name] and file.read_text() == "mine"
 
 
 @pytest.mark.parametrize("ending", KINDS)

@@ -81,11 +81,15 @@ def test_without_git_nobody_knows_whether_the_sources_are_modified(checkout, mon
 def test_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     secret = tmp_path.parent / "elsewhere" / "secret.elf"
-    begin(["run", str(tmp_path / "mine" / "a.elf"), f"--arg={secret}", str(secret), "--preset", "TINY"])
+    begin(["run", str(tmp_path / "mine" / "a.elf"), f"--arg={secret}", str(secret), "--preset", "TINY",
+           "--load", f"0x20000={secret}", f"--cflags=-I{secret.parent} -DN=4"])
     note_machine("TINY", TINY)
     note_program("a.elf", b"\x01")
     record = origin()
-    assert record["command"] == "metronome run mine/a.elf --arg=secret.elf secret.elf --preset TINY"
+    assert record["command"] == (
+        "metronome run mine/a.elf --arg=secret.elf secret.elf --preset TINY --load 0x20000=secret.elf "
+        "'--cflags=-Ielsewhere -DN=4'"
+    )
     assert [each["name"] for each in record["machines"] + record["programs"]] == ["TINY", "a.elf"]
     assert origin() == record, "all outputs of a command have one record"
     text = json.dumps(record)

@@ -118,6 +118,23 @@ def test_a_kernel_prints_vectors(tmp_path):
     assert result.console.splitlines() == LINES
 
 
+LEADER = """__kernel void k(__global int *out)
+{
+    __local int best;
+    if (get_local_id(0) == 0)
+        best = 7;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = best;
+}
+"""
+
+
+def test_what_another_work_item_sets_is_no_warning(tmp_path):
+    (tmp_path / "print.cl").write_text(LEADER)
+    (tmp_path / "host.py").write_text(PRINTING_HOST)
+    prepare(str(tmp_path / "print.cl"), size=1, config=TINY, warn=lambda text: pytest.fail(text))
+
+
 def test_without_the_pass_there_is_no_kernel(tmp_path):
     (tmp_path / "print.cl").write_text(PRINTING)
     (tmp_path / "host.py").write_text(PRINTING_HOST)

@@ -124,6 +124,9 @@ def test_memory_without_a_bound_is_refused():
         bound_of(config, launch, "dram")
     given = bound_of(config, launch, "dram", memory_latency=400)
     assert predict(config, request_of(launch, memory="dram")).result.total_cycles <= given.cycles
+    about_memory = [each for each in given.assumptions if each.text.startswith("memory answers")]
+    assert [(each.text, each.held_by) for each in about_memory] == [
+        ("memory answers every access within 400 cycles (--memory-bound)", "the user")]
 
 
 def test_policies_without_an_argument_are_refused():

@@ -158,6 +158,8 @@ def test_ranges_that_cannot_hold(tmp_path: Path):
         ("n=0.5..2.5", "n is int: its numbers have no point"),
         ("n=9..3", "9 is more than 3: write 3..9"),
         ("real=0.0..1e39", "finite"),
+        ("real=-3.4028236e38..1", "finite"),
+        ("real=0.0..-0.0", "0.0 is more than -0.0: write -0.0..0.0"),
         ("n=0..0x1ffffffff", "its numbers are"),
         ("wide=1..9", "give the range of a 32-bit word of it, as wide[0]"),
         ("both=1..9", "give the range of a 32-bit word of it, as both[0]"),
@@ -178,6 +180,7 @@ def test_ranges_that_cannot_hold(tmp_path: Path):
     ):
         with pytest.raises(RangeError, match=words):
             bound_of(machine(TINY), launch, ranges=ranges_of(launch, [text]))
+    assert ranges_of(launch, ["real=-3.4028235e38..-0.0"])[0].low < -3.4e38
     # A range of what is read, though it changes nothing, says for which inputs the time is exact.
     (known,) = ranges_of(launch, ["real=1..9"])
     assert known.real and known.low == 1.0
