@@ -134,11 +134,11 @@ def _move(way: str, name: str, at: str) -> list[str]:
 def _use(decision: str, what: str) -> str:
     """A statement that is decided by the expression ``what``."""
     return {
-        "branch": f"if ({what} == 7) sink = 1;",
+        "branch": f"if ({what} == 0) sink = 1;",
         "address": f"sink = table[(unsigned){what} & 3];",
         "result": f"args->out[MINE] = (uint32_t){what};",
         "loop": f"for (unsigned i = 0; i < ((unsigned){what} & 3); i++) sink = 2;",
-        "float": f"if ((float){what} * 2.0f > 4.0f) sink = 3;",
+        "float": f"if ((float){what} * 2.0f != 0.0f) sink = 3;",
         "shift": f"args->out[MINE] = 1u << ((unsigned){what} & 7);",
     }[decision]
 
