@@ -38,9 +38,10 @@ METRONOME_INTEGERS(uint, uint, 32)
 METRONOME_INTEGERS(long, ulong, 64)
 METRONOME_INTEGERS(ulong, ulong, 64)
 
+/* Sums and products wrap: from one that cannot, the compiler would draw conclusions. */
 #define METRONOME_MUL_HI(type, wide, bits)                              \
     METRONOME_INTEGER2(type, type, mul_hi, ((wide)x * (wide)y) >> bits) \
-    METRONOME_CL type mad_hi(type x, type y, type z) { return mul_hi(x, y) + z; } \
+    METRONOME_CL type mad_hi(type x, type y, type z) { return (type)((wide)mul_hi(x, y) + (wide)z); } \
     METRONOME_WIDEN3(type, mad_hi)
 METRONOME_MUL_HI(char, int, 8)
 METRONOME_MUL_HI(uchar, uint, 8)
@@ -98,8 +99,8 @@ METRONOME_CL long mad_sat(long x, long y, long z)
 METRONOME_WIDEN3(long, mad_sat)
 
 #define METRONOME_24(type)                                                       \
-    METRONOME_INTEGER2(type, type, mul24, x * y)                                 \
-    METRONOME_CL type mad24(type x, type y, type z) { return x * y + z; }        \
+    METRONOME_INTEGER2(type, type, mul24, (uint)x * (uint)y)                     \
+    METRONOME_CL type mad24(type x, type y, type z) { return (type)((uint)x * (uint)y + (uint)z); } \
     METRONOME_WIDEN3(type, mad24)
 METRONOME_24(int)
 METRONOME_24(uint)

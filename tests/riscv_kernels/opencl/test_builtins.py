@@ -6,6 +6,7 @@
 import itertools
 import math
 import re
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -69,6 +70,21 @@ def test_integers(tmp_path, kind):
     inputs = [words for values in columns for words in words_of(values)]
     words = joined(evaluate(source_of(kind, [call for call, _ in calls]), tmp_path, inputs, 2 * len(calls)))
     assert wrong(words, calls, list(zip(*columns, strict=True))) == []
+
+
+@pytest.mark.slow
+def test_nothing_is_concluded_from_sums_that_wrap(tmp_path):
+    """A compiler that takes it that they cannot divides them as numbers of a known sign."""
+    columns = integer_columns("int", 40)
+    calls = [
+        (f"({call}) / 7", lambda x, y, z, value=value: math.trunc(Fraction(value(x, y, z), 7)))
+        for call, value in integer_calls("int").items() if call.startswith(("mad", "mul", "abs", "hadd", "rhadd"))
+    ]
+    inputs = [words for values in columns for words in words_of(values)]
+    # None of the three is below zero, and the compiler knows it.
+    text = source_of("int", [re.sub(r"\b([xyz])\b", r"(\1 & INT_MAX)", call) for call, _ in calls])
+    words = joined(evaluate(text, tmp_path, inputs, 2 * len(calls)))
+    assert wrong(words, calls, [[each & 0x7FFF_FFFF for each in row] for row in zip(*columns, strict=True)]) == []
 
 
 def floats_to_convert():

@@ -10,7 +10,7 @@ from tests.riscv_kernels.opencl.fuzz.values import Memory, Work, convert
 from tests.tiers import some_long
 
 #: From `python -m tests.riscv_kernels.opencl.fuzz`, which takes as many as it is told.
-SEEDS = (*range(1, 41), 382, 710, 1058)
+SEEDS = (*range(1, 41), 382, 710, 1058, 1429)
 #: Those of kernels with a variable that a compiler could take for the work-item's own.
 LOCAL_SCALARS = (2, 6, 7)
 

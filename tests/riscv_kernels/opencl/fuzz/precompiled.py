@@ -32,6 +32,7 @@ class PrecompiledUnit(OpenClUnit):
         def build(folder: Path) -> None:
             header.compile("-w", "-o", str(folder.resolve() / "builtins.pch"))
 
-        key = hashlib.sha256(repr((header, _HEADER.parent)).encode()).hexdigest()[:32]
+        content = [path.read_bytes() for path in sorted(RUNTIME.rglob("*.h"))]
+        key = hashlib.sha256(repr((header, content)).encode()).hexdigest()[:32]
         made = entry(f"kernels/{key}", build, lambda target: (target / "builtins.pch").exists())
         return dataclasses.replace(unit, flags=("-include-pch", str((made / "builtins.pch").resolve()), *others))
