@@ -241,4 +241,8 @@ def analyse(
         return analysis.run()
     except _Endless as error:
         block = shape.function.blocks[str(error)]
-        raise refuse(block, "an endless loop where lanes have parted: the others would wait for ever") from None
+        reason = (
+            "an endless loop where lanes have parted: the others would wait for ever (at -O3 it may be the compiler's, "
+            "for a step of 0: take -O2)"
+        )
+        raise refuse(block, reason) from None
