@@ -61,7 +61,7 @@ class Program:
         launch = self._prepared(
             backend, config, dtype=dtype, size=size, seed=seed, argument=argument, compiling=compiling, warn=warn
         )
-        note_program(launch.name, [(each.address, each.data, each.end) for each in launch.image.segments])
+        note_program(launch.name, launch.image.loaded)
         return launch
 
     def _prepared(

@@ -74,6 +74,11 @@ class ElfImage:
     #: The whole file where it is an ELF, for the line table.
     content: bytes = field(default=b"", repr=False)
 
+    @property
+    def loaded(self) -> list[tuple[int, bytes, int]]:
+        """(address, data, end) of each segment: all that a launch puts into memory, whatever the file is called."""
+        return [(each.address, each.data, each.end) for each in self.segments]
+
     def function_at(self, pc: int) -> str | None:
         """The function that ``pc`` lies in, with the name that it has in its source, or None."""
         pc = self._loaded(pc)

@@ -55,9 +55,7 @@ class Accesses(Core):
         if int(addresses.min()) < self.config.memory_map.user:
             low, high = np.zeros(len(addresses), np.int64), np.full(len(addresses), TOP)
         else:
-            low, high = self.memory.load(addresses, decoded.size, signed=signed, overlay=path.overlay)
-            if path.found.own:
-                low, high = self._found(path, addresses, (low, high), decoded.size, signed=signed)
+            low, high = self._loaded(path, addresses, decoded.size, signed=signed)
         all_low, all_high = np.zeros(len(path.may), np.int64), np.zeros(len(path.may), np.int64)
         all_low[path.may], all_high[path.may] = low, high
         path.on.put(rd, path.may, all_low, all_high)
@@ -66,13 +64,18 @@ class Accesses(Core):
         if decoded.size < 4 and not signed and bool((low != high).any()):
             self._note_signed(path, number, addresses, decoded.size)
 
+    def _loaded(
+        self, path: Path, addresses: np.ndarray, size: int, *, signed: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The interval of what is loaded from each of ``addresses``."""
+        found = self.memory.load(addresses, size, signed=signed, overlay=path.overlay)
+        return self._found(path, addresses, found, size, signed=signed) if path.found.own else found
+
     def _note_signed(self, path: Path, number: int, addresses: np.ndarray, size: int) -> None:
         """A signed number of one or two bytes may be loaded without its sign, which two shifts give it later."""
         if int(addresses.min()) < self.config.memory_map.user:
             return
-        low, high = self.memory.load(addresses, size, signed=True, overlay=path.overlay)
-        if path.found.own:
-            low, high = self._found(path, addresses, (low, high), size, signed=True)
+        low, high = self._loaded(path, addresses, size, signed=True)
         all_low, all_high = np.zeros(len(path.may), np.int64), np.full(len(path.may), TOP)
         all_low[path.may], all_high[path.may] = low, high
         path.seen.note(self.values.extended(number, 32 - 8 * size), (all_low, all_high))

@@ -45,9 +45,9 @@ _MEMORY = Assumption(
 
 
 def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_told: bool = False) -> tuple[Assumption, ...]:
-    """What a time that is ``exact`` rests on, or one that is composed; what the user has ``given`` comes first.
+    """The assumptions of a time that is ``exact``, or of a composed one; those that the user has ``given`` come first.
 
-    ``memory_told``: how long memory takes is among that.
+    ``memory_told``: one of these says how long memory takes.
     """
     composed = _COMPOSED if memory_told else (*_COMPOSED, _MEMORY)
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

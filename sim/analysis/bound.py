@@ -118,6 +118,18 @@ class _Uses:
         return parts | {"launch": cycles - sum(parts.values())}
 
 
+def _given(ranges: Sequence[Range], memory_latency: int | None) -> list[str]:
+    """The user's own statements: nobody checks them."""
+    given = [f"the inputs are in the range {each.text}" for each in ranges]
+    given += [
+        f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
+        for each in ranges if each.untold
+    ]
+    if memory_latency is not None:
+        given.append(f"memory answers every access within {memory_latency} cycles (--memory-bound)")
+    return given
+
+
 def longest_time(
     config: SmConfig, request: RunRequest, launch: Launch, *, ranges: Sequence[Range] = (),
     facts: Facts | None = None, memory_latency: int | None = None, compose: bool = False,
@@ -171,13 +183,7 @@ def longest_time(
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         exact = _exact(config, request)
-    given = [f"the inputs are in the range {each.text}" for each in ranges]
-    given += [
-        f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
-        for each in ranges if each.untold
-    ]
-    if memory_latency is not None:
-        given.append(f"memory answers every access within {memory_latency} cycles (--memory-bound)")
+    given = _given(ranges, memory_latency)
     if exact is not None and not compose:
         return dataclasses.replace(exact, given=given, **said)
     memory = memory_bound(config, request, memory_latency)

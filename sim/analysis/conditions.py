@@ -12,7 +12,7 @@ from .numbers import TOP, Interval, hull
 
 __all__ = ["ZERO", "Condition", "Joined", "Notes", "Values"]
 
-#: So deep it is looked into how two values were computed, where they meet.
+#: How many computations back two values are compared where paths meet.
 _DEPTH = 4
 
 #: The number of the value 0.
@@ -139,9 +139,9 @@ class Values:
 
 
 class Joined:
-    """The numbers of values where two paths become one: what is this value on one of them and that on the other.
+    """Numbers of values where two paths become one: one value on the first path, another on the second.
 
-    Two such values that were computed from others in the same way are so computed from those two, joined.
+    If both were computed in the same way, the joined value is computed in that way from the joined operands.
     """
 
     def __init__(self, values: Values) -> None:
@@ -167,7 +167,7 @@ class Joined:
         return values.of(name, self.number(a, c, depth - 1), b if constant else self.number(b, d, depth - 1))
 
     def notes(self, first: Notes, second: Notes) -> Notes:
-        """What is noted of values on either path, of them joined."""
+        """The notes on both paths, as notes on the joined values."""
         pairs = [(number, number, number) for number in first if number in second]
         pairs += [(one, other, number) for (one, other), number in self._numbers.items()]
         return Notes({

@@ -84,7 +84,7 @@ def refine(path: Path, condition: Condition, values: Values) -> bool:
 
 
 def _refine_distances(path: Path, value: int, values: Values) -> bool:
-    """What holds of a value holds of all registers that have it plus a constant: a loop counts on, and asks before."""
+    """Refine the registers that have a value plus a constant, too: a loop may count on before it asks."""
     if values.known(value) is not None:
         return True
     base, added = values.base(value)

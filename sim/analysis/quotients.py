@@ -1,4 +1,4 @@
-"""What compilers make of a signed number without a branch: a quotient by a power of two, an absolute value.
+"""Quotients by powers of two and absolute values, as compilers compute them from signed numbers without a branch.
 
 They add to a number below zero what makes a shift round towards zero, or take it from zero. Of an interval that has
 both signs the two sides are looked at by themselves, which the operations one by one cannot see.
@@ -32,7 +32,7 @@ def note_sign(path: Path, code: Code, values: Values) -> None:
 
 
 def by_sign(path: Path, code: Code, values: Values) -> Interval | None:
-    """What the result of an instruction lies in, if it makes a quotient or an absolute value."""
+    """An interval of the result of an instruction that makes a quotient or an absolute value; None of any other."""
     if code.first is None:
         return None
     a = path.numbers[code.first]
@@ -68,7 +68,7 @@ def _rounded_up(path: Path, number: int, added: int, values: Values) -> Interval
     if source == number:
         sign = constant[1] == 31
     elif made == "sll" and first == number and isinstance(bits, tuple) and bits[1] <= constant[1]:
-        # Of a number with fewer bits, these are as its sign.
+        # All these bits are copies of the sign if the number has fewer bits.
         low, high = signed(interval_of(path, number, values))
         bound = 1 << constant[1] - bits[1]
         sign = bool(((low >= -bound) & (high < bound))[path.may].all())
@@ -111,7 +111,7 @@ def _parts_by_sign(interval: Interval) -> tuple[Interval, Interval]:
 
 
 def _if_some(rule: str, a: Interval, b: Interval) -> Interval:
-    """What ``rule`` makes of two intervals where the second holds something; else nothing."""
+    """Apply ``rule`` in the lanes where the second interval holds something; elsewhere the result holds nothing."""
     some = b[0] <= b[1]
     low, high = RULES[rule](a, (np.where(some, b[0], 0), np.where(some, b[1], 0)))
     return np.where(some, low, b[0]), np.where(some, high, b[1])

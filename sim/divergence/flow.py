@@ -40,7 +40,7 @@ class State:
     #: Offsets from the stack pointer at the function's entry.
     slots: frozenset[int] = frozenset()
     parts: dict[Place, Affine] = field(default_factory=dict)
-    #: Of registers that are zero and that were something else on the other way of a branch: what they were.
+    #: Registers that a branch has found zero, and their sums before it.
     were: dict[int, Affine] = field(default_factory=dict)
 
     def copy(self) -> State:

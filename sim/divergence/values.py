@@ -26,9 +26,6 @@ Value = tuple[str, int, Place]
 #: Registers (a bit each) and frame words that a block writes.
 Written = tuple[int, frozenset[int]]
 
-#: The values at a place of the program.
-State = dict[Place, Value]
-
 _ZERO: Value = ("", 0, ZERO)
 _COPIES = {"mv", "fmv.s"}
 _SYMBOL = re.compile(r"(?:%lo\()?(?P<name>[A-Za-z_.$][\w.$]*)(?:[+-]\d+)?\)?")
@@ -53,7 +50,7 @@ class Values:
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
         self._before: dict[str, dict[Place, Value]] = {}
         self._behind: dict[str, dict[Place, Value]] = {}
-        #: Of each instruction: the result, and the registers among its operands.
+        #: The result of each instruction, and the registers among its operands.
         self._results: dict[str, list[tuple[Value | None, list[Value]]]] = {}
         self._affine: dict[Value, Affine] = {_ZERO: affine.NOTHING}
         #: The blocks that only one branch leads to, if a register is 0, and that register. Compilers take it for other
@@ -111,7 +108,7 @@ class Values:
             state[place] = own if keep and place in met else value
         return state
 
-    def _as_they_were(self, ways: Sequence[State]) -> list[State]:
+    def _as_they_were(self, ways: Sequence[dict[Place, Value]]) -> list[dict[Place, Value]]:
         """The ways to a block, with what a zero was in one of them if all bring that."""
         found = list(ways)
         for place in set(self.zeros.values()) if len(found) > 1 else ():
@@ -197,7 +194,7 @@ class Values:
         return self.affine(value)
 
     def operands(self, name: str, number: int) -> Sequence[Value]:
-        """What the instruction of this number in a block computes with."""
+        """The values that the instruction of this number in a block computes with."""
         return self._instructions(name)[number][1]
 
     def _instructions(self, name: str) -> list[tuple[Value | None, list[Value]]]:

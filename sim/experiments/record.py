@@ -127,7 +127,7 @@ class Run:
         asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
         launch = self.prepare()
         name = " ".join(filter(None, (launch.name, self.dtype)))
-        note_program(name, [(each.address, each.data, each.end) for each in launch.image.segments])
+        note_program(name, launch.image.loaded)
         what = [self.kernel, asked, _content(launch), versions()]
         sources = [sources_digest()] + [model_digest()] * (self.forecast or self.engine is Engine.PREDICT)
         if outside(self.config):
@@ -144,7 +144,7 @@ class Run:
 
 def _content(launch: Launch) -> str:
     """What is in memory at the start, and what makes the inputs and checks the result."""
-    image = [(segment.address, segment.data, segment.end) for segment in launch.image.segments]
     host = [(path.name, path.read_bytes()) for path in launch.host_files()]
-    what = [image, launch.entry, launch.arguments, sorted(launch.buffers.items()), sorted(launch.loads.items()), host]
+    memory = [launch.image.loaded, launch.entry, launch.arguments, sorted(launch.buffers.items())]
+    what = [*memory, sorted(launch.loads.items()), host]
     return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -105,9 +105,11 @@ def plan_of(instruction: Instruction) -> Plan:
             immediate = np.array(((word >> 20) - (word >> 31 << 12)) & 0xFFFF_FFFF, np.uint32)
         with_zero = 0 in sources or (immediate is not None and not immediate)
         moves = name in MOVES or (name == "add" and with_zero)
-        copies = moves and (name.startswith("fmv") or len(set(sources)) < len(sources) or (
-            with_zero and name in ("add", "or", "xor")
-        ))
+        twice = len(set(sources)) < len(sources)
+        copies = (
+            name.startswith("fmv") or (with_zero and name in ("add", "or", "xor"))
+            or (twice and name in ("and", "or", "fsgnj.s"))
+        )
     elif use is Use.LOAD and word & 0x7F == _LOAD:
         signed = _SIGNED_LOADS.get(word >> 12 & 7)
     return Plan(word, instruction.name, use, sources, read, touched, rd, immediate, rule, moves, copies, signed)

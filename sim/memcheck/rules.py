@@ -109,7 +109,7 @@ def _sign_both(a: np.ndarray, va: np.ndarray, b: np.ndarray, vb: np.ndarray) -> 
 RULES: dict[str, Rule] = {
     "add": _add, "sub": _sub, "xor": _xor, "and": _and, "or": _or, "slt": _below_signed, "sltu": _below,
     "sll": _shift(np.left_shift), "srl": _shift(np.right_shift),
-    # Of a signed and an unsigned number of 32 bits numpy would make one of 64.
+    # numpy shifts an int32 by a uint32 in 64 bits.
     "sra": _shift(lambda bits, by: (bits.view(np.int32) >> by.astype(np.int32)).view(np.uint32)),
     "mul": _mul, "mulh": _wholly, "mulhu": _wholly, "mulhsu": _wholly,
     "div": _wholly, "divu": _wholly, "rem": _wholly, "remu": _wholly,

@@ -44,7 +44,7 @@ def _has(sums: np.void, counter: Counter) -> bool:
 
 
 def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
-    """What the CSR ``number`` (mcycle, minstret and the performance counters, low and high halves) reads.
+    """The value of the CSR ``number``: mcycle, minstret or a performance counter, its low or high half.
 
     Raises
     ------

@@ -154,7 +154,7 @@ class Written:
         counter = "uint32_t" if each.type == "uint32_t" else "int32_t"
         bottom, top = int(each.low) - 2, int(each.high) + rng.randint(1, 6)
         least, most = (0, f"{wide} + 2") if each.low == 0 and each.type.startswith("u") else (wide, top)
-        # Of two loops whose turns are known a compiler makes two constants, unless they do what it cannot know.
+        # A compiler makes constants of two loops whose turns it knows, unless they read something volatile.
         kept = f"acc ^= sink[{i} & 15] + 4;"
         shapes = [
             f"for ({counter} {i} = 0; {i} < {wide}; {i}++) {{ {work} }}",
@@ -251,7 +251,7 @@ def check(seed: int, *, runs: int, rtl: int = 0) -> Checked:
 
 
 def _outcome(seed: int, *, runs: int, rtl: int) -> Checked | str:
-    """What :func:`check` finds, or a line that begins with ``wrong`` or ``refused``."""
+    """The result of :func:`check`, or a line that begins with ``wrong`` or ``refused``."""
     try:
         return check(seed, runs=runs, rtl=rtl if seed % 10 == 0 else 0)
     except LookupError as error:

@@ -24,7 +24,7 @@ def remainder(a, b):
     return a if b == 0 else a - quotient(a, b) * b
 
 
-#: What the instruction computes of two words.
+#: The instructions, as functions of two words.
 OPERATIONS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "xor": lambda a, b: a ^ b, "and": lambda a, b: a & b,
     "or": lambda a, b: a | b, "slt": lambda a, b: signed(a) < signed(b), "sltu": lambda a, b: a < b,
