@@ -33,7 +33,7 @@ preflight:
 	@if ! command -v "$(PYTHON)" >/dev/null; then \
 		echo "metronome: there is no program $(PYTHON): name a Python from 3.11 to 3.13: make PYTHON=/path/to/python" >&2; \
 		exit 2; fi
-	@"$(PYTHON)" sim/preflight.py
+	@"$(PYTHON)" sim/build/preflight.py
 
 setup: preflight $(READY)
 
@@ -60,12 +60,7 @@ test: setup
 test-long: setup
 	$(PYTEST) -m "" $(PART:%=tests/%)
 
-# mypy looks for packages in folders: it does not see how the installation names them.
-NAMES := build/names/metronome
-
 lint: setup
-	@mkdir -p $(NAMES)
-	@for folder in hdl riscv_kernels scripts sim tb; do ln -sfn ../../../$$folder $(NAMES)/$$folder; done
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 

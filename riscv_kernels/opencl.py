@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from metronome.riscv_kernels.host import ReadMemory
+from .host import ReadMemory
 
 __all__ = ["Local", "OpenCl"]
 

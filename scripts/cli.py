@@ -12,32 +12,32 @@ from typing import Annotated
 
 import typer
 
-from metronome.sim import origin
+from metronome.sim.build import origin
 
-from .analyze import analyze
-from .backend import Backend, SimBackend, cache_problem
-from .bench import bench
-from .board import board
-from .build import build
-from .cache import cache
-from .characterize import characterize
-from .config import config
-from .errors import Exit, UsageError
-from .grade import grade
+from .commands.analyze import analyze
+from .commands.bench import bench
+from .commands.board import board
+from .commands.build import build
+from .commands.cache import cache
+from .commands.characterize import characterize
+from .commands.config import config
+from .commands.grade import grade
+from .commands.kernels import kernels
+from .commands.new import new
+from .commands.predict import predict
+from .commands.prove import prove
+from .commands.report import report
+from .commands.run import run
+from .commands.sweep import sweep
+from .commands.synth import synth
+from .commands.trace import trace
+from .commands.verilog import verilog
+from .commands.wcet import wcet
 from .help_pages import epilog
-from .kernels import kernels
-from .new import new
-from .predict import predict
-from .prove import prove
-from .report import report
-from .run import run
-from .signals import Received, Terminated, terminable
-from .stdout import BrokenOutput, guard_stdout
-from .sweep import sweep
-from .synth import synth
-from .trace import trace
-from .verilog import verilog
-from .wcet import wcet
+from .process.backend import Backend, SimBackend, cache_problem
+from .process.errors import Exit, UsageError
+from .process.signals import Received, Terminated, terminable
+from .process.stdout import BrokenOutput, guard_stdout
 
 __all__ = ["app", "main"]
 
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
 
     Returns
     -------
-    The exit status (:class:`scripts.errors.Exit`).
+    The exit status (:class:`scripts.process.errors.Exit`).
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = next((argument for argument in arguments if not argument.startswith("-")), None)

@@ -9,7 +9,7 @@ import gc
 import signal
 import sys
 
-from .interrupt import end_at_once
+from .process.interrupt import end_at_once
 
 __all__ = ["main"]
 

@@ -1,7 +1,7 @@
 """The kernel testbench: runs a list of programs on the simulated SM and reports each as it ends.
 
-Started by sim/runner_process.py. ``METRONOME_JOBS`` names a file with the pickled list of
-:class:`sim.runner_types.Job`; messages go, pickled one after the other, to the file descriptor
+Started by sim/run/process.py. ``METRONOME_JOBS`` names a file with the pickled list of
+:class:`sim.run.types.Job`; messages go, pickled one after the other, to the file descriptor
 ``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("records", job,
 bytes of uint32), ("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a
 program that did not end by itself.
@@ -23,18 +23,19 @@ from cocotb.triggers import ValueChange
 from metronome.hdl.config import LINE_BYTES, FaultCause
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
-from metronome.sim.hanging import hanging_warps
-from metronome.sim.iss import Fault
-from metronome.sim.lockstep import CHECKED_PARTS, LockStep, Mismatch
-from metronome.sim.memory.dram.device import Command
-from metronome.sim.memory.model import Console
-from metronome.sim.memory.models import create_model
-from metronome.sim.memory.stacks import interleave, restore
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner_records import decode_records, decode_words, status_layout
-from metronome.sim.runner_types import Job, WarpState, pack_memory, unpack_memory
-from metronome.tb.mailbox import Mailbox
-from metronome.tb.statistics import read_statistics
+from metronome.sim.build.records import decode_records, decode_words, status_layout
+from metronome.sim.machine.golden import Fault
+from metronome.sim.machine.memory.dram.device import Command
+from metronome.sim.machine.memory.model import Console
+from metronome.sim.machine.memory.registry import create_model
+from metronome.sim.machine.memory.stacks import interleave, restore
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.run.hanging import hanging_warps
+from metronome.sim.run.lockstep import CHECKED_PARTS, LockStep, Mismatch
+from metronome.sim.run.types import Job, WarpState, pack_memory, unpack_memory
+
+from .mailbox import Mailbox
+from .statistics import read_statistics
 
 #: How often the number of cycles so far is told.
 _TELL_SECONDS = 1.0

@@ -8,8 +8,8 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-from metronome.sim.memory.model import MemoryModel
-from metronome.sim.runner_records import record_words
+from metronome.sim.build.records import record_words
+from metronome.sim.machine.memory.model import MemoryModel
 
 __all__ = ["MAX_RECORD_BYTES", "Mailbox"]
 

@@ -19,7 +19,7 @@ constexpr int kWaits = 16;
 constexpr int kBins = 64;
 constexpr int kStates = 32;
 
-// What is counted of accesses to lines, by the names of sim.statistics.LineAccesses.
+// What is counted of accesses to lines, by the names of sim.machine.statistics.LineAccesses.
 #define ACCESSES(FIELD) \
     FIELD(instructions) FIELD(accesses) FIELD(uncached) FIELD(hits) FIELD(merges) FIELD(forwards) FIELD(misses)
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.waits import LookupWait
-from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 
 __all__ = ["read_statistics"]
 

@@ -3,7 +3,7 @@
 // Everything that the SM sees changes at the falling edge; everything that it says is taken at the rising edge, which
 // ends a cycle. Cycle 0 is the one in which start is high. Python wakes only when `wake` changes: at the rising edge
 // that ends a cycle, so an answer can still be presented in the cycle that follows. layout.svh is generated from the
-// layouts of hdl (sim/build.py): the position and width of every field.
+// layouts of hdl (sim/build/simulator.py): the position and width of every field.
 
 `timescale 1ns / 1ps
 

@@ -3,7 +3,7 @@
 - No mark: `make check`, the loop of whoever works here. Half a second, or little more.
 - ``slow``: `make test`. Also every test that needs another simulation than TINY (``build``).
 - ``long``: `make test-long`. More than half a minute, a simulation that few tests need, or more sizes and seeds of a
-  test that `make test` runs with some (tests/tiers.py).
+  test that `make test` runs with some (tests/support/tiers.py).
 """
 
 import gc
@@ -15,8 +15,9 @@ import pytest
 QUICK_BUILD = "TINY"
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
 #: The SM on AXI (axi) is in `make test` with cocotb and Icarus: tests/tb/examples.
-#: Ordered channels (ordered) are proved, and predicted, in `make test`: tests/tb/formal, tests/sim/listing.
-#: Without an I-cache (uncached) `make test` has the front end alone: tests/hdl/frontend, and the proofs of P7.
+#: Ordered channels (ordered) are proved, and predicted, in `make test`: tests/tb/formal,
+#: tests/sim/analysis/access_order. Without an I-cache (uncached) `make test` has the front end alone:
+#: tests/hdl/frontend, and the proofs of P7.
 LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached", "axi", "ordered")
 
 

@@ -7,8 +7,9 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
-from metronome.riscv_kernels.psort.host import unsorted
+
+from ..host import Buffers, Problem, compare, require_size
+from ..psort.host import unsorted
 
 ABOUT = "sort size elements by rank in one group, with && and ||"
 TYPES = ("int32", "float32")

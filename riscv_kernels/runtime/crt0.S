@@ -69,7 +69,7 @@ init_lanes:
     sub    sp, sp, t0
 #ifdef METRONOME_DIVERGENCE
     li     s0, -MEMORY_STACK_BYTES_PER_HART
-    add    s0, s0, sp            /* the lowest address of the stack (sim/divergence/places.py) */
+    add    s0, s0, sp            /* the lowest address of the stack (sim/program/divergence/places.py) */
 #endif
     .option push
     .option norelax

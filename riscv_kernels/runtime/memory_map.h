@@ -1,5 +1,5 @@
 /* The addresses that software relies on (isa.md, "Memory map and launch"). A machine with others defines them for the
- * compiler: sim/toolchain.py, from the fields of `MemoryMap` in hdl/config.py. The start is the linker's. */
+ * compiler: sim/program/compiler/elf_cache.py, from the fields of `MemoryMap` in hdl/config.py. The start is the linker's. */
 #ifndef METRONOME_MEMORY_MAP_H
 #define METRONOME_MEMORY_MAP_H
 

@@ -55,7 +55,7 @@ SIMT_INLINE uint32_t simt_split(uint32_t *__predicate)
     return __pointer;
 }
 
-/* The same, with x2 for x0, which is the same to the machine (bit 0 counts): by that sim/divergence knows SIMT_ONE_BY_ONE. */
+/* The same, with x2 for x0, which is the same to the machine (bit 0 counts): by that sim/program/divergence knows SIMT_ONE_BY_ONE. */
 SIMT_INLINE uint32_t simt_split_one(uint32_t *__predicate)
 {
     uint32_t __pointer;

@@ -18,8 +18,8 @@ from amaranth.lib import wiring
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.config import MemoryMap, SmConfig
 from metronome.hdl.lib.collector import collector_paused
-from metronome.tb.axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineRules
 
+from ..axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineRules
 from .bus_lemmas import add_lemmas
 from .claims import Claims
 from .flow import Problem, as_problem

@@ -24,8 +24,8 @@ from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack 
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.hdl.lib.collector import collector_paused
-from metronome.sim import cache
-from metronome.sim.processes import own_folder, run, tool_environment
+from metronome.sim.build import cache
+from metronome.sim.build.processes import own_folder, run, tool_environment
 
 from .induction import step_queries, trace_query, trace_values, unproved
 from .model import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from metronome.hdl.isa.csrs import PolicyParameter
-from metronome.sim.parameter_policies import TOTAL_BITS, CacheConscious
+from metronome.sim.machine.policies.with_parameters import TOTAL_BITS, CacheConscious
 
 from .model import Model
 

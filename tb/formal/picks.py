@@ -16,7 +16,7 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from metronome.hdl.isa.csrs import PolicyParameter
 from metronome.hdl.lib.onehot import encode, or_all
 from metronome.hdl.policies.gto import AGE_BITS
-from metronome.sim.parameter_policies import frame_of
+from metronome.sim.machine.policies.with_parameters import frame_of
 
 from .locality import Locality
 from .model import Model

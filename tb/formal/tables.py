@@ -1,7 +1,7 @@
 """The reference of P3 for a policy without an order in picks.py: its plain Python, as tables of all states and inputs.
 
-So a new policy is proved as soon as sim/policies.py has it, at the sizes at which its tables stay small. Beyond them it
-takes an order in picks.py, which is also a reading of docs/policies.md that shares nothing with either.
+So a new policy is proved as soon as sim/machine/policies/plain.py has it, at the sizes at which its tables stay small.
+Beyond them it takes an order in picks.py, which is also a reading of docs/policies.md that shares nothing with either.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from metronome.hdl.config import SmConfig
-from metronome.sim.policies import POLICIES, Policy, PolicyInputs
+from metronome.sim.machine.policies.plain import POLICIES, Policy, PolicyInputs
 
 from .model import Model
 
@@ -33,7 +33,7 @@ class NoReference(Exception):
 
 def _policy(name: str, config: SmConfig) -> Policy:
     if name not in POLICIES:
-        raise NoReference(f"policy {name} is in hdl/policies and not in sim/policies.py: add it there "
+        raise NoReference(f"policy {name} is in hdl/policies and not in sim/machine/policies/plain.py: add it there "
                           "(docs/extending.md)")
     return POLICIES[name].of(config)
 
@@ -51,7 +51,7 @@ def fits(config: SmConfig, name: str) -> bool:
 
 
 class TableReference:
-    """The policy of a model with one policy, by what sim/policies.py does in every state."""
+    """The policy of a model with one policy, by what sim/machine/policies/plain.py does in every state."""
 
     def __init__(self, model: Model) -> None:
         config = model.config
@@ -122,8 +122,8 @@ class TableReference:
         for state, inputs in self._table(self._model.dut.event.eligible):
             following = self._policy.update(state, inputs, self._policy.pick(state, inputs))
             if following not in self._number:
-                raise NoReference(f"policy {self._policy.name} in sim/policies.py: update goes from {state} to "
-                                  f"{following}, which states() leaves out")
+                raise NoReference(f"policy {self._policy.name} in sim/machine/policies/plain.py: update goes "
+                                  f"from {state} to {following}, which states() leaves out")
             self._model.m.d.sync += self._state.eq(self._number[following])
 
     def add_invariants(self) -> None:

@@ -1,10 +1,8 @@
 """The pages that a reader of the project sees, and every text file of the repository."""
 
-from pathlib import Path
 
-from tests.source_files import source_files
-
-ROOT = Path(__file__).resolve().parents[2]
+from metronome.sim.build.sources import ROOT
+from tests.support.source_files import source_files
 
 #: Read by people who have not seen the project; CHANGELOG.md is a list, not sentences.
 PAGES = tuple(sorted([

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pages import ROOT
+from tests.docs.pages import ROOT
 
 PACKAGES = ("hdl", "riscv_kernels", "scripts", "sim", "tb")
 SECTION = re.compile(r"^## A policy\n(.*?)^## ", re.MULTILINE | re.DOTALL)

@@ -2,10 +2,9 @@
 
 import re
 
-from pages import ROOT
-
 from metronome.hdl.bus.register_table import COUNTERS_OFFSET, register_table
 from metronome.hdl.presets import BASE
+from tests.docs.pages import ROOT
 
 
 def test_the_registers_are_those_of_the_table():

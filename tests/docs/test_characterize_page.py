@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from pages import ROOT
 
 from metronome.scripts.cli import main
+from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs/characterize.md").read_text("utf-8")
 

@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from pages import ROOT
-from policy_guide import PACKAGES
+
+from tests.docs.pages import ROOT
+from tests.docs.policy_guide import PACKAGES
 
 pytestmark = [pytest.mark.slow, pytest.mark.build("model")]
 
@@ -88,4 +89,5 @@ def test_what_predicts_does_without_it(called):
     assert swept[0] == 0 and '"stores": null' in swept[1], swept
     assert bounded[0] == 0, bounded
     for status, out, err in (reads, bound_of_reader):
-        assert (status, out) == (2, "") and err.endswith("the counter stores, which sim/predict does not have\n"), err
+        refused = "the counter stores, which sim/predict/model does not have\n"
+        assert (status, out) == (2, "") and err.endswith(refused), err

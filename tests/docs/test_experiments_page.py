@@ -6,12 +6,12 @@ import shlex
 from pathlib import Path
 
 import pytest
-from pages import ROOT
 
 from metronome.scripts.cli import main
-from metronome.sim.experiments.results import Results
-from metronome.sim.experiments.spec import _AXES, NAMED, find_spec
-from tests.builds import on
+from metronome.sim.studies.sweep.results import Results
+from metronome.sim.studies.sweep.spec import _AXES, NAMED, find_spec
+from tests.docs.pages import ROOT
+from tests.support.builds import on
 
 PAGE = (ROOT / "docs" / "experiments.md").read_text("utf-8")
 FILES = dict(re.findall(r"This is `([\w.]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))

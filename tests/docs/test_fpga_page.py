@@ -1,11 +1,11 @@
-"""The tables of docs/fpga.md have the committed figures (sim/synth/figures.json): all of them, and no others."""
+"""The tables of docs/fpga.md have the committed figures (sim/fpga/synth/figures.json): all of them, and no others."""
 
 import re
 
 import pytest
-from pages import ROOT
 
-from metronome.sim.synth.committed import UnitRow, read_figures
+from metronome.sim.fpga.synth.committed import UnitRow, read_figures
+from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "fpga.md").read_text("utf-8")
 UNITS, BREAKDOWNS = read_figures()

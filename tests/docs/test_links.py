@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import PAGES, ROOT
+
+from tests.docs.pages import PAGES, ROOT
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)

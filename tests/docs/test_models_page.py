@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from pages import ROOT
 
 from metronome.scripts.cli import main
+from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs/models.md").read_text("utf-8")
 MODELS = ("cpi best", "cpi average", "cpi worst", "mwp-cwp", "mwp-cwp cached", "roofline")

@@ -7,9 +7,9 @@ import shlex
 
 import pytest
 import typer
-from pages import PAGES, ROOT
 
 from metronome.scripts.cli import COMMANDS, app
+from tests.docs.pages import PAGES, ROOT
 
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 FOLDERS = ("hdl", "sim", "tb", "riscv_kernels", "scripts", "tests", "docs")

@@ -5,10 +5,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from pages import ROOT
 
 from metronome.scripts.cli import main
-from tests.builds import on
+from tests.docs.pages import ROOT
+from tests.support.builds import on
 
 PAGE = (ROOT / "docs" / "opencl.md").read_text("utf-8")
 SOURCES = re.findall(r"This is `([\w.]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

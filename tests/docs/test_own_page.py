@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import ROOT
 
 from metronome.scripts.cli import main
-from tests.builds import on
+from tests.docs.pages import ROOT
+from tests.support.builds import on
 
 PAGE = (ROOT / "docs" / "own.md").read_text("utf-8")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -1,8 +1,9 @@
 """The guide to a new policy, followed step by step in a copy of the tree; its commands are run as they stand."""
 
 import pytest
-from pages import ROOT
-from policy_guide import Tree, commands, section, steps
+
+from tests.docs.pages import ROOT
+from tests.docs.policy_guide import Tree, commands, section, steps
 
 #: By subcommand: what the command has to say.
 SAYS = {"prove": " proved", "verilog": "", "run": "passed", "sweep": "burst", "synth": "scheduler: "}
@@ -16,13 +17,13 @@ def tree(tmp_path_factory):
 
 def test_the_guide_has_every_step():
     assert [file for file, _ in steps(section())] == [
-        "hdl/policies/burst.py", "hdl/policies/__init__.py", "sim/policies.py",
+        "hdl/policies/burst.py", "hdl/policies/__init__.py", "sim/machine/policies/plain.py",
     ]
     assert set(GIVEN) == set(SAYS)
 
 
 def test_the_copy_is_what_runs(tree):
-    done = tree.python("-c", "import metronome.hdl.policies as p, metronome.sim.policies as q; "
+    done = tree.python("-c", "import metronome.hdl.policies as p, metronome.sim.machine.policies.plain as q; "
                              "print(p.__file__, p.POLICIES['burst'].name, q.POLICIES['burst'].name)")
     assert done.stderr == ""
     assert done.stdout.split()[1:] == ["burst", "burst"]

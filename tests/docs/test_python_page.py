@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from pages import ROOT
+
+from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "python.md"
 

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from pages import text_files
+
+from tests.docs.pages import text_files
 
 #: A number instead of a name: "paper 000", "papers 001 and 003", "(003, section II)".
 NUMBERED = re.compile(r"\bpapers? 00\d\b|\(00\d, (?:section|algorithm|table|figure)", re.IGNORECASE)

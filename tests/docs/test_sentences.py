@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from pages import PAGES, ROOT
+
+from tests.docs.pages import PAGES, ROOT
 
 LIMIT = 25
 

@@ -1,6 +1,6 @@
 """Instructions by the latency of their unit, for the tests of latency and readiness (design.md section 4)."""
 
-from metronome.sim import asm
+from metronome.sim.program.assembler import asm
 
 #: Cycles from a selection to the write of its result: the unit's latency and 2 (design.md section 4, defaults).
 OVERHEAD = 2

@@ -16,13 +16,13 @@ import numpy as np
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
-from metronome.sim.asm import Program, tmc, wspawn
-from metronome.sim.build import build
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.processes import start
-from metronome.sim.runner_process import environment
-from metronome.sim.runner_records import decode_records, decode_words, status_layout
-from metronome.sim.runner_types import pack_memory, unpack_memory
+from metronome.sim.build.processes import start
+from metronome.sim.build.records import decode_records, decode_words, status_layout
+from metronome.sim.build.simulator import build
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.assembler.asm import Program, tmc, wspawn
+from metronome.sim.run.process import environment
+from metronome.sim.run.types import pack_memory, unpack_memory
 from tests.hdl.sm_memory import LINE, Between, Latencies, Latency, Request
 from tests.hdl.sm_process import TAIL, Job
 from tests.hdl.sm_records import Cycle, Fault, Issued, Run

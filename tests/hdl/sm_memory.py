@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from metronome.sim.memory.model import Completion, MemoryModel
-from metronome.sim.memory.store import SparseMemory
+from metronome.sim.machine.memory.model import Completion, MemoryModel
+from metronome.sim.machine.memory.store import SparseMemory
 
 __all__ = ["LINE", "Between", "Latencies", "Latency", "ListedMemory", "Request"]
 

@@ -10,11 +10,11 @@ import numpy as np
 from cocotb.triggers import ValueChange
 
 from metronome.hdl.config import SmConfig
-from metronome.sim import asm
-from metronome.sim.memory.fixed import FixedMemory
-from metronome.sim.memory.model import MemoryModel
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner_types import pack_memory, unpack_memory
+from metronome.sim.machine.memory.fixed import FixedMemory
+from metronome.sim.machine.memory.model import MemoryModel
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.assembler import asm
+from metronome.sim.run.types import pack_memory, unpack_memory
 from metronome.tb.mailbox import Mailbox
 from tests.hdl.sm_memory import Latency, ListedMemory
 
@@ -25,7 +25,7 @@ _ALL_RECORDS = 2
 
 @dataclass(frozen=True)
 class Job:
-    """A program; ``pages`` as :func:`sim.runner_types.pack_memory` makes them."""
+    """A program; ``pages`` as :func:`sim.run.types.pack_memory` makes them."""
 
     pages: dict[int, bytes]
     start_pc: int

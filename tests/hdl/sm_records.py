@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.sim.memory.store import SparseMemory
+from metronome.sim.machine.memory.store import SparseMemory
 from tests.hdl.sm_memory import Request
 
 __all__ = ["Cycle", "Fault", "Issued", "Run"]

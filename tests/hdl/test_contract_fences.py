@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import TINY, UNCACHED, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import USER, Latencies, finish, run_program, spawn
+from tests.support.builds import TINY, UNCACHED, on
 
 pytestmark = on("TINY")
 #: A line a warp in place of the I-cache: the loop of the patched instruction lies in one line.

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import BARE, TINY, UNCACHED, named, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import USUAL, check_front_end
 from tests.hdl.sm_harness import START, Between, Latencies, Run, finish, run_program, spawn
+from tests.support.builds import BARE, TINY, UNCACHED, named, on
 
 pytestmark = on("TINY")
 

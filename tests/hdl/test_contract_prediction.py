@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.execute.control import RESOLVE
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import TINY, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program, spawn
+from tests.support.builds import TINY, on
 
 pytestmark = on("TINY")
 

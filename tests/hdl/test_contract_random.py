@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Prediction
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import TINY, named, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import USUAL, check_front_end
 from tests.hdl.sm_harness import Between, Run, finish, run_program, spawn
+from tests.support.builds import TINY, named, on
 
 #: x5 counts what must be executed; x6 what must not; x7 = the warp number; x8 = 0; x9 = number of warps.
 COUNT, WRONG, WARP, ZERO, WARPS = 5, 6, 7, 8, 9

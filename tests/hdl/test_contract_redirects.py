@@ -8,11 +8,11 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.control import RESOLVE
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import BARE, TINY, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program
+from tests.support.builds import BARE, TINY, on
 
 pytestmark = on("TINY")
 Emit = Callable[[Program], None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from metronome.hdl.execute.control import RESOLVE
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import BASE, TINY, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import START, Latencies, Run, finish, run_program, spawn
+from tests.support.builds import BASE, TINY, on
 
 pytestmark = on("TINY")
 

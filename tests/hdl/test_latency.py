@@ -8,12 +8,12 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import BranchOp, Unit
 from metronome.hdl.isa.table import INSTRUCTIONS, RegFile
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import BARE, TINY, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.producers import DIV, FDIV, FLOAT_PRODUCERS, MUL, OVERHEAD, PRODUCERS, F
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import START, Run, finish, run_program
+from tests.support.builds import BARE, TINY, on
 
 pytestmark = on("TINY")
 #: Zeros, one, a subnormal, the largest, infinity, a quiet and a signalling NaN.

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import named
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.producers import ALU, CSR, DIV, FDIV, FLOAT_PRODUCERS, OVERHEAD, PRODUCERS, F
 from tests.hdl.sm_checks import USUAL, check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program, spawn
+from tests.support.builds import named
 
 
 @dataclass(frozen=True)

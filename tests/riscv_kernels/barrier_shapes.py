@@ -24,13 +24,13 @@ import numpy as np
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import Local, OpenCl
-from metronome.sim.elf import load_elf
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import Launch
-from metronome.sim.opencl.launch import launch_arguments
-from metronome.sim.opencl.source import ENTRY
-from metronome.sim.opencl.unit import LAUNCHER, OpenClUnit
-from metronome.sim.toolchain import ToolchainError, build_elf
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
+from metronome.sim.program.opencl.launch import launch_arguments
+from metronome.sim.program.opencl.source import ENTRY
+from metronome.sim.program.opencl.unit import LAUNCHER, OpenClUnit
 from tests.riscv_kernels.iss_runs import run_launch
 
 __all__ = ["LEVELS", "check_c", "check_opencl", "host_results", "refusal", "shapes"]

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.sim.elf import load_elf
-from metronome.sim.iss import EndStatus, Iss, IssEnd
-from metronome.sim.kernel import Launch, load_into
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.toolchain import build_elf
+from metronome.sim.machine.golden import EndStatus, Iss, IssEnd
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch, load_into
 
 PROGRAMS = Path(__file__).parent / "programs"
 RESULTS = 0x0002_0000

@@ -8,10 +8,10 @@ from enum import IntEnum
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.sim.elf import load_elf
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import Launch
-from metronome.sim.toolchain import build_elf
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS, Run, run_launch
 
 #: Where input buffers begin; the results are below.

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim import toolchain
+from metronome.sim.program.compiler import elf_cache as toolchain
 from tests.riscv_kernels.plain_runs import (
     LEVELS,
     check_on_hardware,

@@ -15,12 +15,12 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE, MID, TINY
-from metronome.sim import toolchain
-from metronome.sim.divergence import places
-from metronome.sim.elf import load_elf
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import Launch
-from metronome.sim.runner import RunRequest, run
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler import elf_cache as toolchain
+from metronome.sim.program.divergence import places
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
+from metronome.sim.run.runner import RunRequest, run
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
 from tests.riscv_kernels.plain_programs import WORDS, random_plain_program
 

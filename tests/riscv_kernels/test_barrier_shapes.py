@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.riscv_kernels.barrier_shapes import LEVELS, check_c, check_opencl, host_results, refusal, shapes
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 PARTING = shapes("parting")
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.sim.compiling import split_flags
-from metronome.sim.opencl import LAUNCHER, OpenClUnit
-from metronome.sim.opencl.source import ENTRY
-from metronome.sim.toolchain import ToolchainError, build_elf
-from tests.tiers import some_long
+from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
+from metronome.sim.program.compiler.options import split_flags
+from metronome.sim.program.opencl import LAUNCHER, OpenClUnit
+from metronome.sim.program.opencl.source import ENTRY
+from tests.support.tiers import some_long
 
 KERNEL = """
 __attribute__((noinline)) float helper(__global const float *in, int n, int flag)

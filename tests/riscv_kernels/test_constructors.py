@@ -3,8 +3,8 @@
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.sim.elf import load_elf
-from metronome.sim.toolchain import ToolchainError, build_elf
+from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
+from metronome.sim.program.elf import load_elf
 from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS, run_program
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from iss_runs import RESULTS, run_program
-from random_simt import random_program
 
 from metronome.hdl.presets import BASE, PAPER, TINY
-from tests.tiers import some_long
+from tests.riscv_kernels.iss_runs import RESULTS, run_program
+from tests.riscv_kernels.random_simt import random_program
+from tests.support.tiers import some_long
 
 ALONE = replace(TINY, warps=1, threads=1)
 THREADS = 50

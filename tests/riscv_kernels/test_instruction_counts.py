@@ -3,12 +3,12 @@
 import importlib
 
 import pytest
-from iss_runs import dirty_registers
 
 from metronome.hdl.presets import PAPER
-from metronome.sim.iss import Iss
-from metronome.sim.kernel import load_into, prepare
-from metronome.sim.memory.store import SparseMemory
+from metronome.sim.machine.golden import Iss
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.kernels import load_into, prepare
+from tests.riscv_kernels.iss_runs import dirty_registers
 
 #: (kernel, type, size) -> (total, inside the measured region)
 COUNTS = {

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from iss_runs import run_launch
 
 from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import KERNELS, KernelError, kernels, load_into, prepare
-from metronome.sim.memory.store import SparseMemory
-from tests.tiers import long_but
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.kernels import KERNELS, KernelError, kernels, load_into, prepare
+from tests.riscv_kernels.iss_runs import run_launch
+from tests.support.tiers import long_but
 
 CASES = [(info.name, dtype) for info in kernels() for dtype in info.types]
 #: 1, fewer than a warp, no multiple of anything, and more than one round on the small machines.

@@ -5,13 +5,13 @@ import re
 import mpmath
 import numpy as np
 import pytest
-from iss_runs import PROGRAMS, RESULTS
-from library_runs import prepare, run
 
 from metronome.hdl.presets import PAPER, TINY
-from metronome.sim.elf import load_elf
-from metronome.sim.toolchain import RUNTIME, build_elf
+from metronome.sim.program.compiler.elf_cache import RUNTIME, build_elf
+from metronome.sim.program.elf import load_elf
+from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS
 from tests.riscv_kernels.libm import host
+from tests.riscv_kernels.library_runs import prepare, run
 from tests.riscv_kernels.measure_libm import BOUNDS, measure, pow_pairs
 
 #: In the order of programs/functions.c.

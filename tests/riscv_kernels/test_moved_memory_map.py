@@ -3,12 +3,12 @@
 import dataclasses
 
 import pytest
-from iss_runs import run_launch
 
 from metronome.hdl.config import MemoryMap
 from metronome.hdl.presets import TINY
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import prepare, prepare_source
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.kernels import prepare, prepare_source
+from tests.riscv_kernels.iss_runs import run_launch
 
 SOURCE = """
 #include "metronome.h"

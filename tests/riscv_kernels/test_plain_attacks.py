@@ -1,4 +1,4 @@
-"""Programs that go for the weak places of sim.divergence: all must do what one lane does without it."""
+"""Programs that go for the weak places of sim.program.divergence: all must do what one lane does without it."""
 
 import functools
 import struct
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import BASE, MID, PAPER, TINY
-from metronome.sim import toolchain
-from metronome.sim.divergence import insert_divergence
-from metronome.sim.elf import load_elf
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import Launch
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler import elf_cache as toolchain
+from metronome.sim.program.divergence import insert_divergence
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 FOLDER = Path(__file__).parent / "plain_attacks"
 ALONE = replace(TINY, warps=1, threads=1)

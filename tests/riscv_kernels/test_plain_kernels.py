@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import BASE, MID, PAPER, TINY
-from metronome.sim.iss import EndStatus
+from metronome.sim.machine.golden import EndStatus
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
 from tests.riscv_kernels.plain.launches import FOLDER, plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 THREADS = 48
 

@@ -8,7 +8,7 @@ import pytest
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.riscv_kernels.plain_programs import random_plain_program
 from tests.riscv_kernels.plain_runs import check_program, everything_divergent, launch_of, values_in_memory
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: From `python -m tests.riscv_kernels.measure_divergence 1 3000`, which takes all of them.
 SEEDS = range(1, 9)
@@ -50,6 +50,6 @@ def test_the_random_programs_have_it_all():
 @pytest.mark.slow
 def test_a_wrong_word_is_found(tmp_path, monkeypatch):
     """A lane that does not wait at a join goes another way: the comparison sees it."""
-    monkeypatch.setattr("metronome.sim.divergence.splits._JOIN", "nop # {0}")
+    monkeypatch.setattr("metronome.sim.program.divergence.splits._JOIN", "nop # {0}")
     assert any(check_program(seed, tmp_path, ("-O2",), (MID,)) for seed in SEEDS[:3])
     assert launch_of(tmp_path / "plain1.c", "-O2", 0).image.symbols

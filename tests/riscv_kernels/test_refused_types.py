@@ -2,7 +2,7 @@
 
 import pytest
 
-from metronome.sim.toolchain import ToolchainError, build_elf
+from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 
 REFUSED = {
     "half": ("volatile _Float16 x = 1.5f16;", "x = x * x;", "_Float16"),

@@ -6,13 +6,13 @@ import struct
 
 import numpy as np
 import pytest
-from iss_runs import PROGRAMS, RESULTS
-from library_runs import INPUTS, Cases, Kind, double_words, float_bits, prepare, run
 
 from metronome.hdl.presets import BASE, MID, TINY
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import build_kernel
-from metronome.sim.toolchain import build_elf
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import build_kernel
+from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS
+from tests.riscv_kernels.library_runs import INPUTS, Cases, Kind, double_words, float_bits, prepare, run
 
 #: Conversion, argument; what Python's % prints is expected, after the arguments' rounding to 32 bits.
 WORDS = [

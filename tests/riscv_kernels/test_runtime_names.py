@@ -5,16 +5,17 @@ import io
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
-from iss_runs import RESULTS, run_program
 
 from metronome.hdl.presets import TINY
 from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import OpenCl
-from metronome.sim import toolchain
-from metronome.sim.compiler import PASS_REGISTERS, REPOSITORY
-from metronome.sim.kernel import build_kernel
+from metronome.sim.build.sources import ROOT
+from metronome.sim.program.compiler import elf_cache as toolchain
+from metronome.sim.program.compiler.clang import PASS_REGISTERS
+from metronome.sim.program.kernels import build_kernel
+from tests.riscv_kernels.iss_runs import RESULTS, run_program
 from tests.riscv_kernels.opencl.runs import finished, launch_of
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: Functions of C for float: a compiler may call each of them by itself.
 FLOAT = """acosf acoshf asinf asinhf atan2f atanf atanhf cbrtf ceilf copysignf cosf coshf erfcf erff exp10f exp2f expf
@@ -36,7 +37,7 @@ def objects():
 
 def programs():
     """The runtime and the launcher of OpenCL kernels, linked."""
-    saxpy = REPOSITORY / "tests" / "riscv_kernels" / "opencl" / "kernels" / "saxpy"
+    saxpy = ROOT / "tests" / "riscv_kernels" / "opencl" / "kernels" / "saxpy"
     return [build_kernel(name).read_bytes() for name in ("psort", str(saxpy))]
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from iss_runs import PROGRAMS, RESULTS, run_launch, run_program
 
 from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import Launch
-from metronome.sim.toolchain import ToolchainError, build_elf
-from tests.tiers import some_long
+from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
+from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS, run_launch, run_program
+from tests.support.tiers import some_long
 
 MAPPING = PROGRAMS / "mapping.c"
 GROUPS = PROGRAMS / "groups.c"

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from metronome.sim.compiler import ToolchainError
-from metronome.sim.elf import load_elf
-from metronome.sim.opencl import LAUNCHER, OpenClUnit
-from metronome.sim.opencl.source import ENTRY
-from metronome.sim.toolchain import build_elf
-from tests.tiers import some_long
+from metronome.sim.program.compiler.clang import ToolchainError
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.opencl import LAUNCHER, OpenClUnit
+from metronome.sim.program.opencl.source import ENTRY
+from tests.support.tiers import some_long
 
 REGISTERS = [
     "zero", "ra", "sp", "gp", "tp", "fp", "pc", *(f"x{n}" for n in range(32)), *(f"f{n}" for n in range(32)),

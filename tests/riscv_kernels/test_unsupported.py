@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from metronome.sim.compiler_refusals import link_failure
-from metronome.sim.toolchain import ToolchainError, build_elf
+from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
+from metronome.sim.program.compiler.refusals import link_failure
 
 HEAD = '#include "metronome.h"\n'
 MAIN = "int main(void) { return 0; }\n"

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from metronome.sim.compiler import RUNTIME, own_unit
-from metronome.sim.opencl import OpenClUnit
+from metronome.sim.program.compiler.clang import RUNTIME, own_unit
+from metronome.sim.program.opencl import OpenClUnit
 
 HEADERS = ("metronome.h", "math.h", "stdio.h", "string.h")
 #: What a program has of the headers (metronome.h), the language's own words, and words of #pragma.

@@ -11,13 +11,13 @@ from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.verilog import FlatVerilog, flat_top
 from metronome.scripts.cli import main
-from metronome.scripts.errors import UsageError
-from metronome.sim.compiling import AS_USUAL
-from metronome.sim.elf import ElfImage
-from metronome.sim.kernel import KernelError, KernelInfo, Launch
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner_types import Fault, RunResult
-from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.scripts.process.errors import UsageError
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.sim.program.compiler.options import AS_USUAL
+from metronome.sim.program.elf import ElfImage
+from metronome.sim.program.kernels import KernelError, KernelInfo, Launch
+from metronome.sim.run.types import Fault, RunResult
 
 RESULT_ADDRESS = 0x0001_1000
 RESULT_BYTES = bytes(range(64))

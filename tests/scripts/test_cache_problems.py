@@ -3,11 +3,11 @@
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.scripts.backend import SimBackend
 from metronome.scripts.cli import main
-from metronome.sim import build as build_module
-from metronome.sim.build import BuildError, build
-from metronome.sim.runner_process import messages
+from metronome.scripts.process.backend import SimBackend
+from metronome.sim.build import simulator as build_module
+from metronome.sim.build.simulator import BuildError, build
+from metronome.sim.run.process import messages
 
 
 @pytest.fixture(params=["no such file system", "below that", "a file", "below a file"])

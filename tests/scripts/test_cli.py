@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from metronome.hdl.presets import BASE, PRESETS, TINY
 from metronome.scripts.cli import COMMANDS
+from metronome.sim.build.sources import ROOT
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), *((name, "--help") for name in COMMANDS)])
@@ -48,7 +48,7 @@ def test_a_defect_is_one_line_unless_the_traceback_is_wanted(metronome, backend,
 def test_the_module_is_a_program():
     done = subprocess.run(
         [sys.executable, "-m", "metronome.scripts.cli", "run", "--latency", "0"],
-        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
+        capture_output=True, text=True, check=False, cwd=ROOT,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "metronome: --latency must be at least 1, not 0\n"

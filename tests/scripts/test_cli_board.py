@@ -7,10 +7,10 @@ import signal
 
 import pytest
 
-from metronome.scripts.board_work import NEVER_TRIED
-from metronome.sim.board import bitstream as made_by
-from metronome.sim.board.bitstream import Bitstream
-from metronome.sim.synth.report import Area, PathStep
+from metronome.scripts.commands.board_work import NEVER_TRIED
+from metronome.sim.fpga.board import bitstream as made_by
+from metronome.sim.fpga.board.bitstream import Bitstream
+from metronome.sim.fpga.synth.report import Area, PathStep
 from tests.scripts.lines import only_line
 
 FILES = {"metronome.bit", "ulx3s.lpf", "metronome_ulx3s.v", "README.md", "board.json"}

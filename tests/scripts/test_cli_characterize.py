@@ -5,7 +5,7 @@ import json
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.sim.characterize import expected
+from metronome.sim.studies.characterize import expected
 from tests.scripts.lines import only_line
 
 

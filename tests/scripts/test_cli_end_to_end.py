@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.sim import asm
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import KERNELS
-from metronome.sim.toolchain import build_elf
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import KERNELS
 
 #: One worker runs them all, so that the machine is built once.
 pytestmark = pytest.mark.build("TINY")
@@ -294,7 +294,7 @@ def test_a_bad_kernel_is_one_line_and_status_2(run, arguments):
     assert (status, value, len(err.splitlines())) == (2, None, 1)
 
 
-@pytest.mark.long  # tests/sim/export has the command write the module, and reads it
+@pytest.mark.long  # tests/sim/build/export has the command write the module, and reads it
 def test_verilog_is_a_module_with_and_without_the_probe(capsys):
     texts = {}
     for arguments in ((), ("--probe",)):

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from metronome.sim.experiments.results import Results
-from tests.builds import on
+from metronome.sim.studies.sweep.results import Results
 from tests.scripts.lines import only_line
+from tests.support.builds import on
 
 MINE = 'kernel = "vecadd"\npreset = "TINY"\nsize = 4\nissue = ["lrr", "gtlo"]\n'
 
@@ -40,7 +40,7 @@ def mine(tmp_path, monkeypatch):
     (("pappr",), "there is no kernel and no experiment 'pappr' (did you mean paper?)"),
 ])
 def test_bad_use_is_one_line(metronome, mine, monkeypatch, arguments, message):
-    monkeypatch.setattr("metronome.sim.experiments.pools._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("metronome.sim.studies.sweep.pools._CONNECT_SECONDS", 1)
     (mine / "bad.toml").write_text(MINE + "sise = 4\n")
     (mine / "broken.toml").write_text(MINE + 'cflags = "-DTYPE=nothing -Wno-macro-redefined"\n')
     (mine / "program.elf").write_bytes(b"\x7fELF")

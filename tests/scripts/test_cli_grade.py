@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from metronome.sim.course.cases import REFERENCE
+from metronome.sim.studies.course.cases import REFERENCE
 from tests.scripts.lines import only_line
-from tests.sim.course.solution_file import solution
-from tests.sim.course.submissions import BAD, SKELETON
+from tests.sim.studies.course.solution_file import solution
+from tests.sim.studies.course.submissions import BAD, SKELETON
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.sim.image import image_text, read_words
-from metronome.sim.kernel import prepare
-from tests.builds import TINY
+from metronome.sim.program.image import image_text, read_words
+from metronome.sim.program.kernels import prepare
+from tests.support.builds import TINY
 
 
 @pytest.fixture

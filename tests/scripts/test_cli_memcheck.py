@@ -10,10 +10,10 @@ import pytest
 
 from metronome.hdl.layouts.counters import StallReason
 from metronome.scripts.cli import main
-from metronome.sim.memcheck import Finding, Leftover, Side
-from metronome.sim.outcome import MOST_FINDINGS
-from metronome.sim.runner_types import WarpState
-from metronome.sim.toolchain import build_elf
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.run.memcheck import Finding, Leftover, Side
+from metronome.sim.run.outcome import MOST_FINDINGS
+from metronome.sim.run.types import WarpState
 
 RACE = Finding(
     "race", 0x1_1000, 4, Side(1, 2, 0x8000_0124, 300, "loads"), "no barrier since",

@@ -8,8 +8,8 @@ import pytest
 
 from metronome.hdl.isa.ops import Unit
 from metronome.scripts.cli import main
-from metronome.sim.prediction import setup
-from tests.builds import TINY, on
+from metronome.sim.predict import setup
+from tests.support.builds import TINY, on
 
 VECADD = ["vecadd", "--preset", "TINY", "--size", "8"]
 

@@ -6,9 +6,9 @@ import struct
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.sim import asm
-from metronome.sim.elf import load_elf
-from metronome.sim.toolchain import build_elf
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
 from tests.scripts.lines import only_line
 
 #: One worker runs them all, so that the machine is built once.

@@ -3,8 +3,8 @@
 import pytest
 
 from metronome.scripts.cli import main
-from tests.sim.experiments.invented_results import invent
-from tests.sim.experiments.page_reader import Page
+from tests.sim.studies.sweep.invented_results import invent
+from tests.sim.studies.sweep.page_reader import Page
 
 pytestmark = pytest.mark.slow
 

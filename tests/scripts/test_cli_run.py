@@ -11,9 +11,9 @@ from metronome.hdl.config import Prediction
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.presets import BASE, MID, PAPER
 from metronome.scripts.cli import main
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner_types import RunResult, WarpState
-from metronome.sim.statistics import REASONS, WarpCycles
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.machine.statistics import REASONS, WarpCycles
+from metronome.sim.run.types import RunResult, WarpState
 from tests.scripts.lines import only_line
 
 #: docs/command-line.md, "JSON of metronome run".

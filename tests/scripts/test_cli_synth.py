@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metronome.sim import synth
-from metronome.sim.synth import (
+from metronome.sim.fpga import synth
+from metronome.sim.fpga.synth import (
     Area,
     Breakdown,
     Cells,
@@ -17,8 +17,8 @@ from metronome.sim.synth import (
     price,
     versions,
 )
-from metronome.sim.synth import committed as committed_figures
-from metronome.sim.synth.committed import UnitRow
+from metronome.sim.fpga.synth import committed as committed_figures
+from metronome.sim.fpga.synth.committed import UnitRow
 
 
 @pytest.fixture
@@ -290,7 +290,7 @@ def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):
     assert prices[-1][3] == []
 
 
-@pytest.mark.long  # tests/sim/test_synth.py has the tools, and the tests here the command
+@pytest.mark.long  # tests/sim/fpga/synth/test_synth.py has the tools, and the tests here the command
 @pytest.mark.xdist_group("synth")
 def test_a_unit_through_the_real_tools(metronome, tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))

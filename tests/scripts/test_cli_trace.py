@@ -12,14 +12,14 @@ import pytest
 
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
-from metronome.scripts.errors import UsageError
-from metronome.scripts.tracing import TraceFile, traced
-from metronome.scripts.waving import waved
-from metronome.sim.elf import ElfImage
-from metronome.sim.predict.records import EVENT
-from metronome.sim.trace.about import About
-from metronome.sim.trace.cycles import nothing_before
-from tests.builds import on
+from metronome.scripts.commands.tracing import TraceFile, traced
+from metronome.scripts.commands.waving import waved
+from metronome.scripts.process.errors import UsageError
+from metronome.sim.predict.model.records import EVENT
+from metronome.sim.program.elf import ElfImage
+from metronome.sim.show.trace.about import About
+from metronome.sim.show.trace.cycles import nothing_before
+from tests.support.builds import on
 
 KINDS = ("html", "csv", "parquet", "kanata", "pftrace")
 ENDINGS = ".html, .csv, .parquet, .kanata, .pftrace, .vcd, .fst, .gtkw"
@@ -154,7 +154,7 @@ def test_a_run_that_never_begins_leaves_an_older_file(ending, tmp_path):
 def test_a_full_disk_is_told_and_leaves_what_there_was_before(ending, tmp_path, monkeypatch):
     file = tmp_path / f"trace.{ending}"
     file.write_text("mine")
-    monkeypatch.setattr("metronome.scripts.tracing.os.fdopen", FullDisk)
+    monkeypatch.setattr("metronome.scripts.commands.tracing.os.fdopen", FullDisk)
     told = pytest.raises(UsageError, match=r"cannot write .*: No space left on device")
     with told, traced(traced_file(file), TINY, ABOUT) as watcher:
         watcher.begin()

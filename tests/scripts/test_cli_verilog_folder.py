@@ -10,8 +10,8 @@ import pytest
 
 from metronome.hdl.presets import TINY
 from metronome.hdl.verilog import BUSES
-from metronome.scripts import export_folder
-from metronome.scripts.verilog import BUS_NAMES
+from metronome.scripts.commands.verilog import BUS_NAMES
+from metronome.scripts.output import export_folder
 
 FILES = {"metronome_sm.v", "metronome_sm.f", "metronome_sm.md", "metronome_sm.json"}
 

@@ -5,8 +5,8 @@ import sys
 
 from rich.console import Console
 
-from metronome.scripts.progress import show_progress
-from metronome.scripts.run import print_console
+from metronome.scripts.commands.run import print_console
+from metronome.scripts.process.progress import show_progress
 
 
 def test_on_a_terminal_they_are_written_above_the_display(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from metronome.riscv_kernels import skeleton
 from metronome.scripts.cli import main
-from tests.builds import on
+from tests.support.builds import on
 
 SKELETON = Path(skeleton.__file__).parent
 HOST = (SKELETON / "host.py").read_text()

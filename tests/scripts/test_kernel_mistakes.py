@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from tests.builds import on
+from tests.support.builds import on
 
 #: Line 1 of every source here.
 HEADER = '#include "metronome.h"\n'

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from metronome.scripts.program import long_start
-from metronome.sim.kernel import prepare_source
+from metronome.scripts.options.program import long_start
+from metronome.sim.program.kernels import prepare_source
 
 
 @pytest.mark.parametrize(("size", "told"), [(8 << 20, True), (1 << 10, False)])

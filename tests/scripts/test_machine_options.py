@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import BASE, PAPER, TINY
-from metronome.sim import synth
-from metronome.sim.settings import FIELDS, replaced, values_of
-from metronome.sim.synth import Route, SynthResult
+from metronome.sim.fpga import synth
+from metronome.sim.fpga.synth import Route, SynthResult
+from metronome.sim.machine.settings import FIELDS, replaced, values_of
 from tests.scripts.lines import only_line
-from tests.sim.test_settings import ALTERED, BESIDE, altered
+from tests.sim.machine.test_settings import ALTERED, BESIDE, altered
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import typer
 from metronome.hdl.presets import PRESETS, TINY
 from metronome.scripts.cli import COMMANDS, app
 from metronome.scripts.help_pages import EXAMPLES
-from metronome.sim.policies import POLICIES
+from metronome.sim.machine.policies.plain import POLICIES
 from tests.scripts.lines import only_line
 
 #: Subcommands whose options name a policy.

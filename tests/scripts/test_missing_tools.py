@@ -2,8 +2,8 @@
 
 import pytest
 
-from metronome.scripts.backend import SimBackend
 from metronome.scripts.cli import main
+from metronome.scripts.process.backend import SimBackend
 from tests.scripts.lines import only_line
 
 COMMANDS = {
@@ -18,7 +18,7 @@ def test_before_the_kernel_is_compiled(tmp_path, monkeypatch, capsys, arguments)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("metronome.sim.toolchain.entry", None)
+    monkeypatch.setattr("metronome.sim.program.compiler.elf_cache.entry", None)
     assert main(list(arguments), backend=SimBackend()) == 2
     line = only_line(capsys.readouterr().err)
     assert line.startswith("metronome: make is missing (it runs the builds of Verilator): install the Debian package ")

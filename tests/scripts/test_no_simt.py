@@ -8,7 +8,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 from metronome.scripts.cli import main
-from tests.builds import on
+from tests.support.builds import on
 
 PROGRAM = """\
 #include "metronome.h"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metronome.sim import origin as module
-from metronome.sim.experiments.results import Results
+from metronome.sim.build import origin as module
+from metronome.sim.studies.sweep.results import Results
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.sim.kernel import KERNELS
-from tests.builds import on
+from metronome.sim.program.kernels import KERNELS
+from tests.support.builds import on
 
 LONE = """\
 #include "metronome.h"

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from metronome.scripts.progress import show_progress
+from metronome.scripts.process.progress import show_progress
 
 
 def shown(terminal):

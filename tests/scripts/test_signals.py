@@ -13,12 +13,12 @@ import pytest
 
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
-from metronome.scripts.signals import terminable
-from metronome.sim import asm
-from metronome.sim.build import build
-from tests.polling import wait_until
+from metronome.scripts.process.signals import terminable
+from metronome.sim.build.simulator import build
+from metronome.sim.build.sources import ROOT
+from metronome.sim.program.assembler import asm
+from tests.support.polling import wait_until
 
-ROOT = Path(__file__).parents[2]
 #: One worker runs them all, so that the machine is built once.
 pytestmark = pytest.mark.build("TINY")
 

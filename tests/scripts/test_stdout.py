@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from metronome.sim.build.sources import ROOT
+
 COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("run", "--help")]
 
 def and_much(mark):

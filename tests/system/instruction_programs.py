@@ -10,8 +10,8 @@ import random
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 from metronome.hdl.isa.table import Instruction, RegFile
-from metronome.sim import asm
-from metronome.sim.asm import Program
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 
 __all__ = ["make_program"]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.hdl.presets import PRESETS
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.runner import RunRequest, run_many
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.system.scheme_builds import MATRIX_KERNELS, MORE_KERNELS
 
 TABLE = Path(__file__).with_name("cycles.json")

@@ -11,8 +11,8 @@ from statistics import median
 
 from metronome.hdl.presets import PRESETS
 from metronome.hdl.verilog import generate
-from metronome.sim.kernel import prepare
-from metronome.sim.runner import RunRequest, run_many
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
 from metronome.tb.formal.broken import Broken, applied
 
 KERNELS = (("psort", "int32", 512), ("sgemm", "float32", 24), ("saxpy", "float32", 4096))

@@ -24,10 +24,10 @@ from random import Random
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PRESETS
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run, run_many
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
 from tests.system.rtl_programs import RawProgram

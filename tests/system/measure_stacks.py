@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from metronome.hdl.presets import PAPER
 from metronome.riscv_kernels.vecadd import host
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import Launch
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, RunResult, run_many
-from metronome.sim.toolchain import REPOSITORY, build_elf
+from metronome.sim.build.sources import ROOT
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
+from metronome.sim.run.runner import RunRequest, RunResult, run_many
 
 SIZE, SEED = 1024, 1
 PLAIN = replace(PAPER, interleave_stacks=False)
@@ -52,7 +53,7 @@ def launch_of(program: str) -> Launch:
     source, flags = PROGRAMS[program]
     problem = host.make("int32", SIZE, SEED, PAPER)
     elf = build_elf(
-        [REPOSITORY / source], name="vecadd", defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}, flags=flags,
+        [ROOT / source], name="vecadd", defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}, flags=flags,
         simt=False,
     )
     return Launch(

@@ -11,8 +11,8 @@ from functools import reduce
 from operator import xor
 
 from metronome.hdl.config import SmConfig
-from metronome.sim import asm
-from tests.sim.iss.iss_programs import BINARY, COUNT, FP, FREE, MEMORY, ONE, SCRATCH, RandomProgram
+from metronome.sim.program.assembler import asm
+from tests.sim.machine.golden.iss_programs import BINARY, COUNT, FP, FREE, MEMORY, ONE, SCRATCH, RandomProgram
 
 __all__ = ["MemoryProgram", "colliding_lines"]
 

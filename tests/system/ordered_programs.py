@@ -6,14 +6,14 @@ import random
 from pathlib import Path
 
 from metronome.hdl.config import SmConfig
-from metronome.sim.elf import ElfImage, Segment
-from metronome.sim.kernel import Launch
-from metronome.sim.listing.analyzer import analyze
-from metronome.sim.listing.ordered import ordered_machine, with_order
-from metronome.sim.listing.records import Listing
-from metronome.sim.region_stub import with_region
-from metronome.sim.runner_types import RunRequest
-from tests.sim.iss.iss_programs import FREE, RandomProgram
+from metronome.sim.analysis.access_order.analyzer import analyze
+from metronome.sim.analysis.access_order.ordered import ordered_machine, with_order
+from metronome.sim.analysis.access_order.records import Listing
+from metronome.sim.program.elf import ElfImage, Segment
+from metronome.sim.program.kernels import Launch
+from metronome.sim.program.region_stub import with_region
+from metronome.sim.run.types import RunRequest
+from tests.sim.machine.golden.iss_programs import FREE, RandomProgram
 
 __all__ = ["OwnWords", "launch_of", "listed", "ordered"]
 

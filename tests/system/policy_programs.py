@@ -10,10 +10,10 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import Csr, PolicyParameter
 from metronome.hdl.policies.variable_rate import slots_of
-from metronome.sim import asm
-from metronome.sim.runner import RunRequest
-from tests.builds import TINY
-from tests.sim.iss.iss_programs import FREE, SCRATCH, RandomProgram
+from metronome.sim.program.assembler import asm
+from metronome.sim.run.runner import RunRequest
+from tests.sim.machine.golden.iss_programs import FREE, SCRATCH, RandomProgram
+from tests.support.builds import TINY
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram
 

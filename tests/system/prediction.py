@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.prediction.verify import Verifier, result_differences
+from metronome.sim.predict.predictor import predict
+from metronome.sim.predict.verify import Verifier, result_differences
 
 
 def issues_of(events):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from metronome.sim.memory.store import SparseMemory
+from metronome.sim.machine.memory.store import SparseMemory
 
 #: Where the argument block of a program without a host side would be (isa.md).
 ARGUMENTS = 0x0001_0000
@@ -10,7 +10,7 @@ ARGUMENTS = 0x0001_0000
 
 @dataclass(frozen=True)
 class RawProgram:
-    """An assembled :class:`sim.asm.Program` as the runner wants it."""
+    """An assembled :class:`sim.program.assembler.asm.Program` as the runner wants it."""
 
     image: bytes
     entry: int = 0x8000_0000

@@ -7,8 +7,8 @@ import pytest
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.policies import POLICIES
-from metronome.sim.kernel import kernels
-from tests.builds import BARE, BASE, MID, TINY, on
+from metronome.sim.program.kernels import kernels
+from tests.support.builds import BARE, BASE, MID, TINY, on
 
 #: Issue and fetch policies of a scheme: all in swas; the nine pairs of Crouzet 2024; Vortex's own (policies.md).
 USUAL = ("lrr", "gtlrr", "gtlo")
@@ -29,7 +29,8 @@ MORE_KERNELS = (
 TYPES = ("int32", "float32")
 #: Model, latency, seed: every memory model.
 MEMORIES = [("fixed", 20, 1), ("dram", 1, 1), ("random", 60, 2), ("tdm", 1, 1)]
-#: What each kind of caches is in the configuration; "bare" is also without what else tests.builds.BARE leaves out.
+#: What each kind of caches is in the configuration; "bare" is also without what else tests.support.builds.BARE leaves
+#: out.
 CACHES = {
     "cached": {},
     "bare": {name: getattr(BARE, name) for name in ("dcache_bytes", "interleave_stacks", "check_divergent_branch")},
@@ -45,7 +46,7 @@ QUICK = {(*SWAS, "cached"), ("TINY", Coordination.SWAS, Prediction.NOT_TAKEN, "b
 
 
 def group_of(preset, scheme, prediction, caches="cached"):
-    """The name of a build, for the mark ``build``; that of tests.builds where it is one of those."""
+    """The name of a build, for the mark ``build``; that of tests.support.builds where it is one of those."""
     config, _ = build_of(preset, scheme, prediction, caches)
     shared = {BASE: "BASE", BARE: "bare"}
     return shared.get(config) or f"{preset} {scheme} {prediction} {caches}"

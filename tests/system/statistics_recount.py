@@ -17,8 +17,8 @@ import numpy as np
 from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.probe import LookupWait
-from metronome.sim.oracles import FrontEndReplay, front_rows
-from metronome.sim.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
+from tests.system.oracles import FrontEndReplay, front_rows
 
 __all__ = ["recount"]
 

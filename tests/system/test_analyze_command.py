@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from metronome.sim import kernel
-from metronome.sim.listing.configuration import decode
-from metronome.sim.listing.estimate import CacheSize, estimate, lookups
-from tests.builds import TINY, on
-from tests.sim.listing.programs import compiled, listing_of
+from metronome.sim.analysis.access_order.configuration import decode
+from metronome.sim.analysis.access_order.estimate import CacheSize, estimate, lookups
+from metronome.sim.program import kernels as kernel
+from tests.sim.analysis.access_order.programs import compiled, listing_of
+from tests.support.builds import TINY, on
 
 COLUMNS = 80
 

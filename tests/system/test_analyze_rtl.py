@@ -3,14 +3,14 @@
 import pytest
 
 from metronome.hdl.isa.ops import Unit
-from metronome.sim import kernel
-from metronome.sim.analysis.decoding import decode
-from metronome.sim.runner import run
-from metronome.sim.runner_types import RunRequest
-from tests.builds import BASE, TINY, on
-from tests.sim.listing.programs import Lookups, differences, listing_of
-from tests.sim.listing.test_analyzer import KERNELS
-from tests.tiers import some_long
+from metronome.sim.analysis.code.decoding import decode
+from metronome.sim.program import kernels as kernel
+from metronome.sim.run.runner import run
+from metronome.sim.run.types import RunRequest
+from tests.sim.analysis.access_order.programs import Lookups, differences, listing_of
+from tests.sim.analysis.access_order.test_analyzer import KERNELS
+from tests.support.builds import BASE, TINY, on
+from tests.support.tiers import some_long
 
 
 def measured(config, launch, policy):

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Channels, Coordination
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.oracles import oracle_differences
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.runner import RunRequest, run, run_many
-from tests.builds import BASE, MID, TINY
+from metronome.sim.predict.predictor import predict
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run, run_many
+from tests.support.builds import BASE, MID, TINY
+from tests.system.oracles import oracle_differences
 from tests.system.prediction import differences
 from tests.system.rtl_programs import problems
 from tests.system.scheme_builds import MATRIX_KERNELS

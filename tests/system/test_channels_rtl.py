@@ -7,12 +7,12 @@ import pytest
 
 from metronome.hdl.config import Channels
 from metronome.hdl.memory.channels import PASSES
-from metronome.sim import asm
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run
-from tests.builds import BASE, CHANNELS, LEAST, TINY, UNCACHED, on
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import BASE, CHANNELS, LEAST, TINY, UNCACHED, on
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
 from tests.system.rtl_programs import problems

@@ -5,13 +5,13 @@ from dataclasses import fields
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.sim.characterize.bench import Bench
-from metronome.sim.characterize.expected import shape_of
-from metronome.sim.characterize.measure import measure
-from metronome.sim.characterize.probes import EMPTY, control, distances, slots
-from tests.builds import on
-from tests.sim.characterize.executing import predicted, simulated
-from tests.tiers import some_long
+from metronome.sim.studies.characterize.bench import Bench
+from metronome.sim.studies.characterize.expected import shape_of
+from metronome.sim.studies.characterize.measure import measure
+from metronome.sim.studies.characterize.probes import EMPTY, control, distances, slots
+from tests.sim.studies.characterize.executing import predicted, simulated
+from tests.support.builds import on
+from tests.support.tiers import some_long
 
 pytestmark = on("TINY")
 SHAPE = shape_of(TINY)

@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from metronome.hdl.config import Coordination
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.hdl.sm_harness import USER, finish, spawn
+from tests.support.builds import on
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import BASELINE, SWAS, VORTEX, build_of, group_of
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.sim.course.handover import handover
-from metronome.sim.kernel import prepare
-from metronome.sim.policies import POLICIES
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.prediction.verify import result_differences
-from metronome.sim.runner import RunRequest, run
+from metronome.sim.machine.policies.plain import POLICIES
+from metronome.sim.predict.predictor import predict
+from metronome.sim.predict.verify import result_differences
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run
+from metronome.sim.studies.course.handover import handover
 from tests.system.rtl_programs import problems
 
 #: The machine of both tasks, with a cache that thrashes.

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from metronome.hdl.config import Coordination, Prediction
-from metronome.sim.kernel import kernels
-from tests.builds import TINY, on
+from metronome.sim.program.kernels import kernels
+from tests.support.builds import TINY, on
 from tests.system.measure_cycles import TABLE, Case, differences, expected
 
 

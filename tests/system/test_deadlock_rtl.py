@@ -5,12 +5,12 @@ import random
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim import asm
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, TINY, UNCACHED, on
-from tests.sim.iss.iss_programs import COUNT, RandomProgram
+from metronome.sim.program.assembler import asm
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import COUNT, RandomProgram
+from tests.support.builds import BASE, TINY, UNCACHED, on
+from tests.support.tiers import some_long
 from tests.system.rtl_programs import RawProgram
-from tests.tiers import some_long
 
 #: Nothing here runs for long before it is stuck: cycles from the start are more than those from the deadlock.
 SOON = 10_000

@@ -6,11 +6,11 @@ What the SM reports is one that the golden model has too, and what it has issued
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import TINY, on
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.support.builds import TINY, on
 from tests.system.rtl_programs import RawProgram
 
 pytestmark = on("TINY")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.sim import asm
-from metronome.sim.kernel import prepare
-from metronome.sim.prediction.forecast import compare_schedules, forecast, forecast_against
-from metronome.sim.prediction.predictor import Recordings
-from metronome.sim.runner import RunRequest, run
-from tests.builds import on
+from metronome.sim.predict.forecast import compare_schedules, forecast, forecast_against
+from metronome.sim.predict.predictor import Recordings
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run
+from tests.support.builds import on
 from tests.system.prediction import issues_of
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import BASELINE, USUAL, build_of, group_of

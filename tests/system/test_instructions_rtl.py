@@ -5,8 +5,8 @@ import pytest
 
 from metronome.hdl.config import FaultCause
 from metronome.hdl.isa.table import INSTRUCTIONS
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, on
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.support.builds import BASE, on
 from tests.system.instruction_programs import PER_ROUND, ROUNDS, make_program
 from tests.system.rtl_programs import RawProgram, problems
 

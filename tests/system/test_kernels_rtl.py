@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, MID, PAPER, TINY, on
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.support.builds import BASE, MID, PAPER, TINY, on
 from tests.system.rtl_programs import problems
 from tests.system.scheme_builds import MATRIX_KERNELS, MORE_KERNELS, USUAL
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim.kernel import prepare
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, MID, TINY, on
-from tests.sim.iss.iss_programs import RandomProgram
-from tests.sim.memory.dram_checker import TABLES, violations
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.sim.machine.memory.dram_checker import TABLES, violations
+from tests.support.builds import BASE, MID, TINY, on
+from tests.support.tiers import long_but, some_long
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, NAMES
-from tests.tiers import long_but, some_long
 
 #: The builds of test_kernels_rtl. Sizes are no multiple of the lanes; a matrix kernel takes the second.
 PRESETS = {"TINY": (TINY, 11, 3), "BASE": (BASE, 37, 6), "MID": (MID, 133, 9)}

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BARE, BASE, LEAST, MID, PAPER, TINY, on
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import BARE, BASE, LEAST, MID, PAPER, TINY, on
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS

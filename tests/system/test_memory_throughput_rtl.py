@@ -5,9 +5,9 @@ With ``-s`` the tests print the tables of docs/memory.md.
 
 import pytest
 
-from metronome.sim import asm
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import CROWD, MID, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.support.builds import CROWD, MID, on
 from tests.system.rtl_programs import RawProgram, problems
 
 USER, LOCAL = 0x0001_0000, 0xFFFF_0000

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from metronome.sim.kernel import prepare
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, TINY, on
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.support.builds import BASE, TINY, on
+from tests.support.tiers import some_long
 from tests.system.rtl_programs import problems
-from tests.tiers import some_long
 
 KERNELS = Path(__file__).parents[1] / "riscv_kernels" / "opencl" / "kernels"
 NAMES = ("matmul", "reduction", "scan", "bitonic", "collatz", "arguments", "nbody", "mandelbrot", "volume")

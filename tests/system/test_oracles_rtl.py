@@ -1,4 +1,4 @@
-"""The oracles in hardware, compared in every cycle with picks recomputed from the events of the run (sim.oracles)."""
+"""The oracles in hardware, compared in every cycle with picks recomputed from the events (tests.system.oracles)."""
 
 import functools
 import operator
@@ -13,14 +13,14 @@ from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.frontend import coordination
 from metronome.hdl.frontend.oracles import OracleSets
 from metronome.hdl.verilog import generate
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from metronome.sim.kernel import prepare
-from metronome.sim.oracles import oracle_differences
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.hdl.sm_harness import finish, spawn
-from tests.sim.iss.iss_programs import RandomProgram
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import on
+from tests.system.oracles import oracle_differences
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import BASELINE, MEMORIES, QUICK, SIZES, SWAS, build_of, builds, group_of
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.listing.configuration import Entry, encode, entries_of
-from metronome.sim.listing.estimate import estimate_of
-from metronome.sim.listing.measured import Lookups, Verified, measured
-from metronome.sim.listing.ordered import LIST_ADDRESS, LIST_NAME
-from metronome.sim.runner import RunRequest, run
-from tests.builds import BASE, LEAST, ORDERED, TINY, UNCACHED, on
-from tests.sim.listing.test_analyzer import KERNELS
+from metronome.sim.analysis.access_order.configuration import Entry, encode, entries_of
+from metronome.sim.analysis.access_order.estimate import estimate_of
+from metronome.sim.analysis.access_order.measured_misses import Lookups, Verified, measured
+from metronome.sim.analysis.access_order.ordered import LIST_ADDRESS, LIST_NAME
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run
+from tests.sim.analysis.access_order.test_analyzer import KERNELS
+from tests.support.builds import BASE, LEAST, ORDERED, TINY, UNCACHED, on
 from tests.system.ordered_programs import OwnWords, launch_of, listed, ordered
 from tests.system.prediction import differences
 from tests.system.rtl_programs import problems

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import TINY, named, on
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.riscv_kernels.iss_runs import RESULTS
 from tests.riscv_kernels.plain.launches import plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
 from tests.riscv_kernels.plain_runs import check_on_hardware
+from tests.support.builds import TINY, named, on
+from tests.support.tiers import some_long
 from tests.system.rtl_programs import problems
-from tests.tiers import some_long
 
 #: Exits in the middle of a loop; recursion through three functions; calls in branches; a switch in a loop.
 QUICK = ("mandelbrot", "expression", "calls", "interpreter")

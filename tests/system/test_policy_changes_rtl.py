@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Channels, Coordination
-from metronome.sim.oracles import oracle_differences
-from metronome.sim.runner import run
-from tests.builds import BASE
+from metronome.sim.run.runner import run
+from tests.support.builds import BASE
+from tests.system.oracles import oracle_differences
 from tests.system.policy_programs import CHANGING, POLICIES_THAT_CHANGE, requests
 from tests.system.prediction import differences
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, TINY, on
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.support.builds import BASE, TINY, on
 from tests.system.prediction import differences
 
 #: As many as not to go round with the policies: each policy gets all of them.

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import pytest
 
 from metronome.hdl.verilog import generate
-from metronome.sim.kernel import prepare
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.prediction.verify import Verifier
-from metronome.sim.runner import RunRequest, run
+from metronome.sim.predict.predictor import predict
+from metronome.sim.predict.verify import Verifier
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run
 from metronome.tb.formal.patched import occurrences, patched
-from tests.builds import TINY
-from tests.sim.iss.iss_programs import RandomProgram
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import TINY
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram
 

@@ -4,18 +4,18 @@ import random
 
 import pytest
 
-from metronome.sim import asm
-from metronome.sim.kernel import kernels, prepare
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run, run_many
-from tests.builds import BARE, BASE, LEAST, MID, TINY, UNCACHED, on
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.kernels import kernels, prepare
+from metronome.sim.run.runner import RunRequest, run, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import BARE, BASE, LEAST, MID, TINY, UNCACHED, on
+from tests.support.tiers import long_but
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
 from tests.system.rtl_programs import RawProgram
 from tests.system.test_deadlock_rtl import STUCK, by_warp
 from tests.system.test_random_simt_rtl import TIGHT
-from tests.tiers import long_but
 
 SEED = 20261124
 ADVERSARIAL = MemoryOptions(adversarial=True)

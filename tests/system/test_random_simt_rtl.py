@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BARE, BASE, MID, PAPER, TINY, on
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import BARE, BASE, MID, PAPER, TINY, on
 from tests.system.rtl_programs import RawProgram, problems
 
 SEED = 20261121

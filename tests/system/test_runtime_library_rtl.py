@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import TINY, named, on
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.riscv_kernels.iss_runs import RESULTS
 from tests.riscv_kernels.libm import host
 from tests.riscv_kernels.library_runs import CELL, Cases, Kind, prepare
 from tests.riscv_kernels.measure_libm import pow_pairs
+from tests.support.builds import TINY, named, on
 from tests.system.rtl_programs import problems
 
 #: Model and latency; random answers out of order.

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Coordination
-from metronome.sim.kernel import prepare
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import PAPER, on
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import PAPER, on
+from tests.support.tiers import some_long
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import (
     CACHES,
@@ -23,7 +24,6 @@ from tests.system.scheme_builds import (
     build_of,
     builds,
 )
-from tests.tiers import some_long
 
 SEED = 20261122
 MAIN_KERNELS = ("vecadd", "sgemm", "psort", "diverge")

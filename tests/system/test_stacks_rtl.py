@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim import asm
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import Launch
-from metronome.sim.runner import RunRequest, run_many
-from metronome.sim.toolchain import build_elf
-from tests.builds import BARE, BASE, TINY, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.riscv_kernels.iss_runs import PROGRAMS
+from tests.support.builds import BARE, BASE, TINY, on
 from tests.system.measure_stacks import measure
 from tests.system.rtl_programs import RawProgram, problems
 

@@ -6,12 +6,12 @@ import pytest
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.layouts.probe import STARVATION_CYCLES
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from metronome.sim.kernel import prepare
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, CROWD, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.hdl.sm_harness import USER, finish, spawn
+from tests.support.builds import BASE, CROWD, on
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import build_of, group_of
 

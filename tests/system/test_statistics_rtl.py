@@ -12,15 +12,15 @@ from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.lsu import HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from metronome.sim.kernel import prepare
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.memory.stacks import to_bus
-from metronome.sim.runner import RunRequest, run_many
-from metronome.sim.statistics import REASONS, LineAccesses
-from tests.builds import TINY, on
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.machine.memory.stacks import to_bus
+from metronome.sim.machine.statistics import REASONS, LineAccesses
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.hdl.sm_harness import USER, finish, spawn
+from tests.support.builds import TINY, on
 from tests.system.counter_recount import counter_recount
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import QUICK, SIZES, SWAS, build_of, builds

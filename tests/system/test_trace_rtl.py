@@ -7,23 +7,23 @@ from collections import Counter
 import pytest
 from pyarrow import parquet
 
-from metronome.sim.kernel import prepare
-from metronome.sim.kernel_folders import KERNELS
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.runner import run
-from metronome.sim.runner_types import RunRequest
-from metronome.sim.trace.about import About
-from metronome.sim.trace.cycles import CycleStream
-from metronome.sim.trace.kanata import KanataTrace
-from metronome.sim.trace.page import HtmlTrace
-from metronome.sim.trace.perfetto import PerfettoTrace
-from metronome.sim.trace.profile import USES, Profile
-from metronome.sim.trace.tables import CsvTrace, ParquetTrace
-from tests.builds import BASE, TINY, on
-from tests.sim.trace.kanata_reader import read_kanata
-from tests.sim.trace.perfetto_reader import tables
+from metronome.sim.predict.predictor import predict
+from metronome.sim.program.kernel_folders import KERNELS
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import run
+from metronome.sim.run.types import RunRequest
+from metronome.sim.show.trace.about import About
+from metronome.sim.show.trace.cycles import CycleStream
+from metronome.sim.show.trace.kanata import KanataTrace
+from metronome.sim.show.trace.page import HtmlTrace
+from metronome.sim.show.trace.perfetto import PerfettoTrace
+from metronome.sim.show.trace.profile import USES, Profile
+from metronome.sim.show.trace.tables import CsvTrace, ParquetTrace
+from tests.sim.show.trace.kanata_reader import read_kanata
+from tests.sim.show.trace.perfetto_reader import tables
+from tests.support.builds import BASE, TINY, on
+from tests.support.tiers import long_but
 from tests.system.scheme_builds import BASELINE, build_of, group_of
-from tests.tiers import long_but
 
 
 def traced(make, config, request):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from metronome.sim import asm
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import BASE, TINY, on
-from tests.sim.iss.scalar_programs import DATA, DATA_BYTES, Referee, random_program
+from metronome.sim.program.assembler import asm
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.scalar_programs import DATA, DATA_BYTES, Referee, random_program
+from tests.support.builds import BASE, TINY, on
 from tests.system.rtl_programs import RawProgram
 
 SEED = 20261124

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from metronome.sim.kernel import prepare
-from metronome.sim.oracles import oracle_differences
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import on
-from tests.sim.iss.iss_programs import RandomProgram
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import on
+from tests.system.oracles import oracle_differences
 from tests.system.rtl_programs import ARGUMENTS, RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, MEMORIES, NAMES, SCHEMES, SIZES, TYPES
 
@@ -21,7 +21,7 @@ SEED = 20261123
 PROGRAMS = 20
 #: Of the program that patches itself.
 ROUNDS = 8
-#: Nothing is cached, and one scheduler serves fetch and issue: tests.builds.UNCACHED.
+#: Nothing is cached, and one scheduler serves fetch and issue: tests.support.builds.UNCACHED.
 QUICK = ("TINY", Coordination.SWAS, 0)
 
 

@@ -7,21 +7,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from stub_sm import ASSERTS, ENDS, FAULTS, HANGS, stub_verilog
 
 from metronome.hdl.config import FaultCause
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.presets import TINY
-from metronome.sim import runner
-from metronome.sim.build import BuildError, build
-from metronome.sim.iss import Fault
-from metronome.sim.memory.models import MemoryOptions, create_model
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner import RunRequest, SimulationError, run, run_many
-from metronome.sim.runner_process import messages
-from metronome.sim.runner_types import Job
+from metronome.sim.build.simulator import BuildError, build
+from metronome.sim.machine.golden import Fault
+from metronome.sim.machine.memory.registry import MemoryOptions, create_model
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.run import runner
+from metronome.sim.run.process import messages
+from metronome.sim.run.runner import RunRequest, SimulationError, run, run_many
+from metronome.sim.run.types import Job
 from metronome.tb.mailbox import Mailbox
+from tests.tb.stub_sm import ASSERTS, ENDS, FAULTS, HANGS, stub_verilog
 
 pytestmark = pytest.mark.xdist_group("harness")
 VERILOG = stub_verilog(TINY)

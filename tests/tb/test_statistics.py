@@ -13,7 +13,7 @@ import pytest
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
-from metronome.sim import build
+from metronome.sim.build import simulator as build
 from metronome.tb import statistics
 
 SOURCE = Path(build.__file__).parents[1] / "tb" / "statistics.cpp"

@@ -1,5 +1,5 @@
 /* Functions that run before main, and after it: the toolchain puts these in place of main and exit in a program that has
- * any (sim/toolchain.py, link.ld). They run on one lane of one warp, as main does. */
+ * any (sim/program/compiler/elf_cache.py, link.ld). They run on one lane of one warp, as main does. */
 #include "metronome.h"
 
 typedef void (*run_once)(void);

@@ -1,6 +1,6 @@
 /* A work-item of a kernel with local memory begins here: tp leads to that of its work-group while the kernel runs.
  *
- * A __local variable is an offset from tp (sim/opencl/local.py). Else tp is the address of the launch record (context.h).
+ * A __local variable is an offset from tp (sim/program/opencl/local.py). Else tp is the address of the launch record (context.h).
  */
 #include "context.h"
 #include "opencl/launch.h"

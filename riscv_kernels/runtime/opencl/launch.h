@@ -1,4 +1,4 @@
-/* What the host tells the launcher: the beginning of the argument block (sim/opencl/launch.py writes it). */
+/* What the host tells the launcher: the beginning of the argument block (sim/program/opencl/launch.py writes it). */
 #ifndef METRONOME_OPENCL_LAUNCH_H
 #define METRONOME_OPENCL_LAUNCH_H
 

@@ -18,7 +18,7 @@ from metronome.hdl.layouts.memory import memory_request_layout, memory_response_
 from metronome.hdl.lib.component import Component
 from metronome.hdl.presets import PRESETS
 from metronome.hdl.sm import Sm
-from metronome.sim.image import read_words
+from metronome.sim.program.image import read_words
 
 __all__ = ["Embedded", "LineMemory"]
 

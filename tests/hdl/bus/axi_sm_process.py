@@ -18,9 +18,9 @@ from metronome.hdl.bus.signatures import axi4_wires
 from metronome.hdl.config import SmConfig
 from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.lib.shared import SharedModules
-from metronome.sim.build import call, digest, make, verilator, versions
-from metronome.sim.cache import entry
-from metronome.sim.runner_process import environment
+from metronome.sim.build.cache import entry
+from metronome.sim.build.simulator import call, digest, make, verilator, versions
+from metronome.sim.run.process import environment
 from metronome.tb.axi_rules import MASTER_RULES, SLAVE_RULES, AxiRules
 from tests.hdl.bus.axi_sm_tb import AxiJob, AxiResult
 

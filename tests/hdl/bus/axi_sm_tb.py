@@ -20,9 +20,9 @@ from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
 
 from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import SmConfig
-from metronome.sim.memory.stacks import interleave, restore
-from metronome.sim.memory.store import AccessError, SparseMemory
-from metronome.sim.runner_types import pack_memory, unpack_memory
+from metronome.sim.machine.memory.stacks import interleave, restore
+from metronome.sim.machine.memory.store import AccessError, SparseMemory
+from metronome.sim.run.types import pack_memory, unpack_memory
 
 
 @dataclass(frozen=True, kw_only=True)

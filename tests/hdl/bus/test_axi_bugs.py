@@ -6,7 +6,7 @@ import pytest
 
 from metronome.tb.formal.patched import patched
 from tests.hdl.bus.axi_side import Chances, make, run
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 SEED = 7
 _BUS = "metronome.hdl.bus"

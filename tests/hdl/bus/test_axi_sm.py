@@ -8,13 +8,13 @@ import pytest
 from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause
 from metronome.hdl.verilog import generate_flat
-from metronome.sim import asm
-from metronome.sim.kernel import load_into, prepare
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner_types import pack_memory, unpack_memory
-from tests.builds import TINY, on
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.kernels import load_into, prepare
+from metronome.sim.run.types import pack_memory, unpack_memory
 from tests.hdl.bus.axi_sm_process import build, run_jobs, text_of
 from tests.hdl.bus.axi_sm_tb import AxiJob
+from tests.support.builds import TINY, on
 
 CONFIG = replace(TINY, probe=False, assertions=False, oracles=False)
 KERNELS = [("vecadd", None), ("psum", 3), ("diverge", 4)]

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from metronome.sim.memory.models import MemoryOptions
-from metronome.sim.runner import RunRequest, run_many
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.run.runner import RunRequest, run_many
 from metronome.tb.formal.patched import patched
-from tests.builds import LEAST, TINY, on
 from tests.hdl.bus.through_axi import text_of
-from tests.sim.iss.iss_programs import RandomProgram
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.support.builds import LEAST, TINY, on
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram, problems
 

@@ -182,7 +182,7 @@ class ThroughAxi(wiring.Component):
 
 
 def text_of(config: SmConfig, **sizes: int) -> str:
-    """The Verilog of a `metronome_sm` for :func:`sim.build.build`."""
+    """The Verilog of a `metronome_sm` for :func:`sim.build.simulator.build`."""
     shared = SharedModules(prefix="metronome")
     with collector_paused():
         text = verilog.convert(ThroughAxi(config, **sizes), name="metronome_sm", platform=shared, emit_src=False)

@@ -6,11 +6,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
 
 from metronome.hdl.execute.alu import AluUnit
 from metronome.hdl.isa.ops import AluOp
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
 
 CONFIGS = [TINY, replace(TINY, threads=4)]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 from amaranth.sim import Simulator
-from lane_harness import Operation, edge_operations, signed
 
 from metronome.hdl.execute.branch import BranchLanes
 from metronome.hdl.isa.ops import BranchOp
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.lane_harness import Operation, edge_operations, signed
 
 CONFIGS = [TINY, replace(TINY, threads=4)]
 

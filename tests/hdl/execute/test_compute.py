@@ -14,8 +14,8 @@ from amaranth.sim import Simulator
 from metronome.hdl.execute.compute import ComputeUnits
 from metronome.hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.iss import fp
-from tests.tiers import some_long
+from metronome.sim.machine.golden import fp
+from tests.support.tiers import some_long
 
 MASK32 = 0xFFFF_FFFF
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import BASE, TINY, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import Run, finish, run_program, spawn
+from tests.support.builds import BASE, TINY, on
 
 pytestmark = on("TINY")
 ARGUMENT = 0x0001_2340

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 from amaranth.sim import Simulator
-from lane_harness import EDGES, MASK32, Operation, check_unit, signed, spread
 
 from metronome.hdl.execute.div import DivUnit
 from metronome.hdl.isa.ops import DivOp
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.lane_harness import EDGES, MASK32, Operation, check_unit, signed, spread
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, latency_div=35), replace(TINY, threads=1, latency_div=40)]
 

@@ -6,11 +6,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
 
 from metronome.hdl.execute.mul import MulUnit
 from metronome.hdl.isa.ops import MulOp
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, threads=4, latency_mul=2), replace(TINY, latency_mul=3),
            replace(TINY, threads=1, latency_mul=8)]

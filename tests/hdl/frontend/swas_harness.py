@@ -6,11 +6,11 @@ import random
 from collections.abc import Mapping
 
 from amaranth.hdl import Module
-from swas_reference import Inputs, Outputs, SwasReference, is_control, memory_line, word_at
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.frontend import FrontEnd
 from metronome.hdl.isa.ops import SystemOp, Unit
+from tests.hdl.frontend.swas_reference import Inputs, Outputs, SwasReference, is_control, memory_line, word_at
 from tests.hdl.lib.simulate import maybe
 
 __all__ = ["OpenFrontEnd", "World", "mask_of"]

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from cache_reference import Line, ReferenceCache, ReferenceLines
-
 from metronome.hdl.config import SmConfig
+from tests.hdl.frontend.cache_reference import Line, ReferenceCache, ReferenceLines
 from tests.hdl.policies.policy_reference import ReferenceScheduler
 
 __all__ = ["DEPTH", "Fetch", "Inputs", "Outputs", "SwasReference", "is_control", "memory_line", "word_at"]

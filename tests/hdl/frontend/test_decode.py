@@ -8,7 +8,6 @@ from dataclasses import asdict
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
-from decode_reference import Expected, decode
 
 from metronome.hdl.config import Prediction
 from metronome.hdl.frontend.decode import Decoder, jump_offset
@@ -28,6 +27,7 @@ from metronome.hdl.isa.ops import (
     Unit,
 )
 from metronome.hdl.isa.table import INSTRUCTIONS
+from tests.hdl.frontend.decode_reference import Expected, decode
 
 OPS = {"ALU": AluOp, "BRANCH": BranchOp, "MUL": MulOp, "DIV": DivOp, "LSU": LsuOp, "CSR": CsrOp, "SIMT": SimtOp,
        "SYSTEM": SystemOp, "FMA": FmaOp, "FCVT": FcvtOp, "FDIV": FdivOp, "FMISC": FmiscOp}

@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from cache_reference import Line, ReferenceCache
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.icache_store import ICacheStore
 from metronome.hdl.presets import TINY
+from tests.hdl.frontend.cache_reference import Line, ReferenceCache
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [

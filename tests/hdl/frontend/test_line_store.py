@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from cache_reference import Line, ReferenceLines
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.line_store import LineStore
 from metronome.hdl.presets import TINY
+from tests.hdl.frontend.cache_reference import Line, ReferenceLines
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [replace(TINY, warps=warps, icache_bytes=0) for warps in (1, 2, 5)]

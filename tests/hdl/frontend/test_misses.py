@@ -13,7 +13,7 @@ from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.miss_reference import RegisterModel
 from tests.hdl.lib.simulate import maybe, simulate
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 CONFIGS = [
     replace(BASE, warps=4, icache_mshrs=4),

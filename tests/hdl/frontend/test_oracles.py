@@ -13,7 +13,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.frontend.oracles import OracleSets
 from metronome.hdl.presets import BASE, TINY
 from metronome.hdl.verilog import generate
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: Cycles behind a served miss or a redirect in which an empty buffer is excused: d = t_F + 1 (design.md section 3).
 EXCUSED = 4

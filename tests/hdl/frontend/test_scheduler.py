@@ -13,8 +13,8 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import BASE
-from metronome.sim.policies import POLICIES as REFERENCES
-from metronome.sim.policies import PolicyInputs
+from metronome.sim.machine.policies.plain import POLICIES as REFERENCES
+from metronome.sim.machine.policies.plain import PolicyInputs
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 from tests.hdl.policies.policy_reference import ReferenceScheduler
 

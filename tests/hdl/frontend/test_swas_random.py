@@ -6,12 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from swas_harness import OpenFrontEnd, World
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE
+from tests.hdl.frontend.swas_harness import OpenFrontEnd, World
 from tests.hdl.lib.simulate import simulate
-from tests.tiers import long_but, some_long
+from tests.support.tiers import long_but, some_long
 
 CONFIGS = [
     replace(BASE, icache_bytes=512, icache_ways=2, icache_mshrs=2),

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from issue_reference import FLOATS, NUMBERS, Registers, lanes, latencies, random_head, reasons, takes_slot
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
@@ -15,8 +14,18 @@ from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
+from tests.hdl.issue.issue_reference import (
+    FLOATS,
+    NUMBERS,
+    Registers,
+    lanes,
+    latencies,
+    random_head,
+    reasons,
+    takes_slot,
+)
 from tests.hdl.lib.simulate import maybe, simulate
-from tests.tiers import long_but
+from tests.support.tiers import long_but
 
 CONFIGS = [
     BASE,

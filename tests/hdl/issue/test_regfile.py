@@ -6,13 +6,13 @@ import random
 from dataclasses import replace
 
 import pytest
-from issue_reference import Registers, lanes
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.issue.operands import OperandStage
 from metronome.hdl.issue.regfile import RegisterFile
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
+from tests.hdl.issue.issue_reference import Registers, lanes
 from tests.hdl.lib.simulate import maybe, simulate
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 from amaranth.hdl import ResetInserter, Signal
-from issue_reference import FLOATS, NUMBERS, random_head, reasons
 
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.scoreboard import Scoreboard
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import BASE
+from tests.hdl.issue.issue_reference import FLOATS, NUMBERS, random_head, reasons
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 
 

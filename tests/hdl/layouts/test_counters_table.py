@@ -1,11 +1,11 @@
 """The table of the counters: its CSR numbers, and docs/counters.md, which repeats it."""
 
-from pathlib import Path
 
 from metronome.hdl.isa.csrs import PERFORMANCE_CSRS, Csr
 from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places, counters_layout
+from metronome.sim.build.sources import ROOT
 
-DOC = Path(__file__).resolve().parents[3] / "docs" / "counters.md"
+DOC = ROOT / "docs" / "counters.md"
 HIGH = 0x80
 
 

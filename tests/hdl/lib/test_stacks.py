@@ -12,9 +12,9 @@ from amaranth.sim import Simulator
 from metronome.hdl.config import MemoryMap, SmConfig
 from metronome.hdl.lib.stacks import in_stacks, to_bus, to_program
 from metronome.hdl.presets import BASE, PAPER, TINY
-from metronome.sim.memory import stacks
-from metronome.sim.memory.store import PAGE_BYTES, SparseMemory
-from tests.tiers import long_but
+from metronome.sim.machine.memory import stacks
+from metronome.sim.machine.memory.store import PAGE_BYTES, SparseMemory
+from tests.support.tiers import long_but
 
 TOP, STACK = 0xFFFF_0000, 8192
 SMALL = MemoryMap(stack_top=0x0004_0300, stack_bytes_per_hart=256, user=0x1_0000)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from amaranth.sim import SimulatorContext
-from lsu_harness import LsuBench
-from lsu_reference import LINE, LineAccess
-from memory_check import MemoryCheck
 
-from metronome.sim.memory.stacks import to_bus
+from metronome.sim.machine.memory.stacks import to_bus
+from tests.hdl.memory.lsu_harness import LsuBench
+from tests.hdl.memory.lsu_reference import LINE, LineAccess
+from tests.hdl.memory.memory_check import MemoryCheck
 
 __all__ = ["ChannelBench"]
 

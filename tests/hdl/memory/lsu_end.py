@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lsu_reference import Access, Reference
-
 from metronome.hdl.config import FaultCause
+from tests.hdl.memory.lsu_reference import Access, Reference
 
 if TYPE_CHECKING:
-    from lsu_harness import LsuBench
+    from tests.hdl.memory.lsu_harness import LsuBench
 
 
 def check_end(bench: LsuBench, program: Sequence[Access], reference: Reference, stores: Sequence[int]) -> None:

@@ -7,15 +7,15 @@ import random
 from collections.abc import Callable, Sequence
 
 from amaranth.sim import Simulator, SimulatorContext
-from lsu_end import check_end
-from lsu_reference import LINE, MASK32, Access, Reference
-from lsu_traffic import Outstanding, Traffic
-from memory_check import MemoryCheck
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.lsu import Lsu
+from tests.hdl.memory.lsu_end import check_end
 from tests.hdl.memory.lsu_model import LsuModel
+from tests.hdl.memory.lsu_reference import LINE, MASK32, Access, Reference
+from tests.hdl.memory.lsu_traffic import Outstanding, Traffic
+from tests.hdl.memory.memory_check import MemoryCheck
 from tests.hdl.memory.queue_model import Inputs
 
 

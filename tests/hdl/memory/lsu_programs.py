@@ -6,11 +6,10 @@ import itertools
 import random
 from collections.abc import Iterator
 
-from lsu_reference import Access
-from lsu_traffic import Traffic
-
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
+from tests.hdl.memory.lsu_reference import Access
+from tests.hdl.memory.lsu_traffic import Traffic
 
 LOADS = (LsuOp.LB, LsuOp.LH, LsuOp.LW, LsuOp.LBU, LsuOp.LHU)
 STORES = (LsuOp.SB, LsuOp.SH, LsuOp.SW)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
-from metronome.sim.memory.stacks import to_bus
+from metronome.sim.machine.memory.stacks import to_bus
 
 MASK32 = 0xFFFF_FFFF
 LINE = 64

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from amaranth.sim import SimulatorContext
-from dcache_reference import ReferenceDataCache
-from lsu_harness import LsuBench
-from lsu_programs import LOCAL, random_access
-from lsu_reference import LINE, Access, LineAccess, Reference
-from lsu_traffic import Outstanding
-from memory_check import MemoryCheck
 
 from metronome.hdl.config import SmConfig
+from tests.hdl.memory.dcache_reference import ReferenceDataCache
+from tests.hdl.memory.lsu_harness import LsuBench
+from tests.hdl.memory.lsu_programs import LOCAL, random_access
+from tests.hdl.memory.lsu_reference import LINE, Access, LineAccess, Reference
+from tests.hdl.memory.lsu_traffic import Outstanding
+from tests.hdl.memory.memory_check import MemoryCheck
 
 __all__ = ["LIST", "Entry", "OrderBench", "WrongListBench", "entries_of", "first_fault", "ordered_program"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.lsu import QUEUE_DEPTH
-from metronome.sim.memory.stacks import to_bus
+from metronome.sim.machine.memory.stacks import to_bus
 
 __all__ = ["LINE", "Inputs", "Part", "QueueModel", "line_parts"]
 

@@ -6,12 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from channel_bench import ChannelBench
-from lsu_programs import random_program, small
-from lsu_traffic import Traffic
 
 from metronome.hdl.config import Channels, SmConfig
-from tests.tiers import some_long
+from tests.hdl.memory.channel_bench import ChannelBench
+from tests.hdl.memory.lsu_programs import random_program, small
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import some_long
 
 
 def free(threads: int, *, cache: str, depth: int, warps: int = 4) -> SmConfig:

@@ -6,14 +6,14 @@ import itertools
 import random
 
 import pytest
-from dcache_reference import ReferenceDataCache
-from lsu_harness import LsuBench
-from lsu_reference import Access
-from lsu_traffic import Traffic
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
-from tests.tiers import long_but, some_long
+from tests.hdl.memory.dcache_reference import ReferenceDataCache
+from tests.hdl.memory.lsu_harness import LsuBench
+from tests.hdl.memory.lsu_reference import Access
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import long_but, some_long
 
 USER = 0x1_0000
 #: Bytes, ways, MSHRs, entries of the write buffer.

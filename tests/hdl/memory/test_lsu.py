@@ -9,8 +9,14 @@ import random
 import pytest
 from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import SimulatorContext
-from lsu_harness import LsuBench, Simulation
-from lsu_programs import (
+
+from metronome.hdl.config import FaultCause, MemoryMap, SmConfig
+from metronome.hdl.isa.ops import LsuOp
+from metronome.hdl.memory.lanes.entrance import Entrance
+from metronome.hdl.memory.lanes.scratchpad import Scratchpad
+from metronome.hdl.memory.lsu import HIT_LATENCY, Lsu
+from tests.hdl.memory.lsu_harness import LsuBench, Simulation
+from tests.hdl.memory.lsu_programs import (
     CACHES,
     LOCAL,
     USER,
@@ -22,15 +28,9 @@ from lsu_programs import (
     random_traffic,
     small,
 )
-from lsu_reference import Access, Reference
-from lsu_traffic import Traffic
-
-from metronome.hdl.config import FaultCause, MemoryMap, SmConfig
-from metronome.hdl.isa.ops import LsuOp
-from metronome.hdl.memory.lanes.entrance import Entrance
-from metronome.hdl.memory.lanes.scratchpad import Scratchpad
-from metronome.hdl.memory.lsu import HIT_LATENCY, Lsu
-from tests.tiers import long_but, some_long
+from tests.hdl.memory.lsu_reference import Access, Reference
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import long_but, some_long
 
 #: Every number of lanes and every cache once, and the tightest of all.
 BRIEF = [(1, "uncached"), (2, "tight"), (2, "cached"), (4, "single"), (4, "tight")]

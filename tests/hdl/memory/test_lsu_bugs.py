@@ -6,10 +6,6 @@ import random
 
 import pytest
 from amaranth.hdl import Cat, Module
-from lsu_harness import LsuBench, Simulation
-from lsu_programs import arrivals, overlapping_stores, random_program, small
-from lsu_traffic import Traffic
-from test_dcache import follow
 
 import metronome.hdl.memory.l1.l1
 import metronome.hdl.memory.lanes.assembler
@@ -23,7 +19,11 @@ from metronome.hdl.memory.lanes.part_counts import PartCounts
 from metronome.hdl.memory.lanes.response import ResponseStage
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lanes.stores import StoreTracker
-from tests.tiers import some_long
+from tests.hdl.memory.lsu_harness import LsuBench, Simulation
+from tests.hdl.memory.lsu_programs import arrivals, overlapping_stores, random_program, small
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.hdl.memory.test_dcache import follow
+from tests.support.tiers import some_long
 
 
 class LosesALane(Coalescer):

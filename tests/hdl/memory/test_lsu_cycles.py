@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from amaranth.sim import SimulatorContext
-from lsu_harness import LsuBench
-from lsu_reference import Access, Reference
-from lsu_traffic import Traffic
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lsu import HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD
+from tests.hdl.memory.lsu_harness import LsuBench
+from tests.hdl.memory.lsu_reference import Access, Reference
+from tests.hdl.memory.lsu_traffic import Traffic
 
 USER = 0x1_0000
 LOCAL = 0xFFFF_0000

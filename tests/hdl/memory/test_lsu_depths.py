@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from lsu_harness import LsuBench
-from lsu_reference import Access
-from lsu_traffic import Traffic
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.lsu import QUEUE_DEPTH
+from tests.hdl.memory.lsu_harness import LsuBench
+from tests.hdl.memory.lsu_reference import Access
+from tests.hdl.memory.lsu_traffic import Traffic
 
 LINE = 0x1_0000 // 64
 #: Far enough that everything is full before memory answers.

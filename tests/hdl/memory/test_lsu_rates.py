@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from lsu_harness import LsuBench
-from lsu_reference import Access, Reference
-from lsu_traffic import Traffic
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.lsu import HIT_LATENCY
+from tests.hdl.memory.lsu_harness import LsuBench
+from tests.hdl.memory.lsu_reference import Access, Reference
+from tests.hdl.memory.lsu_traffic import Traffic
 
 LINE = 0x1_0000 // 64
 #: From the lookup of a miss to the next one with its register, and of a store to the next with its entry, but for

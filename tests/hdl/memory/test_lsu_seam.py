@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import random
 
-import lsu_harness
 import pytest
 from amaranth.hdl import Module, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from lsu_harness import LsuBench, Simulation
-from lsu_programs import USER, random_program, small
-from lsu_reference import Access
-from lsu_traffic import Traffic
 
 import metronome.hdl.memory.lsu
 from metronome.hdl.config import SmConfig
@@ -21,7 +16,12 @@ from metronome.hdl.lib.component import Component
 from metronome.hdl.lib.onehot import one_hot
 from metronome.hdl.memory.lsu import Lsu
 from metronome.hdl.memory.seam import access_layout
-from tests.tiers import some_long
+from tests.hdl.memory import lsu_harness
+from tests.hdl.memory.lsu_harness import LsuBench, Simulation
+from tests.hdl.memory.lsu_programs import USER, random_program, small
+from tests.hdl.memory.lsu_reference import Access
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import some_long
 
 
 class Holder(Component):

@@ -5,10 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from lsu_harness import LsuBench, Simulation
-from lsu_programs import LOADS, STORES, small
-from lsu_reference import Access
-from lsu_traffic import Traffic
 
 import metronome.hdl.memory.lanes.coalescer
 import metronome.hdl.memory.lanes.entrance
@@ -17,7 +13,11 @@ import metronome.hdl.memory.seam
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.presets import PAPER
-from tests.tiers import long_but
+from tests.hdl.memory.lsu_harness import LsuBench, Simulation
+from tests.hdl.memory.lsu_programs import LOADS, STORES, small
+from tests.hdl.memory.lsu_reference import Access
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import long_but
 
 TOP, STACK = 0xFFFF_0000, 8192
 WARPS = 3

@@ -7,17 +7,25 @@ from dataclasses import replace
 
 import pytest
 from amaranth.hdl import ResetInserter, Signal
-from lsu_harness import Simulation
-from lsu_programs import USER, random_traffic, small
-from lsu_reference import Access, Reference
-from lsu_traffic import Traffic
-from order_bench import LIST, Entry, OrderBench, WrongListBench, entries_of, first_fault, ordered_program
 
 from metronome.hdl.config import Channels, FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.order import unit
 from metronome.hdl.memory.order.reader import AHEAD
-from tests.tiers import some_long
+from tests.hdl.memory.lsu_harness import Simulation
+from tests.hdl.memory.lsu_programs import USER, random_traffic, small
+from tests.hdl.memory.lsu_reference import Access, Reference
+from tests.hdl.memory.lsu_traffic import Traffic
+from tests.hdl.memory.order_bench import (
+    LIST,
+    Entry,
+    OrderBench,
+    WrongListBench,
+    entries_of,
+    first_fault,
+    ordered_program,
+)
+from tests.support.tiers import some_long
 
 #: Threads, warps, cache, depth of a channel.
 SHAPES = [(2, 3, "tight", 2), (4, 4, "cached", 7), (1, 2, "uncached", 1), (4, 1, "tight", 4), (2, 4, "single", 32),
@@ -62,7 +70,7 @@ def crowded(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
     ]
 
 
-@pytest.mark.long  # ten seconds each; tests/sim/listing has the same of the predictor
+@pytest.mark.long  # ten seconds each; tests/sim/analysis/access_order has the same of the predictor
 @pytest.mark.parametrize("ways", [1, 2])
 def test_lines_take_each_others_places(ways: int) -> None:
     """What hits is what docs/analyze.md says, however long memory takes; no line lies where another comes."""

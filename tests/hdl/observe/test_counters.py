@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
-from metronome.sim import asm
-from metronome.sim.asm import Program
-from tests.builds import BARE, TINY, named, on
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import USUAL, check_front_end, is_control
 from tests.hdl.sm_harness import USER, Between, Cycle, Run, finish, run_program, spawn
+from tests.support.builds import BARE, TINY, named, on
 
 pytestmark = on("TINY")
 MREGION = 0x7C0

@@ -14,7 +14,7 @@ import pytest
 from amaranth.hdl import Value
 
 from metronome.hdl.isa.csrs import PolicyParameter
-from metronome.sim.policies import PolicyInputs
+from metronome.sim.machine.policies.plain import PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 from tests.hdl.policies.test_policies import Bench, all_inputs, locality_state, random_inputs
 

@@ -1,6 +1,6 @@
-"""Every hardware policy against its Python reference (sim/policies.py): picks and state updates.
+"""Every hardware policy against its Python reference (sim/machine/policies/plain.py): picks and state updates.
 
-That the reference says what policies.md says is the matter of tests/sim/test_policies_by_history.py.
+That the reference says what policies.md says is the matter of tests/sim/machine/policies/test_policies_by_history.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import random
 import re
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +17,14 @@ from amaranth.hdl import ClockDomain, Module, Signal, Value
 from amaranth.lib import data
 
 import metronome.hdl.policies.gto
-import metronome.sim.parameter_policies
-import metronome.sim.policies
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.control import change_layout
 from metronome.hdl.policies import POLICIES, PolicyInputs
+from metronome.sim.build.sources import ROOT
+from metronome.sim.machine.policies import plain, with_parameters
 from tests.hdl.lib.simulate import maybe, simulate
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "policies.md"
+DOCUMENT = ROOT / "docs" / "policies.md"
 #: Small enough that every age of four warps can be tried, saturated ones included.
 SMALL_AGE_BITS = 2
 #: Small enough that every state of two warps of ccws can be tried.
@@ -57,7 +56,7 @@ class Bench:
         """``given``: fields of the configuration that are parameters of the policy; ``writable``: programs do so."""
         others = parameters(name, warps, **given) | ({"writable": True} if writable else {})
         self.hardware = POLICIES[name](warps=warps, **others)
-        self.reference = metronome.sim.policies.POLICIES[name](warps=warps, **others)
+        self.reference = plain.POLICIES[name](warps=warps, **others)
         self.warps = warps
         self.layout = self.hardware.state_layout()
         self.state = Signal(self.layout, init=self.hardware.state_reset())
@@ -83,7 +82,7 @@ class Bench:
         """The hardware's state as one number."""
         return sum(value << self.layout[field].offset for field, value in self.reference.registers(state).items())
 
-    def drive(self, ctx, inputs: metronome.sim.policies.PolicyInputs) -> None:
+    def drive(self, ctx, inputs: plain.PolicyInputs) -> None:
         values = dict(self.unread)
         for field in self.reference.reads:
             value = getattr(inputs, field)
@@ -92,7 +91,8 @@ class Bench:
         ctx.set(Value.cast(self.given), sum(value << layout[field].offset for field, value in values.items()))
 
     async def check(
-        self, ctx, state, inputs: metronome.sim.policies.PolicyInputs, *, foreign: int | None = None, what: str = "",
+        self, ctx, state, inputs: plain.PolicyInputs, *, foreign: int | None = None,
+        what: str = "",
     ):
         """One cycle in which ``foreign`` was selected, if given, else the policy's pick; returns the new state."""
         what = f"{what}: {state}, {inputs}"
@@ -109,20 +109,20 @@ class Bench:
         return new
 
 
-def all_inputs(reads: tuple[str, ...], warps: int) -> Iterator[metronome.sim.policies.PolicyInputs]:
+def all_inputs(reads: tuple[str, ...], warps: int) -> Iterator[plain.PolicyInputs]:
     """Every value of what a policy reads."""
     counts = list(product(range(COUNTS), repeat=warps))
     values = [counts if field in COUNTED else range(1 << warps) for field in reads]
-    return (metronome.sim.policies.PolicyInputs(**dict(zip(reads, each, strict=True))) for each in product(*values))
+    return (plain.PolicyInputs(**dict(zip(reads, each, strict=True))) for each in product(*values))
 
 
-def random_inputs(rng: random.Random, warps: int) -> metronome.sim.policies.PolicyInputs:
+def random_inputs(rng: random.Random, warps: int) -> plain.PolicyInputs:
     """Any sets at all, often sparse ones; few different counts, so that ties are common."""
     def some() -> int:
         return rng.getrandbits(warps) & rng.choice([rng.getrandbits(warps), (1 << warps) - 1])
 
     most = rng.choice([2, 5, 33])
-    return metronome.sim.policies.PolicyInputs(
+    return plain.PolicyInputs(
         eligible=some(), active=some(), waiting=some(), activated=some() if maybe(rng, 0.3) else 0,
         lanes=tuple(rng.randrange(most) for _ in range(warps)),
         fetched=tuple(rng.randrange(most) for _ in range(warps)), lost=some() if maybe(rng, 0.2) else 0,
@@ -130,13 +130,13 @@ def random_inputs(rng: random.Random, warps: int) -> metronome.sim.policies.Poli
 
 
 def test_registries():
-    assert list(POLICIES) == list(metronome.sim.policies.POLICIES)
-    for registry in (POLICIES, metronome.sim.policies.POLICIES):
+    assert list(POLICIES) == list(plain.POLICIES)
+    for registry in (POLICIES, plain.POLICIES):
         assert all(policy.name == name for name, policy in registry.items())
 
 
 def test_ages_have_the_same_width():
-    assert metronome.hdl.policies.gto.AGE_BITS == metronome.sim.policies.AGE_BITS
+    assert metronome.hdl.policies.gto.AGE_BITS == plain.AGE_BITS
 
 
 def check_everything(bench: Bench, *, twice: bool = True) -> None:
@@ -158,7 +158,7 @@ def check_everything(bench: Bench, *, twice: bool = True) -> None:
     simulate(bench.design, testbench)
 
 
-def locality_state(rng: random.Random, policy: Any) -> metronome.sim.parameter_policies.Locality:
+def locality_state(rng: random.Random, policy: Any) -> with_parameters.Locality:
     """Any state of ccws, one near the ends of its registers as often as not."""
     def some(least: int, most: int) -> int:
         near = [least, min(least + 1, most), max(most - 1, least), most]
@@ -169,7 +169,7 @@ def locality_state(rng: random.Random, policy: Any) -> metronome.sim.parameter_p
     dividend = some(0, total) * policy.throttle * policy.base * some(0, policy.warps)
     base = some(1, policy.base) if policy.writable else policy.base
     throttle = some(1, policy.throttle) if policy.writable else policy.throttle
-    return metronome.sim.parameter_policies.Locality(
+    return with_parameters.Locality(
         some(0, policy.warps - 1), tuple(some(base, policy.most) for _ in range(policy.warps)), base, throttle,
         rng.getrandbits(policy.warps), rng.getrandbits(policy.warps), some(0, total), some(0, total),
         *((left, dividend, some(1, total)) if left else (0, 0, 0)),
@@ -278,7 +278,7 @@ def test_the_table_of_the_documentation():
     rows = table.findall(DOCUMENT.read_text("utf-8"))
     assert [name for name, _ in rows] == list(POLICIES)
     for name, reads in rows:
-        assert ("eligible", *re.findall(r"`(\w+)`", reads)) == metronome.sim.policies.POLICIES[name].reads, name
+        assert ("eligible", *re.findall(r"`(\w+)`", reads)) == plain.POLICIES[name].reads, name
 
 
 @pytest.mark.parametrize(("name", "warps"), [
@@ -319,7 +319,7 @@ def test_only_what_is_declared_is_read(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_idles(name):
     """``idles`` is declared exactly where a reachable state leaves an eligible warp unselected."""
-    policy = metronome.sim.policies.POLICIES[name](warps=3, **parameters(name, 3))
+    policy = plain.POLICIES[name](warps=3, **parameters(name, 3))
     found = any(
         inputs.eligible and policy.pick(state, inputs) is None
         for state in policy.states() for inputs in all_inputs(policy.reads, 3)

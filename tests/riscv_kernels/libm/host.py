@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from metronome.sim.cache import entry
-from metronome.sim.processes import run
-from metronome.sim.toolchain import RUNTIME, compiler_version
+from metronome.sim.build.cache import entry
+from metronome.sim.build.processes import run
+from metronome.sim.program.compiler.elf_cache import RUNTIME, compiler_version
 
 LIBRARY = RUNTIME / "library"
 SOURCES = [LIBRARY / f"{name}.c" for name in ("exp", "log", "pow", "trig", "round")]

@@ -13,10 +13,9 @@ import numpy as np
 from metronome.hdl.presets import PAPER
 from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import OpenCl
-
-from .builtin_exact import PRECISION
-from .builtin_table import Function
-from .runs import finished, launch_of
+from tests.riscv_kernels.opencl.builtin_exact import PRECISION
+from tests.riscv_kernels.opencl.builtin_table import Function
+from tests.riscv_kernels.opencl.runs import finished, launch_of
 
 #: 32 lanes, and no check whether lanes part in one branch for different reasons.
 CONFIG = PAPER

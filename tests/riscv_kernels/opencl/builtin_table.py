@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import mpmath
 from mpmath import mpf
 
-from . import builtin_exact as exact
+from tests.riscv_kernels.opencl import builtin_exact as exact
 
 INF, NAN = math.inf, math.nan
 

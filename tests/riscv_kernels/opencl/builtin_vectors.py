@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .builtin_integers import TYPES
-from .builtin_table import Function
+from tests.riscv_kernels.opencl.builtin_integers import TYPES
+from tests.riscv_kernels.opencl.builtin_table import Function
 
 __all__ = ["WIDTHS", "float_source", "integer_source", "vector_call"]
 

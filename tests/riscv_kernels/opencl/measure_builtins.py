@@ -15,12 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from metronome.sim.compiler import REPOSITORY
+from metronome.sim.build.sources import ROOT
+from tests.riscv_kernels.opencl.builtin_runs import Worst, worst
+from tests.riscv_kernels.opencl.builtin_table import FUNCTIONS, Function
 
-from .builtin_runs import Worst, worst
-from .builtin_table import FUNCTIONS, Function
-
-PAGE = REPOSITORY / "docs" / "opencl.md"
+PAGE = ROOT / "docs" / "opencl.md"
 #: Around the table of the page.
 BEGIN, END = "<!-- measure_builtins: begin -->", "<!-- measure_builtins: end -->"
 HEAD = "| function | limit | worst |"

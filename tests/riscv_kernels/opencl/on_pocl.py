@@ -12,8 +12,8 @@ import numpy as np
 
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.opencl import Local
-from metronome.sim.kernel_folders import host_of
-from metronome.sim.opencl.values import packed
+from metronome.sim.program.kernel_folders import host_of
+from metronome.sim.program.opencl.values import packed
 
 FOLDER = Path(__file__).parent / "kernels"
 #: What a struct has, which the OpenCL interface does not say.

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.opencl import OpenCl
-from metronome.sim.elf import load_elf
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import Launch
-from metronome.sim.opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
-from metronome.sim.toolchain import build_elf
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
+from metronome.sim.program.opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
 from tests.riscv_kernels.iss_runs import Run, run_launch
 
 __all__ = ["finished", "launch_of"]

@@ -25,7 +25,7 @@ from tests.riscv_kernels.opencl.builtin_runs import arguments_of, edges, evaluat
 from tests.riscv_kernels.opencl.builtin_table import FUNCTIONS
 from tests.riscv_kernels.opencl.builtin_vectors import WIDTHS, float_source, integer_source, vector_call
 from tests.riscv_kernels.opencl.measure_builtins import BEGIN, END, PAGE, limit_of
-from tests.tiers import long_but
+from tests.support.tiers import long_but
 
 SEED = 1
 GROUPS = {kind: [each for each in FUNCTIONS if each.arguments == kind] for kind in ("x", "xy", "xyz", "xn")}

@@ -6,12 +6,12 @@ import pytest
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import Local, OpenCl
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import Launch
-from metronome.sim.toolchain import build_elf
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.opencl.local_shapes import FUNCTIONS, SHAPES, body, expected
 from tests.riscv_kernels.opencl.runs import finished, launch_of
-from tests.tiers import long_but
+from tests.support.tiers import long_but
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
 #: Two warps of a group, and two groups.

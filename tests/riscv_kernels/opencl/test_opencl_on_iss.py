@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import BASE, MID, TINY
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import KernelError, prepare
-from metronome.sim.opencl.local import place_locals
-from metronome.sim.runner import RunRequest, run_many
-from tests.builds import on
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.kernels import KernelError, prepare
+from metronome.sim.program.opencl.local import place_locals
+from metronome.sim.run.runner import RunRequest, run_many
 from tests.riscv_kernels.iss_runs import run_launch
-from tests.tiers import some_long
+from tests.support.builds import on
+from tests.support.tiers import some_long
 
 FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.sim.iss import EndStatus
-from metronome.sim.kernel import prepare
+from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.kernels import prepare
 from tests.riscv_kernels.iss_runs import run_launch
 
 TYPES = [(name, width) for name in ("char", "ushort", "int", "ulong", "long", "float") for width in (3, 4, 8, 16)]

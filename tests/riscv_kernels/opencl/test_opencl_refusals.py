@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from tests.tiers import some_long, some_slow
+from tests.support.tiers import some_long, some_slow
 
 KERNEL = "__kernel void k(__global int *x, float f) { x[get_global_id(0)] = (int)f; }\n"
 HOST = """

@@ -7,7 +7,7 @@ from tests.riscv_kernels.opencl.fuzz.check import check_seed, differences
 from tests.riscv_kernels.opencl.fuzz.functions import INTEGER, Limited
 from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, Slot, random_kernel
 from tests.riscv_kernels.opencl.fuzz.values import Memory, Work, convert
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: From `python -m tests.riscv_kernels.opencl.fuzz`, which takes as many as it is told.
 SEEDS = (*range(1, 41), 382, 710, 1058, 1429)
@@ -61,7 +61,7 @@ def test_a_wrong_word_is_found():
 
 def test_a_lost_store_is_found(tmp_path, monkeypatch):
     """The fault that these kernels are made for, put back: ``__local`` variables that the compiler keeps to itself."""
-    from metronome.sim.opencl import unit
+    from metronome.sim.program.opencl import unit
 
     whole = unit.as_threads
     monkeypatch.setattr(unit, "as_threads", lambda text: whole(text).replace("linkonce thread", "internal thread"))

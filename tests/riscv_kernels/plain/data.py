@@ -3,7 +3,7 @@
 import itertools
 from bisect import bisect_left
 
-from .drawing import Random, mixed
+from tests.riscv_kernels.plain.drawing import Random, mixed
 
 __all__ = ["REFERENCES"]
 

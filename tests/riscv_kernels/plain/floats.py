@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .drawing import F, Random, bits
+from tests.riscv_kernels.plain.drawing import F, Random, bits
 
 __all__ = ["REFERENCES"]
 

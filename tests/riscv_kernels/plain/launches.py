@@ -3,9 +3,9 @@
 import struct
 from pathlib import Path
 
-from metronome.sim.elf import load_elf
-from metronome.sim.kernel import Launch
-from metronome.sim.toolchain import build_elf
+from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.elf import load_elf
+from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.iss_runs import RESULTS
 
 __all__ = ["FOLDER", "plain_launch"]

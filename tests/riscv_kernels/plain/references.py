@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import data, floats, texts, whole_numbers
+from tests.riscv_kernels.plain import data, floats, texts, whole_numbers
 
 __all__ = ["PROGRAMS", "expected"]
 

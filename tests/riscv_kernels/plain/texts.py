@@ -3,7 +3,7 @@
 import base64 as codec
 import re
 
-from .drawing import Random
+from tests.riscv_kernels.plain.drawing import Random
 
 __all__ = ["REFERENCES"]
 

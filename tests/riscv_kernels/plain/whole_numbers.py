@@ -4,7 +4,7 @@ import itertools
 import math
 from functools import cache
 
-from .drawing import Random, signed
+from tests.riscv_kernels.plain.drawing import Random, signed
 
 __all__ = ["REFERENCES"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.bound import Bound, longest_time
-from metronome.sim.analysis.inputs import Inputs
-from metronome.sim.asm import Program, addi, beq, bne, lw, nop, wspawn
-from metronome.sim.elf import ElfImage, Segment
-from metronome.sim.kernel import Launch
-from metronome.sim.prediction.predictor import predict
-from metronome.sim.runner_types import RunRequest
+from metronome.sim.analysis.bound.bound import Bound, longest_time
+from metronome.sim.analysis.code.inputs import Inputs
+from metronome.sim.predict.predictor import predict
+from metronome.sim.program.assembler.asm import Program, addi, beq, bne, lw, nop, wspawn
+from metronome.sim.program.elf import ElfImage, Segment
+from metronome.sim.program.kernels import Launch
+from metronome.sim.run.types import RunRequest
 from tests.sim.analysis.programs import machine
 
 START, INPUTS, DATA = 0x8000_0000, 0x0010_0000, 0x0020_0000

@@ -11,15 +11,15 @@ import numpy as np
 
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.bound import Bound, longest_time
-from metronome.sim.analysis.explore import Explored, explore
-from metronome.sim.analysis.facts import Facts
-from metronome.sim.analysis.inputs import Inputs, Range
-from metronome.sim.analysis.program import Program
-from metronome.sim.iss import EndStatus, Iss
-from metronome.sim.kernel import Launch, prepare_source
-from metronome.sim.runner import job_of
-from metronome.sim.runner_types import RunRequest, unpack_memory
+from metronome.sim.analysis.bound.bound import Bound, longest_time
+from metronome.sim.analysis.code.inputs import Inputs, Range
+from metronome.sim.analysis.code.program import Program
+from metronome.sim.analysis.paths.explore import Explored, explore
+from metronome.sim.analysis.paths.facts import Facts
+from metronome.sim.machine.golden import EndStatus, Iss
+from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.run.runner import job_of
+from metronome.sim.run.types import RunRequest, unpack_memory
 
 LIMIT = 2_000_000
 

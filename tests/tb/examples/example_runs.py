@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from metronome.sim.build import digest, verilator, versions
-from metronome.sim.cache import entry
-from metronome.sim.design import elaborate_flat
-from metronome.sim.export.files import export_files
-from metronome.sim.image import image_text, read_words
-from metronome.sim.kernel import prepare
-from metronome.sim.memory.stacks import restore
-from metronome.sim.memory.store import SparseMemory
-from metronome.sim.runner import RunRequest, run
-from tests.builds import TINY
+from metronome.sim.build.cache import entry
+from metronome.sim.build.export.files import export_files
+from metronome.sim.build.simulator import digest, verilator, versions
+from metronome.sim.build.sources import ROOT
+from metronome.sim.build.verilog import elaborate_flat
+from metronome.sim.machine.memory.stacks import restore
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.image import image_text, read_words
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run
+from tests.support.builds import TINY
 
-ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "tb" / "examples"
 KERNELS = ("vecadd", "psum", "diverge")
 needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")

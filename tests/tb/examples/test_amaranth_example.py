@@ -5,10 +5,10 @@ import shutil
 import sys
 
 import pytest
-from example_runs import EXAMPLES, KERNELS, call, check_memory, launched, own_run
 
-from metronome.sim.image import read_words
-from tests.builds import on
+from metronome.sim.program.image import read_words
+from tests.support.builds import on
+from tests.tb.examples.example_runs import EXAMPLES, KERNELS, call, check_memory, launched, own_run
 
 pytestmark = [
     on("TINY"), pytest.mark.slow,

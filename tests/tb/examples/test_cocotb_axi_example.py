@@ -4,7 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from example_runs import (
+
+from tests.support.builds import on
+from tests.tb.examples.example_runs import (
     COCOTB,
     KERNELS,
     check_dump,
@@ -16,8 +18,6 @@ from example_runs import (
     own_run,
     write_export,
 )
-
-from tests.builds import on
 
 pytestmark = [on("TINY"), pytest.mark.slow]
 #: Counters of what a program does, whatever memory it has.

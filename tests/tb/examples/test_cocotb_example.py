@@ -1,7 +1,9 @@
 """tb/examples/cocotb: the same on the bare line port, driven from Python."""
 
 import pytest
-from example_runs import (
+
+from tests.support.builds import on
+from tests.tb.examples.example_runs import (
     KERNELS,
     check_dump,
     cocotb_run,
@@ -12,8 +14,6 @@ from example_runs import (
     without_oracles,
     write_export,
 )
-
-from tests.builds import on
 
 pytestmark = [on("TINY"), pytest.mark.slow]
 

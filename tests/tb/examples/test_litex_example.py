@@ -5,10 +5,10 @@ import json
 import sys
 
 import pytest
-from example_runs import EXAMPLES, call, check_memory, counters_of, launched, own_run, write_export
 
-from metronome.sim.image import read_words
-from tests.builds import on
+from metronome.sim.program.image import read_words
+from tests.support.builds import on
+from tests.tb.examples.example_runs import EXAMPLES, call, check_memory, counters_of, launched, own_run, write_export
 
 pytestmark = [
     on("TINY"), pytest.mark.long,

@@ -1,7 +1,13 @@
 """The netlist of the exported SM, mapped to the cells of an ECP5, agrees with our simulation cycle for cycle."""
 
 import pytest
-from example_runs import (
+
+from metronome.sim.build.cache import entry
+from metronome.sim.build.simulator import digest, versions
+from metronome.sim.fpga.synth import netlist
+from metronome.sim.fpga.synth import versions as synthesis_versions
+from tests.support.builds import on
+from tests.tb.examples.example_runs import (
     EXAMPLES,
     KERNELS,
     call,
@@ -13,13 +19,7 @@ from example_runs import (
     without_oracles,
     write_export,
 )
-from test_verilator_example import values_in
-
-from metronome.sim.build import digest, versions
-from metronome.sim.cache import entry
-from metronome.sim.synth import netlist
-from metronome.sim.synth import versions as synthesis_versions
-from tests.builds import on
+from tests.tb.examples.test_verilator_example import values_in
 
 #: Yosys takes 2.5 minutes, Verilator and g++ some more: once, for all of them.
 pytestmark = [on("TINY"), pytest.mark.long]

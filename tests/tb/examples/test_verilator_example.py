@@ -4,10 +4,20 @@ import re
 import subprocess
 
 import pytest
-from example_runs import EXAMPLES, KERNELS, call, check_dump, counters_of, harness, launched, own_run, without_oracles
 
-from metronome.sim.runner import RunRequest, run
-from tests.builds import TINY, on
+from metronome.sim.run.runner import RunRequest, run
+from tests.support.builds import TINY, on
+from tests.tb.examples.example_runs import (
+    EXAMPLES,
+    KERNELS,
+    call,
+    check_dump,
+    counters_of,
+    harness,
+    launched,
+    own_run,
+    without_oracles,
+)
 
 pytestmark = [on("TINY"), pytest.mark.long]  # `make test` has the same export with cocotb and Icarus
 

@@ -7,7 +7,7 @@ from metronome.tb.formal.bus import bus_problem
 from metronome.tb.formal.flow import prove_problem
 from metronome.tb.formal.patched import patched
 from tests.hdl.bus.test_axi_bugs import BUGS
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: Beats a line: 2, 4 and 1; then more places than one kind has, and eight.
 SIZES = [

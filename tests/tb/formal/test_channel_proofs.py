@@ -6,7 +6,7 @@ from metronome.tb.formal import flow
 from metronome.tb.formal.channels import channel_problem
 from metronome.tb.formal.flow import bounded_check, prove_problem
 from metronome.tb.formal.patched import patched
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: Warps, depth.
 SIZES = [(2, 2), (3, 2)]

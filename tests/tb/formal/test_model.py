@@ -12,7 +12,7 @@ from metronome.tb.formal.induction import step_queries, trace_values, unproved
 from metronome.tb.formal.inside import Inside
 from metronome.tb.formal.model import Model
 from metronome.tb.formal.properties import PROPERTIES
-from tests.tiers import long_but, some_long
+from tests.support.tiers import long_but, some_long
 
 
 def of_mine(model, name):

@@ -7,7 +7,7 @@ from metronome.tb.formal.flow import bounded_check, prove_problem
 from metronome.tb.formal.order import order_problem
 from metronome.tb.formal.order_list import list_problem
 from metronome.tb.formal.patched import patched
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 #: Warps, depth of a channel, threads of a warp.
 SIZES = [(2, 2, 1), (2, 1, 1), (3, 2, 1), (2, 3, 2), (4, 2, 2)]

@@ -8,7 +8,7 @@ import pytest
 
 from metronome.tb.formal.flow import Case, prove
 from metronome.tb.formal.matrix import cases, quick_cases
-from tests.tiers import some_long
+from tests.support.tiers import some_long
 
 QUICK = quick_cases()
 #: Each property of each scheme with two warps. What a policy does is also proved by tables (test_tables.py).

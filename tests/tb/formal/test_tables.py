@@ -4,7 +4,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.scripts.cli import main
-from metronome.sim import policies
+from metronome.sim.machine.policies import plain as policies
 from metronome.tb.formal import matrix, picks, tables
 from metronome.tb.formal.flow import Case, ProofError, prove
 
@@ -61,8 +61,9 @@ class Short(policies.GreedyLooseRoundRobin):
 
 @pytest.mark.parametrize(("warps", "reference", "complaint"), [
     (16, policies.GreedyLooseRoundRobin, "P3 of gtlrr at 16 warps: a table of 1048576 rows or more, of 4096 at most:"),
-    (2, None, "policy gtlrr is in hdl/policies and not in sim/policies.py: add it there"),
-    (2, Short, "gtlrr in sim/policies.py: update goes from Last(last=1) to Last(last=0), which states() leaves out"),
+    (2, None, "policy gtlrr is in hdl/policies and not in sim/machine/policies/plain.py: add it there"),
+    (2, Short, "gtlrr in sim/machine/policies/plain.py: "
+               "update goes from Last(last=1) to Last(last=0), which states() leaves out"),
 ])
 def test_without_a_reference_one_line_says_so(without_orders, monkeypatch, capsys, warps, reference, complaint):
     monkeypatch.setattr(policies, "POLICIES", {})

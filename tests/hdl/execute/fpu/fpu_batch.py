@@ -14,8 +14,8 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 from numpy.typing import NDArray
 
-from metronome.sim.build import call, digest, make, verilator, versions
-from metronome.sim.cache import entry
+from metronome.sim.build.cache import entry
+from metronome.sim.build.simulator import call, digest, make, verilator, versions
 
 U32 = NDArray[np.uint32]
 

@@ -1,7 +1,7 @@
 """Operands for the floating-point units, and the comparison with Berkeley SoftFloat, bit by bit and flag by flag.
 
-softfloatpy is built with SoftFloat's RISC-V specialisation (tests/sim/iss/test_fp.py holds that), so nothing is
-translated in between.
+softfloatpy is built with SoftFloat's RISC-V specialisation (tests/sim/machine/golden/test_fp.py holds that), so nothing
+is translated in between.
 """
 
 from __future__ import annotations

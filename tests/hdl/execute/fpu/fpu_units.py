@@ -12,7 +12,6 @@ from typing import Any
 from amaranth.hdl import Cat, ClockDomain, Module
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from fpu_operands import EDGES
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.fpu.ports import fpu_ports
@@ -20,6 +19,7 @@ from metronome.hdl.execute.fpu.unit import FloatUnit
 from metronome.hdl.execute.lanes import lane_words
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.lib.component import Component
+from tests.hdl.execute.fpu.fpu_operands import EDGES
 
 #: Inputs of a FloatLane, and of parts that they are wired to. There they stop at a gate, whose output must hold still.
 WIRED = {"op", "conversion", "rm", "a", "b", "c", "square_root", "passed"}

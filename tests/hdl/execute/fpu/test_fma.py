@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import softfloatpy as sf
-from fpu_batch import UnitBatch
-from fpu_operands import COUNTS, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, ternary
-from fpu_units import OneOf
 
 from metronome.hdl.isa.ops import FmaOp, Unit
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.fpu.fpu_batch import UnitBatch
+from tests.hdl.execute.fpu.fpu_operands import COUNTS, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, ternary
+from tests.hdl.execute.fpu.fpu_units import OneOf
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fma")

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fpu_operands import softfloat
-from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
-from lane_harness import spread
-from test_fma import REFERENCES
 
 from metronome.hdl.isa.ops import FmaOp, Unit
 from metronome.hdl.presets import TINY
-from tests.tiers import long_but
+from tests.hdl.execute.fpu.fpu_operands import softfloat
+from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
+from tests.hdl.execute.fpu.test_fma import REFERENCES
+from tests.hdl.execute.lane_harness import spread
+from tests.support.tiers import long_but
 
 CONFIGS = [TINY, replace(TINY, threads=4), *(replace(TINY, threads=2, latency_fma=n) for n in (5, 6, 7)),
            replace(TINY, threads=1, latency_fma=8)]

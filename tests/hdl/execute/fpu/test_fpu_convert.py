@@ -11,14 +11,27 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import softfloatpy as sf
-from fpu_batch import UnitBatch
-from fpu_operands import COUNTS, EDGES, MODES, NV, NX, U32, assert_same, bits, floats, near, softfloat, value
-from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
-from lane_harness import spread
 
 from metronome.hdl.isa.ops import FcvtOp, Unit
 from metronome.hdl.presets import TINY
-from tests.tiers import long_but
+from tests.hdl.execute.fpu.fpu_batch import UnitBatch
+from tests.hdl.execute.fpu.fpu_operands import (
+    COUNTS,
+    EDGES,
+    MODES,
+    NV,
+    NX,
+    U32,
+    assert_same,
+    bits,
+    floats,
+    near,
+    softfloat,
+    value,
+)
+from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
+from tests.hdl.execute.lane_harness import spread
+from tests.support.tiers import long_but
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fpu_convert")

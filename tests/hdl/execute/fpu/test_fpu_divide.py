@@ -10,14 +10,27 @@ import numpy as np
 import pytest
 import softfloatpy as sf
 from amaranth.sim import Simulator
-from fpu_batch import UnitBatch
-from fpu_operands import COUNTS, DZ, EDGES, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, unary
-from fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
-from lane_harness import spread
 
 from metronome.hdl.isa.ops import FdivOp, Unit
 from metronome.hdl.presets import TINY
-from tests.tiers import long_but
+from tests.hdl.execute.fpu.fpu_batch import UnitBatch
+from tests.hdl.execute.fpu.fpu_operands import (
+    COUNTS,
+    DZ,
+    EDGES,
+    MODES,
+    NV,
+    NX,
+    OF,
+    UF,
+    assert_same,
+    binary,
+    softfloat,
+    unary,
+)
+from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
+from tests.hdl.execute.lane_harness import spread
+from tests.support.tiers import long_but
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fpu_divide")

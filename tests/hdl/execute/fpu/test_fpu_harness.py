@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import softfloatpy as sf
-from fpu_batch import UnitBatch
-from fpu_operands import NV, NX, OF, assert_same, binary, softfloat, ternary, unary
 
 from metronome.hdl.execute.div import DivUnit
 from metronome.hdl.execute.mul import MulUnit
 from metronome.hdl.isa.ops import DivOp, MulOp
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.fpu.fpu_batch import UnitBatch
+from tests.hdl.execute.fpu.fpu_operands import NV, NX, OF, assert_same, binary, softfloat, ternary, unary
 
 SEED = 33
 CONFIG = replace(TINY, threads=1)

@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import softfloatpy as sf
-from fpu_batch import UnitBatch
-from fpu_operands import COUNTS, NV, U32, assert_same, binary, softfloat
-from fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
-from lane_harness import spread
 
 from metronome.hdl.execute.fpu.misc import FmiscUnit
 from metronome.hdl.isa.ops import FmiscOp
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.fpu.fpu_batch import UnitBatch
+from tests.hdl.execute.fpu.fpu_operands import COUNTS, NV, U32, assert_same, binary, softfloat
+from tests.hdl.execute.fpu.fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
+from tests.hdl.execute.lane_harness import spread
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fpu_misc")

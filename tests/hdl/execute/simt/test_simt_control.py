@@ -13,7 +13,7 @@ from metronome.hdl.execute.simt.control import SimtControl
 from metronome.hdl.isa.ops import SimtOp
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.hdl.execute.simt.simt_reference import Operation, Reference
-from tests.tiers import long_but
+from tests.support.tiers import long_but
 
 ONE = SmConfig(warps=1, threads=1)
 ODD = SmConfig(warps=3, threads=4)

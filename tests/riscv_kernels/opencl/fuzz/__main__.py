@@ -17,8 +17,8 @@ import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from .check import Outcome, check_seed
-from .kernels import random_kernel
+from tests.riscv_kernels.opencl.fuzz.check import Outcome, check_seed
+from tests.riscv_kernels.opencl.fuzz.kernels import random_kernel
 
 MOST_REFUSED = 0.05
 _EVERY = 100

@@ -11,8 +11,8 @@ import numpy as np
 from metronome.hdl.presets import BASE, MID
 from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import Local, OpenCl
-from metronome.sim.kernel import KernelError
-from metronome.sim.toolchain import ToolchainError
+from metronome.sim.program.compiler.elf_cache import ToolchainError
+from metronome.sim.program.kernels import KernelError
 from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, Slot, random_kernel
 from tests.riscv_kernels.opencl.fuzz.precompiled import PrecompiledUnit
 from tests.riscv_kernels.opencl.runs import finished, launch_of

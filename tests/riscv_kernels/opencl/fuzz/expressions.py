@@ -8,8 +8,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .functions import INTEGER, by_element, unsigned
-from .values import DTYPES, INTEGERS, Expr, Work, call, cast, convert, element, kind_of, limits, literal, width
+from tests.riscv_kernels.opencl.fuzz.functions import INTEGER, by_element, unsigned
+from tests.riscv_kernels.opencl.fuzz.values import (
+    DTYPES,
+    INTEGERS,
+    Expr,
+    Work,
+    call,
+    cast,
+    convert,
+    element,
+    kind_of,
+    limits,
+    literal,
+    width,
+)
 
 __all__ = ["Expressions", "binary", "compare", "variable"]
 

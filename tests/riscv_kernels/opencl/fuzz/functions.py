@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .values import DTYPES, limits
+from tests.riscv_kernels.opencl.fuzz.values import DTYPES, limits
 
 __all__ = ["BITS", "EDGES", "EXACT", "INTEGER", "MATHEMATICS", "Limited", "by_element", "unsigned"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .expressions import Expressions, variable
-from .functions import BITS, EDGES, EXACT, MATHEMATICS, Limited
-from .phases import Phases
-from .statements import Statement, assign, sequence
-from .values import DTYPES, Expr, Work, element, literal, width
+from tests.riscv_kernels.opencl.fuzz.expressions import Expressions, variable
+from tests.riscv_kernels.opencl.fuzz.functions import BITS, EDGES, EXACT, MATHEMATICS, Limited
+from tests.riscv_kernels.opencl.fuzz.phases import Phases
+from tests.riscv_kernels.opencl.fuzz.statements import Statement, assign, sequence
+from tests.riscv_kernels.opencl.fuzz.values import DTYPES, Expr, Work, element, literal, width
 
 __all__ = ["NAMES", "RandomKernel", "Slot", "random_kernel"]
 

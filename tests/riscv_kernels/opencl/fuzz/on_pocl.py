@@ -12,8 +12,8 @@ import sys
 
 import numpy as np
 
-from .check import differences
-from .kernels import RandomKernel, random_kernel
+from tests.riscv_kernels.opencl.fuzz.check import differences
+from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, random_kernel
 
 
 def words_on_pocl(kernel: RandomKernel, cl: object, context: object) -> np.ndarray:

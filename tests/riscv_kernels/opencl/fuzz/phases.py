@@ -6,9 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .expressions import Expressions, binary, compare, variable
-from .statements import WAIT, Statement, assign, block, choose, declare_memory, load, loop, sequence, store
-from .values import Expr, Work, literal
+from tests.riscv_kernels.opencl.fuzz.expressions import Expressions, binary, compare, variable
+from tests.riscv_kernels.opencl.fuzz.statements import (
+    WAIT,
+    Statement,
+    assign,
+    block,
+    choose,
+    declare_memory,
+    load,
+    loop,
+    sequence,
+    store,
+)
+from tests.riscv_kernels.opencl.fuzz.values import Expr, Work, literal
 
 __all__ = ["Phases"]
 

@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from metronome.sim.cache import entry
-from metronome.sim.compiler import RUNTIME, Unit
-from metronome.sim.opencl import OpenClUnit
+from metronome.sim.build.cache import entry
+from metronome.sim.program.compiler.clang import RUNTIME, Unit
+from metronome.sim.program.opencl import OpenClUnit
 
 __all__ = ["PrecompiledUnit"]
 

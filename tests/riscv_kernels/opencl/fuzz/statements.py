@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .values import DTYPES, Expr, Memory, Work, element, width
+from tests.riscv_kernels.opencl.fuzz.values import DTYPES, Expr, Memory, Work, element, width
 
 __all__ = ["WAIT", "Statement", "assign", "block", "choose", "declare_memory", "load", "loop", "sequence", "store"]
 

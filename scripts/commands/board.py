@@ -1,0 +1,158 @@
+"""``metronome board``: a bitstream of the SM for a board, and kernels on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metronome.hdl.presets import PRESETS
+from metronome.sim.machine.limits import MAX_CYCLES, MAX_SEED
+
+from ..options.common import JsonOption, choose, given, json_target, listed, positive, within
+from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling
+from ..options.machine import ConfigOption, Machine, SetOption, ThreadsOption, WarpsOption, machine
+from ..options.program import find_program
+from ..options.running import TYPES, MaxCyclesOption, SizeOption, TypeOption
+from ..options.schemes import FetchOption, IssueOption, ModeOption, PredictionOption, Scheme, check_scheme, coordinate
+from ..output.export_folder import require_folder
+from ..output.outputs import refuse_inputs
+from ..process.backend import backend_of
+from ..process.errors import UsageError
+from .board_work import SIMULATED, Bitstreams, BoardWork, Runs
+
+if TYPE_CHECKING:
+    from metronome.sim.fpga.board.design import BoardDesign
+
+__all__ = ["board"]
+
+_PRESET = "ULX3S"
+_OF_OUTPUT, _OF_PORT = ("seeds", "minutes"), ("max_cycles",)
+_OF_KERNEL = ("dtype", "size", "seed", "function", "cflags", "no_simt", "elf", "argument")
+_MAX_MINUTES, _MAX_PLACEMENT = 10_000, 2**31 - 1
+
+
+def board(
+    ctx: typer.Context,
+    kernel: Annotated[
+        str | None, typer.Argument(metavar="KERNEL", help="As of metronome run: what is to be run, or its image.")
+    ] = None,
+    function: FunctionOption = None,
+    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF instead.")] = None,
+    argument: Annotated[
+        str | None, typer.Option("--arg", metavar="FILE", help="The argument block of a program that is no kernel.")
+    ] = None,
+    cflags: CflagsOption = None,
+    no_simt: NoSimtOption = False,
+    port: Annotated[
+        str | None,
+        typer.Option(metavar="PORT", help="Run KERNEL: a serial port, or rtl or netlist for a board in simulation."),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="DIR", help="Write the bitstream and what goes with it.")
+    ] = None,
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.", show_default=True)
+    ] = _PRESET,
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    mode: ModeOption = None,
+    issue: IssueOption = None,
+    fetch: FetchOption = None,
+    prediction: PredictionOption = None,
+    dtype: TypeOption = None,
+    size: SizeOption = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs.")] = 1,
+    max_cycles: MaxCyclesOption = 10_000_000,
+    baud: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Bits a second on the serial line; default 1000000 (--port rtl: 3125000)."),
+    ] = None,
+    buffers: Annotated[str, typer.Option(metavar="BYTES", help="Memory for buffers on the chip.")] = "64K",
+    program: Annotated[str, typer.Option(metavar="BYTES", help="Memory for the program on the chip.")] = "32K",
+    seeds: Annotated[
+        str, typer.Option(metavar="N,N,..", help="Placements, one after the other until one keeps up with the clock.")
+    ] = "1",
+    minutes: Annotated[float, typer.Option(metavar="N", help="End placing and routing from one seed then.")] = 180.0,
+    json_file: JsonOption = None,
+) -> int:
+    """Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.
+
+    It was never tried on a real board. With --port rtl or netlist the board is simulated: its source, or the cells of
+    its bitstream.
+    """
+    _check(ctx, port, output, kernel or elf)
+    asked = machine(preset, warps, threads, settings, config_file)
+    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
+    design = _design(asked, scheme, baud, port, buffers, program)
+    how = compiling(cflags, function, no_simt)
+    found = None if kernel is None and elf is None else find_program(kernel, elf)
+    target = json_target(json_file)
+    inputs = {"--config": config_file, "--arg": argument}
+    refuse_inputs(target, inputs | ({} if found is None else {name: str(path) for name, path in found.files.items()}))
+    folder = None if output is None else require_folder(output, Bitstreams.kind)
+    if folder is not None and target is not None and target.is_relative_to(folder):
+        raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced whole")
+    backend = backend_of(ctx)
+    launch = None
+    if found is not None:
+        choice = None if dtype is None else choose("--type", dtype, TYPES)
+        within("--seed", seed, 0, MAX_SEED)
+        positive("--size", size)
+        launch = found.prepare(
+            backend, design.config, dtype=choice, size=size, seed=seed, argument=argument, compiling=how
+        )
+    work = BoardWork(asked, scheme, design, json_file, target)
+    if folder is not None:
+        return Bitstreams(work, folder).write(_places(seeds), _minutes(minutes), launch)
+    assert port is not None and launch is not None, "one of the two was asked for"
+    within("--max-cycles", max_cycles, 1, MAX_CYCLES)
+    return Runs(work, port).run(launch, seed, max_cycles)
+
+
+def _check(ctx: typer.Context, port: str | None, output: str | None, program: str | None) -> None:
+    """Exactly one thing is to be done, and no option is for the other."""
+    if (port is None) == (output is None):
+        raise UsageError("say what to do: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board")
+    if port is not None and program is None:
+        raise UsageError("--port: name a program: KERNEL, or --elf FILE (metronome kernels lists the kernels)")
+    rules: list[tuple[tuple[str, ...], str]]
+    rules = [(_OF_OUTPUT, "--output")] if port is not None else [(_OF_PORT, "--port")]
+    if program is None:
+        rules.append((_OF_KERNEL, "a program: KERNEL, or --elf FILE"))
+    for names, what in rules:
+        if option := given(ctx, names):
+            raise UsageError(f"{option} is for {what}")
+
+
+def _design(
+    asked: Machine, scheme: Scheme, baud: int | None, port: str | None, buffers: str, program: str
+) -> BoardDesign:
+    """The board that was asked for, or is in front of us."""
+    from metronome.sim.fpga.board.design import SIMULATED_BAUD, DesignError, design_of
+
+    config = asked.for_chip(coordinate(asked.config, scheme))
+    try:
+        return design_of(
+            config, baud=SIMULATED_BAUD if baud is None and port == SIMULATED[0] else baud, buffers=buffers,
+            program=program, label=lambda name: f"--{name}",
+        )
+    except DesignError as error:
+        raise UsageError(str(error)) from None
+
+
+def _places(seeds: str) -> list[int]:
+    texts = listed("--seeds", seeds)
+    for text in texts:
+        if not text.isdecimal():
+            raise UsageError(f"--seeds: {text!r} is no whole number above 0: write 1,2,3")
+        within("--seeds", int(text), 1, _MAX_PLACEMENT)
+    return [int(text) for text in texts]
+
+
+def _minutes(minutes: float) -> float:
+    if not 0 < minutes <= _MAX_MINUTES:
+        raise UsageError(f"--minutes must be a number above 0 and at most {_MAX_MINUTES}, not {minutes:g}")
+    return minutes

@@ -1,0 +1,165 @@
+"""``metronome build``: an ELF of one's own sources or of a kernel, or an image of all that it begins with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metronome.hdl.config import SmConfig
+from metronome.sim.machine.limits import MAX_SEED
+from metronome.sim.program.compiler.options import Compiling
+
+from ..options.common import JsonOption, choose, given, json_target, positive, within
+from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
+from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
+from ..options.program import Program, find_program
+from ..options.running import TYPES, SeedOption, SizeOption, TypeOption
+from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
+from ..process.backend import Backend, backend_of
+from ..process.errors import Exit, UsageError
+
+if TYPE_CHECKING:
+    from metronome.sim.program.kernels import Launch
+
+__all__ = ["build"]
+
+#: What only an image depends on.
+_OF_IMAGE = ("preset", "warps", "threads", "settings", "config_file", "size", "seed")
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a kernel's inputs depend on, and its stacks."""
+
+    config: SmConfig
+    size: int | None
+    seed: int
+
+
+def build(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str], typer.Argument(metavar="FILE.c...|KERNEL", help="C and assembly files, or one kernel or its folder.")
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The ELF; by default NAME.elf here, with --image none."),
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What is in memory when one program starts, as words for $readmemh."),
+    ] = None,
+    cflags: CflagsOption = None,
+    dtype: TypeOption = None,
+    function: FunctionOption = None,
+    no_simt: NoSimtOption = False,
+    preset: PresetOption = DEFAULT_PRESET,
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    size: SizeOption = None,
+    seed: SeedOption = 1,
+    show_simt: Annotated[
+        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked."),
+    ] = False,
+    json_file: JsonOption = None,
+) -> int:
+    """Compile C or assembly with the runtime into an ELF for `metronome run`.
+
+    With --image, for a testbench: the program with its inputs, as `metronome run` places them. That depends on the
+    machine, --size and --seed; an ELF does not.
+    """
+    how = compiling(cflags, function, no_simt)
+    if show_simt and (no_simt or json_file == STDOUT):
+        raise UsageError(f"--show-simt does not go with {'--no-simt' if no_simt else '--json -'}: leave one out")
+    if dtype is not None:
+        dtype = choose("--type", dtype, TYPES)
+    if image is None and (option := given(ctx, _OF_IMAGE)) is not None:
+        raise UsageError(f"{option} is for --image: an ELF is the same for every machine and size")
+    within("--seed", seed, 0, MAX_SEED)
+    positive("--size", size)
+    inputs = _Inputs(machine(preset, warps, threads, settings, config_file).config, size, seed)
+    programs = [find_program(name) for name in sources]
+    _check(programs, dtype, image)
+    programs[0].require_opencl(how)
+    name = Path(sources[0]).resolve().stem
+    file = None
+    if image is None or output is not None:
+        file = require_writable(output or f"{name}.elf", "--output", ".elf")
+    image_file = None if image is None else require_writable(image, "--image", ".hex", ".mem", ".txt")
+    target = json_target(json_file)
+    outputs = [("--output", file), ("--image", image_file), ("--json", target)]
+    read = [(path.name, path) for program in programs for path in program.files.values()]
+    read += [] if config_file is None else [("--config", Path(config_file).expanduser())]
+    refuse_shared([(option, path) for option, path in outputs if path is not None], [*read, STANDARD_OUTPUT])
+    backend = backend_of(ctx)
+    document: dict[str, object] = {"output": None, "bytes": None}
+    lines = []
+    if image_file is None:
+        elf = _built(backend, programs, dtype, how, name)
+    else:
+        launch = _launch(backend, programs[0], dtype, how, inputs)
+        elf = launch.image.path
+        document["image"], line = _write_image(launch, inputs.config, image_file)
+        lines.append(line)
+    if file is not None:
+        content = elf.read_bytes()
+        write_file(file, content)
+        document |= {"output": str(file), "bytes": len(content)}
+        shown = output or file.name
+        lines.append(f"{shown}: {len(content)} bytes; to run it: metronome run --elf {shown}")
+    if json_file is not None:
+        write_json(target, document)
+    if show_simt:
+        print(elf.with_suffix(".s").read_text("latin-1").strip("\n") or "no C source: nothing is added to assembly")
+    if json_file != STDOUT:
+        print("\n".join(lines))
+    return Exit.PASSED
+
+
+def _launch(backend: Backend, program: Program, dtype: str | None, how: Compiling, inputs: _Inputs) -> Launch:
+    return program.prepare(
+        backend, inputs.config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=None, compiling=how
+    )
+
+
+def _write_image(launch: Launch, config: SmConfig, file: Path) -> tuple[dict[str, object], str]:
+    """Write the image; what --json says of it, and the line for people."""
+    from metronome.sim.program.image import image_text
+
+    text = image_text(launch, config).encode()
+    write_file(file, text)
+    document: dict[str, object] = {
+        "file": str(file), "bytes": len(text), "entry": launch.entry, "argument": launch.argument_address,
+        "buffers": {name: {"address": place, "bytes": len(data)} for name, (place, data) in launch.buffers.items()},
+    }
+    places = f"start_pc {launch.entry:#010x}, arg {launch.argument_address:#010x}"
+    return document, f"{file.name}: {len(text)} bytes; {places}"
+
+
+def _built(backend: Backend, programs: list[Program], dtype: str | None, how: Compiling, name: str) -> Path:
+    """The ELF in the cache."""
+    if programs[0].kind == "kernel":
+        return backend.build_kernel(programs[0].name, dtype, how, print_warnings)
+    paths = [path for program in programs for path in program.files.values()]
+    return backend.build_sources(paths, name, how, print_warnings)
+
+
+def _check(programs: list[Program], dtype: str | None, image: str | None) -> None:
+    """Sources alone, or one kernel alone, which is the one that has types; an image is of one program."""
+    kinds = [program.kind for program in programs]
+    if image is not None:
+        if len(programs) > 1:
+            raise UsageError("--image is of one program: link the sources first, then: metronome build X.elf")
+        return
+    for kind in ("elf", "vxbin"):
+        if kind in kinds:
+            raise UsageError(f"{programs[kinds.index(kind)].name} is linked already: name .c and .S files, or a kernel")
+    if "kernel" in kinds and len(kinds) > 1:
+        raise UsageError(f"{programs[kinds.index('kernel')].name} is a kernel: build it alone, or name .c and .S files")
+    if "source" in kinds and dtype is not None:
+        raise UsageError("--type is for a kernel with a host.py: a .c file takes --cflags -D...")

@@ -1,0 +1,283 @@
+"""``metronome characterize``: the machine's latencies, measured from outside and compared with the configuration."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from metronome.hdl.config import Coordination
+from metronome.sim.machine.engines import Engine
+
+from ..options.common import JsonOption, json_target, within
+from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
+from ..options.running import (
+    BankHashOption,
+    EngineOption,
+    LatencyOption,
+    MemoryClockOption,
+    MemoryOption,
+    SeedOption,
+    TimingOption,
+    TypeOption,
+    check_run_options,
+    engine_of,
+    memory_latency,
+    memory_options,
+)
+from ..options.schemes import IssueOption, PredictionOption, check_scheme, coordinate
+from ..output.outputs import refuse_inputs, require_writable, write_file, write_json
+from ..output.tables import new_table
+from ..process.backend import Backend, backend_of
+from ..process.errors import Exit, UsageError
+from ..process.progress import Report, show_progress
+from .characterize_models import judge, kernels_of, print_judged
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.run.types import RunRequest
+    from metronome.sim.studies.characterize.expected import Row
+    from metronome.sim.studies.characterize.measure import Execute
+    from metronome.sim.studies.models.parameters import Parameters
+
+__all__ = ["characterize"]
+
+#: Below, the code of a micro-benchmark does not fit.
+_LEAST_ICACHE = 2048
+_MOST_CYCLES = 1 << 40
+
+
+def characterize(
+    ctx: typer.Context,
+    preset: PresetOption = DEFAULT_PRESET,
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    issue: IssueOption = None,
+    prediction: PredictionOption = None,
+    seed: SeedOption = 1,
+    memory: MemoryOption = "fixed",
+    latency: LatencyOption = None,
+    timing: TimingOption = None,
+    memory_clock: MemoryClockOption = None,
+    bank_hash: BankHashOption = None,
+    engine: EngineOption = "predict",
+    curves: Annotated[
+        bool, typer.Option("--curves", help="Rows of instructions for all numbers of warps, not just 1 and all.")
+    ] = False,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", help="Some of it N times, with seeds from --seed on: does it vary?")
+    ] = 1,
+    models: Annotated[
+        bool, typer.Option("--models", help="Timing models, fed by these numbers, beside every kernel's true time.")
+    ] = False,
+    kernels: Annotated[
+        str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: these kernels, not all.")
+    ] = None,
+    dtype: TypeOption = None,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="A page of figures beside those of the Fermi study.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> int:
+    """Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's."""
+    model, kind = check_run_options(memory=memory, dtype=dtype, size=None, seed=seed, max_cycles=1)
+    within("--repeat", repeat, 1, 1000)
+    asked = machine(preset, warps, threads, settings, config_file)
+    scheme = check_scheme(asked.config, issue=issue, prediction=prediction)
+    config, how = coordinate(asked.config, scheme), engine_of(engine)
+    _refuse(config, scheme.issue)
+    names = kernels_of(kernels, kind, models)
+    target = json_target(json_file)
+    page = None if html is None else require_writable(html, "--html", ".html", ".htm")
+    refuse_inputs(target, {"--config": config_file}, [] if page is None else [("--html", page)])
+    from metronome.sim.run.types import RunRequest
+
+    request = RunRequest(
+        launch=_NOTHING, policy=scheme.issue, memory=model, latency=memory_latency(model, latency), seed=seed,
+        memory_options=memory_options(model, timing, memory_clock, bank_hash), max_cycles=_MOST_CYCLES,
+    )
+    with show_progress() as progress:
+        measured = _measure(config, request, how, backend_of(ctx), progress, curves=curves, repeat=repeat)
+        rows, document = measured.rows, measured.document
+        judged = [
+            judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters)
+            for name in names
+        ]
+    from metronome.sim.run.outcome import described
+
+    document = {"config": described(asked, config, request, None, None, None, how)} | document
+    if judged:
+        document["models"] = [each.as_json() for each in judged]
+    if json_file is not None:
+        write_json(target, document)
+    if page is not None:
+        write_file(page, _page(document, f"{asked.title}, {config.warps} warps x {config.threads} threads, {how}"))
+    if json_file is None or target is not None:
+        _print(f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}", rows, document, curves)
+        print_judged(judged)
+    for row in rows:
+        if row.differs:
+            print(
+                f"metronome: {row.finding.key}: measured {_text(row.finding.value)}, but {row.source} says "
+                f"{_text(row.expected)}", file=sys.stderr,
+            )
+    return Exit.PASSED if document["passed"] else Exit.CHECK_FAILED
+
+
+class _Nothing:
+    """No program: a micro-benchmark takes its place in each run."""
+
+    entry = argument_address = 0
+
+    def load_into(self, memory: Any) -> None:
+        raise NotImplementedError
+
+
+_NOTHING = _Nothing()
+
+
+def _refuse(config: SmConfig, policy: str) -> None:
+    """UsageError for a machine whose distances are not those of its units."""
+    from metronome.hdl.policies import POLICIES
+
+    if config.coordination is not Coordination.SWAS:
+        raise UsageError(f"characterize measures swas, not {config.coordination}: leave coordination out")
+    if POLICIES[policy].idles:
+        raise UsageError(f"--issue {policy} leaves issue slots empty: measure with another policy, such as lrr")
+    if config.icache_bytes < _LEAST_ICACHE:
+        raise UsageError(
+            f"the code of a measurement has to fit the I-cache: icache_bytes must be at least {_LEAST_ICACHE}, not "
+            f"{config.icache_bytes}"
+        )
+    if config.local_bytes < 8 * config.threads:
+        raise UsageError(
+            f"local_bytes must be at least two words a lane, {8 * config.threads}, not {config.local_bytes}"
+        )
+
+
+def _executor(config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report) -> Execute:
+    """Runs a micro-benchmark as ``request`` says."""
+
+    def execute(bench: Any, latency: int | None) -> Any:
+        asked = replace(request, launch=bench)
+        if latency is not None:
+            asked = replace(asked, memory="fixed", latency=latency)
+        if engine is Engine.RTL:
+            result = backend.run(config, asked, progress, _silent)
+        else:
+            result = backend.predict(config, asked, progress, _silent).result
+        if result.status != "ended":
+            raise RuntimeError(f"a micro-benchmark has not ended: {result.status}, {result.fault}")
+        return result.memory
+
+    return execute
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measurements:
+    """``rows``, the ``document`` of all that was measured, and what the models take from it."""
+
+    rows: Sequence[Row]
+    document: dict[str, Any]
+    parameters: Parameters
+
+
+def _silent(line: str) -> None:
+    """A micro-benchmark prints nothing."""
+
+
+def _measure(
+    config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report, *, curves: bool,
+    repeat: int,
+) -> _Measurements:
+    from metronome.sim.studies.characterize import measure as measuring
+    from metronome.sim.studies.characterize.derive import derive
+    from metronome.sim.studies.characterize.document import document
+    from metronome.sim.studies.characterize.expected import compare, shape_of
+    from metronome.sim.studies.models.parameters import parameters_of
+
+    shape, execute = shape_of(config), _executor(config, request, engine, backend, progress)
+    findings = derive(measuring.measure(shape, execute))
+    rows = compare(findings, config, memory=request.memory, latency=request.latency)
+    counts = measuring.counts_of_warps(config.warps) if curves else sorted({1, config.warps})
+    measured = measuring.measure_curves(shape, execute, counts)
+    executors = [
+        _executor(config, replace(request, seed=request.seed + run), engine, backend, progress)
+        for run in range(repeat)
+    ]
+    repeated = measuring.repeat(shape, executors) if repeat > 1 else {}
+    return _Measurements(
+        rows=rows, document=document(rows, measured, repeated), parameters=parameters_of(findings, measured)
+    )
+
+
+def _page(document: dict[str, Any], title: str) -> bytes:
+    """The figures as HTML. Only here: the library that draws takes a second to import."""
+    from metronome.sim.studies.sweep.report.curves import curve_page
+    from metronome.sim.studies.sweep.report.page import render
+
+    return render(curve_page(document, title)).encode()
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _print(title: str, rows: Sequence[Row], document: dict[str, Any], curves: bool) -> None:
+    console = Console()
+    table = new_table("", ">measured", ">config", "said by", title=escape(title))
+    for row in rows:
+        table.add_row(row.finding.key, _text(row.finding.value) or "?", _text(row.expected), row.source)
+    console.print(table)
+    console.print(_cpi_table(document["cpi"]))
+    if curves:
+        console.print(_curve_table(document["curves"]))
+    if document["repeated"]:
+        table = new_table("", ">least", ">most", ">varying warps", title="\nslowest warp, repeated")
+        for name, each in document["repeated"].items():
+            table.add_row(name, str(each["least"]), str(each["most"]), str(len(each["varying_warps"])))
+        console.print(table)
+    told = sum(row.expected is not None for row in rows)
+    wrong = sum(row.differs for row in rows)
+    console.print(f"\n{told} numbers compared, {wrong} differ", highlight=False)
+
+
+def _cpi_table(cpi: Sequence[dict[str, Any]]) -> Any:
+    """Cycles per instruction: a row a class, of one warp and of all."""
+    counts = sorted({each["warps"] for each in cpi})
+    shown = sorted({counts[0], counts[-1]})
+    heads = [f">{form}, {warps}" for warps in shown for form in ("indep.", "dep.")]
+    title = "\ncycles per instruction of a warp, by number of warps"
+    table = new_table("class", "", *heads, title=title)
+    by_place = {(each["class"], each["warps"]): each for each in cpi}
+    for name in dict.fromkeys(each["class"] for each in cpi):
+        values = [
+            _text(by_place[name, warps][form]) for warps in shown for form in ("independent", "dependent")
+        ]
+        table.add_row(name, by_place[name, shown[0]]["about"], *values)
+    return table
+
+
+def _curve_table(curves: Sequence[dict[str, Any]]) -> Any:
+    """Cycles of eight instructions in the slowest warp: a row a class and form, a column a number of warps.
+
+    Of many numbers only the powers of two and the last are shown: all are in the JSON.
+    """
+    counts = sorted({each["warps"] for each in curves})
+    if len(counts) > 8:
+        counts = [count for count in counts if count & (count - 1) == 0 or count == counts[-1]]
+    table = new_table(
+        "class", *(f">{warps}" for warps in counts), title="\ncycles of 8 instructions, by number of warps", tight=True
+    )
+    taken = {(each["class"], each["dependent"], each["warps"]): max(each["cycles"][7]) for each in curves}
+    for name, dependent in dict.fromkeys((each["class"], each["dependent"]) for each in curves):
+        label = f"{name}, dep." if dependent else name
+        table.add_row(label, *(f" {taken[name, dependent, warps]}" for warps in counts))
+    return table

@@ -1,0 +1,287 @@
+"""``metronome sweep`` with an experiment, or with a folder for its results: the options, the progress, the summary."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from metronome.hdl.config import Coordination
+from metronome.sim.machine.engines import Engine
+from metronome.sim.machine.settings import near
+
+from ..options.common import positive
+from ..output.outputs import refuse_folder, warn_of_others
+from ..output.tables import new_table
+from ..process.errors import Exit, UsageError
+from ..process.progress import show_progress
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.machine.schemes import Scheme
+    from metronome.sim.program.compiler.options import Compiling
+    from metronome.sim.run.types import RunRequest
+    from metronome.sim.studies.sweep.pools import Event, Pool
+    from metronome.sim.studies.sweep.results import Results
+    from metronome.sim.studies.sweep.spec import Spec
+    from metronome.sim.studies.sweep.sweep import Plan
+
+    from ..options.machine import Machine
+    from ..options.program import Program
+
+__all__ = ["DryRunOption", "ForgetOption", "JobsOption", "OutputOption", "SchedulerOption", "carry_out",
+           "experiment_of", "find", "is_experiment", "summary_table", "with_engine"]
+
+OutputOption = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go, as Parquet (results-NAME)."),
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", help="Runs at a time; default: the cores of this machine."),
+]
+SchedulerOption = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786."),
+]
+ForgetOption = Annotated[
+    bool,
+    typer.Option("--forget-others", help="Delete results in the folder that are not of this sweep (any more)."),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
+]
+#: A name that is at least so much like an experiment's is taken for a mistyped one.
+_ALIKE = 0.7
+#: Failed runs that are listed.
+_MOST_FAILED = 20
+
+
+def is_experiment(name: str) -> bool:
+    """Whether this argument of ``metronome sweep`` is an experiment rather than a kernel.
+
+    Raises
+    ------
+    UsageError
+        For a name that is neither and looks like an experiment's.
+    """
+    from metronome.sim.program.kernel_folders import KERNELS
+    from metronome.sim.studies.sweep.spec import NAMED
+
+    known = name in KERNELS or Path(name).expanduser().exists()
+    if not known and name not in NAMED and difflib.get_close_matches(name.lower(), NAMED, 1, _ALIKE):
+        raise UsageError(f"there is no kernel and no experiment {name!r}{near(name, NAMED)}")
+    return name in NAMED or name.endswith(".toml")
+
+
+def find(name: str) -> Spec:
+    """The experiment. Raises UsageError for one that cannot be."""
+    from metronome.sim.studies.sweep.spec import SpecError, find_spec
+
+    try:
+        return find_spec(name)
+    except SpecError as error:
+        raise UsageError(str(error)) from None
+
+
+def experiment_of(
+    program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]], request: Callable[[Any, Scheme], RunRequest],
+    compiled: Compiling, *, dtype: str | None, size: int | None, engine: Engine, forecast: bool,
+) -> Spec:
+    """The experiment that the options of a kernel's sweep describe.
+
+    Raises
+    ------
+    UsageError
+        For a program that is no kernel, or does not have this type or size.
+    """
+    from metronome.sim.program.kernels import KernelError, host_of
+    from metronome.sim.studies.sweep.record import Run
+    from metronome.sim.studies.sweep.spec import Spec
+
+    if program.kind != "kernel":
+        raise UsageError(f"{program.name}: only a kernel with a host.py can be swept in parallel, or with --output")
+    try:
+        host = host_of(program.name)
+    except KernelError as error:
+        raise UsageError(str(error)) from None
+    made = []
+    for machine, scheme, config in runs:
+        asked = request(None, scheme)
+        made.append(Run(
+            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, compiling=compiled,
+            dtype=dtype or host.types[0], size=size or host.default_size, seed=asked.seed, preset=machine.preset,
+            file=machine.file, settings=machine.settings, memory=asked.memory, latency=asked.latency,
+            memory_options=asked.memory_options, max_cycles=asked.max_cycles, check=asked.check,
+            memcheck=asked.memcheck, engine=engine, forecast=forecast,
+        ))
+    name = Path(program.name).resolve().stem
+    return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))
+
+
+def with_engine(spec: Spec, engine: Engine) -> Spec:
+    """The experiment with another engine; what that cannot do is left out, and said.
+
+    Raises
+    ------
+    UsageError
+        If nothing is left.
+    """
+    if engine is Engine.RTL:
+        return dataclasses.replace(spec, runs=tuple(dataclasses.replace(run, engine=engine) for run in spec.runs))
+    runs = tuple(
+        dataclasses.replace(run, engine=engine) for run in spec.runs if run.config.coordination is Coordination.SWAS
+    )
+    left_out = len(spec.runs) - len(runs)
+    if not runs:
+        raise UsageError(f"--engine predict: no run of {spec.name} is of mode swas: only that can be predicted")
+    if left_out:
+        note = f"metronome: note: {left_out} of {len(spec.runs)} runs are left out: only swas can be predicted"
+        Console(stderr=True, highlight=False, soft_wrap=True).print(note)
+    return dataclasses.replace(spec, name=f"{spec.name}-{engine}", runs=runs)
+
+
+def carry_out(
+    spec: Spec, *, output: str | None, jobs: int | None, scheduler: str | None, forget_others: bool, dry_run: bool,
+    target: Path | None,
+) -> tuple[dict[str, Any], Exit]:
+    """Run what is not done yet; returns what --json writes to ``target``, and the exit status.
+
+    Raises
+    ------
+    UsageError
+        For an experiment that cannot be, a folder that cannot be used, processes that cannot be started, and a cluster
+        that does not answer.
+    """
+    from metronome.sim.build.processes import WorkersError
+    from metronome.sim.studies.sweep.pools import ClusterError, DaskPool, LocalPool
+    from metronome.sim.studies.sweep.results import Results, ResultsError
+    from metronome.sim.studies.sweep.spec import SpecError
+    from metronome.sim.studies.sweep.sweep import plan, sweep
+
+    positive("--jobs", jobs)
+    if scheduler is not None and jobs is not None:
+        raise UsageError("--jobs is for this machine: a cluster of --scheduler has as many workers as it has")
+    if output is not None:
+        refuse_folder(output)
+    folder = Path(output or f"results-{spec.name}").expanduser()
+    if target is not None and Results(folder).owns(target):
+        raise UsageError(f"--json {target.name}: it would be among the results in {folder}: name another file")
+    workers = jobs or os.cpu_count() or 1
+    try:
+        with show_progress() as report:
+            planned = plan(spec, report)
+        if dry_run:
+            return _dry(planned, folder, workers, forget=forget_others)
+        warn_of_others(str(folder), Results(folder).origins())
+        pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
+        finished = failed = 0
+        with _progress(pool) as show:
+            for here, event in sweep(planned, folder, pool, forget=forget_others):
+                if event is not None and event.row is not None:
+                    finished += 1
+                    failed += not event.row["passed"]
+                show(here, finished, failed, event)
+        return _summary(planned, Results.open(folder), finished)
+    except (ClusterError, ResultsError, SpecError, WorkersError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _summary(planned: Plan, results: Results, finished: int) -> tuple[dict[str, Any], Exit]:
+    """Count all the results and name the failed ones, those of an earlier time too."""
+    titles = planned.about["runs"]
+    rows = results.table().select(["run", "passed", "reason"]).to_pylist()
+    failed = [f"{titles[row['run']]}: {row['reason']}" for row in rows if not row["passed"]]
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for line in failed[:_MOST_FAILED]:
+        console.print(escape(f"metronome: {line}"))
+    if len(failed) > _MOST_FAILED:
+        console.print(f"metronome: {len(failed) - _MOST_FAILED} more have failed: metronome report shows them")
+    value = {
+        "experiment": planned.spec.name, "results": str(results.folder), "runs": len(planned.tasks),
+        "run_now": finished, "passed": len(rows) - len(failed), "failed": len(failed),
+    }
+    return value, Exit.CHECK_FAILED if failed else Exit.PASSED
+
+
+def _dry(planned: Plan, folder: Path, workers: int, *, forget: bool) -> tuple[dict[str, Any], Exit]:
+    from metronome.sim.studies.sweep.estimate import estimate
+    from metronome.sim.studies.sweep.results import Results
+
+    planned = dataclasses.replace(planned, done=frozenset(Results(folder).done(planned.about, forget=forget)))
+    guess = estimate(planned.waiting, workers)
+    kernels: dict[tuple[str, str], int] = {}
+    for task in planned.waiting:
+        config = task.run.config
+        what = (task.run.kernel, f"{config.warps} x {config.threads}")
+        kernels[what] = kernels.get(what, 0) + 1
+    table = new_table("kernel", "warps x threads", ">runs")
+    for (kernel, machine), count in kernels.items():
+        table.add_row(escape(kernel), machine, str(count))
+    console = Console(stderr=True, highlight=False)
+    console.print(table)
+    value = {
+        "experiment": planned.spec.name, "results": str(folder), "runs": len(planned.tasks),
+        "to_run": len(planned.waiting), "machines": planned.machines, "machines_to_build": guess.builds,
+        "minutes": round(guess.seconds / 60, 1),
+    }
+    return value, Exit.PASSED
+
+
+def summary_table(value: dict[str, Any]) -> Table:
+    """What :func:`carry_out` returns, for people."""
+    table = new_table("", "")
+    for name, what in value.items():
+        table.add_row(name.replace("_", " "), escape(str(what)))
+    return table
+
+
+class _Running(TextColumn):
+    """What is being done at the moment, a line each."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__("")
+        self._pool = pool
+
+    def render(self, task: Any) -> Any:
+        """The lines, read anew whenever the display is drawn."""
+        from rich.text import Text
+
+        return Text("\n".join(self._pool.running()), style="dim")
+
+
+@contextmanager
+def _progress(pool: Pool) -> Iterator[Callable[[Plan, int, int, Event | None], None]]:
+    """A bar with done, failed, the time left, and what is running; silent where nobody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda planned, finished, failed, event: None
+        return
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(), _Running(pool),
+    )
+    with Progress(*columns, console=console) as display:
+        bar = display.add_task("runs", total=None)
+
+        def show(planned: Plan, finished: int, failed: int, event: Event | None) -> None:
+            name = f"runs, {failed} failed" if failed else "runs"
+            display.update(bar, total=len(planned.waiting), completed=finished, description=name)
+
+        yield show

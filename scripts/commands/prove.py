@@ -1,0 +1,230 @@
+"""``metronome prove``: the front end's contract, proved of the very modules that are built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from metronome.hdl.config import Coordination, Prediction
+from metronome.sim.machine.policies.plain import POLICIES
+from metronome.sim.machine.settings import ConfigError, parse
+
+from ..options.common import JsonOption, choose, json_target, listed
+from ..options.schemes import POLICY_NAMES
+from ..output.outputs import STDOUT, write_json
+from ..output.tables import new_table
+from ..process.errors import Exit, UsageError
+from ..process.progress import show_progress
+
+if TYPE_CHECKING:
+    from metronome.tb.formal.flow import Case, Proof
+    from metronome.tb.formal.witness import Counterexample
+
+__all__ = ["prove"]
+
+#: A warp number of SmConfig; one warp has nobody to be scheduled against.
+_MIN_WARPS, _MAX_WARPS = 2, 64
+#: The fields of SmConfig that are parameters of policies, and the one by which programs change them.
+_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr")
+_TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
+
+
+def _list(metavar: str, text: str, *names: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text)
+
+
+def prove(
+    properties: Annotated[
+        str | None, typer.Option("--property", metavar="P,..", help="P1 to P7 (docs/proof.md); all by default.")
+    ] = None,
+    scheme: Annotated[
+        str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
+    ] = None,
+    policy: Annotated[
+        str | None,
+        _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue"),
+    ] = None,
+    prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
+    warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..). Repeatable."),
+    ] = None,
+    icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
+    quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
+    broken: Annotated[
+        bool, typer.Option("--broken", help="Refute deliberately broken designs; --property chooses some.")
+    ] = False,
+    json_file: JsonOption = None,
+) -> int:
+    """Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold."""
+    from metronome.tb.formal.flow import ProofError
+    from metronome.tb.formal.flow import prove as prove_one
+
+    if broken:
+        if quick or not icache or any(its is not None for its in (scheme, policy, prediction, warps, settings)):
+            raise UsageError("--broken: each broken design has a configuration of its own: only --property and --json "
+                             "go with it")
+        return _refute(properties, json_file)
+    todo = _cases(properties, scheme, policy, prediction, warps, settings, quick, icache)
+    target = json_target(json_file)
+    proofs: list[Proof] = []
+    try:
+        with show_progress() as progress:
+            for number, case in enumerate(todo, start=1):
+                progress(f"{number} of {len(todo)}: {case.property}, {case.scheme} {case.policy}, {case.prediction}, "
+                         f"{case.warps} warps")
+                proofs.append(prove_one(case))
+    except ProofError as error:
+        raise UsageError(str(error)) from error
+    # The table first: a file that cannot be written after all does not cost the results.
+    if json_file != STDOUT:
+        _print(proofs)
+    if json_file is not None:
+        write_json(target, {"proofs": [proof.as_json() for proof in proofs]})
+    return Exit.PASSED if all(proof.result == "pass" for proof in proofs) else Exit.CHECK_FAILED
+
+
+def _refute(properties: str | None, json_file: str | None) -> int:
+    """A row a broken design and its counterexample; passed if there is one for each."""
+    from metronome.tb.formal.broken import BROKEN, refute
+    from metronome.tb.formal.flow import ProofError
+    from metronome.tb.formal.properties import PROPERTIES
+
+    chosen = _chosen("--property", properties, tuple(PROPERTIES))
+    todo = [its for its in BROKEN if chosen is None or its.property in chosen]
+    target = json_target(json_file)
+    try:
+        with show_progress() as progress:
+            found = []
+            for its in todo:
+                progress(f"{its.property}: {its.name}")
+                found.append(refute(its))
+    except ProofError as error:
+        raise UsageError(str(error)) from error
+    if json_file is not None:
+        rows = [{"property": its.property, "name": its.name, "refuted": trace is not None,
+                 "counterexample": None if trace is None else trace.as_json()}
+                for its, trace in zip(todo, found, strict=True)]
+        write_json(target, {"broken": rows})
+    if json_file != STDOUT:
+        console = Console()
+        for its, trace in zip(todo, found, strict=True):
+            if trace is None:
+                console.print(f"\n{its.property}, {its.name}: NOT REFUTED", highlight=False)
+            else:
+                _show(console, f"{its.property}, {its.name}", trace)
+        refuted = sum(trace is not None for trace in found)
+        console.print(f"\n{refuted} of {len(todo)} broken designs refuted", highlight=False)
+    return Exit.PASSED if all(trace is not None for trace in found) else Exit.CHECK_FAILED
+
+
+def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
+           settings: list[str] | None, quick: bool, icache: bool) -> list[Case]:
+    from metronome.tb.formal.matrix import cases, quick_cases
+    from metronome.tb.formal.properties import PROPERTIES
+
+    asked = (properties, scheme, policy, prediction, warps, settings)
+    if quick:
+        if not icache or any(its is not None for its in asked):
+            raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
+                             "--warps, --set and --no-icache, or --quick")
+        return quick_cases()
+    chosen = _chosen("--property", properties, tuple(PROPERTIES))
+    modes, policies = _chosen("--scheme", scheme, tuple(Coordination)), _chosen("--policy", policy, tuple(POLICIES))
+    found = cases(
+        chosen, modes, policies, _chosen("--prediction", prediction, tuple(Prediction)), _sizes(warps), icache,
+        _parameters(settings),
+    )
+    for case in found:
+        try:
+            case.config()
+        except ValueError as error:
+            raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
+    wanted = {
+        "--property": (chosen, {case.property for case in found}), "--scheme": (modes, {case.scheme for case in found}),
+        "--policy": (policies, {case.policy for case in found}),
+    }
+    for option, (names, proved) in wanted.items():
+        if missing := [name for name in names or () if name not in proved]:
+            raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
+                             "property of --policy lrr, and P1, P4, P5, P6 and P7 of --scheme swas")
+    return found
+
+
+def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] | None:
+    return None if text is None else [choose(option, name, built) for name in listed(option, text)]
+
+
+def _parameters(settings: list[str] | None) -> dict[str, Any]:
+    """The fields of --set that only a policy reads; others would change what else is proved."""
+    found = {}
+    for text in settings or ():
+        name, _, value = text.partition("=")
+        if name not in _PARAMETERS:
+            raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
+        try:
+            found[name] = parse(name, value)
+        except ConfigError as error:
+            raise UsageError(f"--set {text}: {error}") from None
+    return found
+
+
+def _sizes(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    sizes = []
+    for word in listed("--warps", text):
+        if not (word.isascii() and word.isdigit() and _MIN_WARPS <= int(word) <= _MAX_WARPS):
+            raise UsageError(f"--warps: {word!r} is not a number from {_MIN_WARPS} to {_MAX_WARPS}")
+        sizes.append(int(word))
+    return sizes
+
+
+#: The columns fit a terminal of 80 characters.
+_ROW: dict[str, Callable[[Proof], str]] = {
+    "property": lambda proof: proof.case.property + ("" if proof.case.icache else " lines"),
+    "scheme": lambda proof: proof.case.scheme,
+    "policy": lambda proof: proof.case.policy,
+    "prediction": lambda proof: proof.case.prediction,
+    "W": lambda proof: str(proof.case.warps),
+    "method": lambda proof: f"{proof.method} {proof.depth}",
+    "seconds": lambda proof: f"({proof.seconds:.1f})" if proof.cached else f"{proof.seconds:.1f}",
+    "result": lambda proof: proof.result,
+}
+
+
+def _print(proofs: list[Proof]) -> None:
+    """A row a proof; below it the counterexample of each that failed."""
+    console = Console()
+    table = new_table(*(f">{title}" if title in ("W", "seconds") else title for title in _ROW), tight=True)
+    for proof in proofs:
+        table.add_row(*(cell(proof) for cell in _ROW.values()))
+    console.print(table)
+    passed = sum(proof.result == "pass" for proof in proofs)
+    console.print(f"{passed} of {len(proofs)} proved", highlight=False)
+    if not all(proof.case.icache for proof in proofs):
+        console.print("lines: without an I-cache, one line a warp in its place.", highlight=False)
+    if any(proof.cached for proof in proofs):
+        console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
+    for proof in proofs:
+        if proof.counterexample is not None:
+            case = proof.case
+            _show(console, f"{case.property}, {case.scheme} {case.policy}, {case.prediction}, {case.warps} warps",
+                  proof.counterexample)
+
+
+def _show(console: Console, what: str, found: Counterexample) -> None:
+    """The cycles up to the violation; columns that are empty throughout are left out."""
+    start = "from reset" if found.reachable else "from a state that need not be reachable: the induction step fails"
+    console.print(f"\n{what}: {start}", highlight=False)
+    for text in found.violated:
+        console.print(f"  violated in the last cycle: {text}", highlight=False, markup=False)
+    shown = [n for n in range(len(found.titles)) if any(row[n] for row in found.rows)]
+    table = new_table(*(found.titles[n] for n in shown), tight=True)
+    for row in found.rows:
+        table.add_row(*(row[n] for n in shown))
+    console.print(table)

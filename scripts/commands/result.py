@@ -1,0 +1,155 @@
+"""What ``metronome run`` says of a run: the JSON of docs/command-line.md, the table, the complaint, the exit status."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from metronome.hdl.config import Coordination
+from metronome.hdl.layouts.counters import COUNTERS
+from metronome.sim.machine.engines import Engine
+from metronome.sim.run import outcome as plain
+
+from ..options.running import DRAMS
+from ..output.region_table import region_rows, warp_table
+from ..output.tables import new_table
+from ..process.errors import Exit
+
+if TYPE_CHECKING:
+    from metronome.sim.program.kernels import Launch
+    from metronome.sim.run.types import RunRequest
+
+__all__ = ["Outcome", "add_counters", "memory_of", "print_outcome"]
+
+#: How a run can end other than by itself, and what that is as an exit status.
+_STATUS = {
+    "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT,
+}
+
+#: Instead of a counter that the predictor does not have.
+_NOT_PREDICTED = "not predicted"
+
+
+def memory_of(request: RunRequest) -> str:
+    """The memory model and what it was given, for people."""
+    if request.memory not in DRAMS:
+        return f"{request.memory}, latency {request.latency}"
+    return f"{request.memory}, {request.memory_options.timing}, clock ratio {request.memory_options.clock}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome(plain.Outcome):
+    """A finished run with what was asked for, and the exit status that says how it ended."""
+
+    @property
+    def exit_status(self) -> Exit:
+        """The exit status of the process."""
+        if self.passed:
+            return Exit.PASSED
+        return _STATUS.get(self.result.status, Exit.CHECK_FAILED)
+
+
+def _notes(outcome: Outcome) -> list[str]:
+    """What is worth knowing of a run whether it has passed or not, a line each."""
+    notes = [
+        f"memcheck: {finding.describe(outcome.source_of)}" for finding in outcome.findings or () if finding.note
+    ]
+    if outcome.result.argument_missing:
+        place = f"the program reads its argument block at {outcome.launch.argument_address:#x}, but has none"
+        notes.append(place + (": give it one with --arg FILE" if outcome.launch.dtype is None else ": see its host.py"))
+    return notes
+
+
+def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
+    """Rows of the counters that have a title: those that count cycles as shares, the others below them."""
+    counters, config = outcome.counters, outcome.config
+    titled = [counter for counter in COUNTERS if counter.title is not None]
+    shares = {counter.title: counters[counter.name] for counter in titled if counter.share and not counter.oracle}
+    shares |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
+    if config.oracles and config.coordination is not Coordination.SWAS:
+        shares |= {counter.title: counters[counter.name] for counter in titled if counter.share and counter.oracle}
+    for title, count in shares.items():
+        table.add_row(title, _NOT_PREDICTED if count is None else f"{count}  {100 * count / cycles:5.1f} %")
+    table.add_section()
+    for counter in titled:
+        if not counter.share:
+            count = counters[counter.name]
+            table.add_row(counter.title, _NOT_PREDICTED if count is None else str(count))
+        if counter.name == "committed_threads":
+            table.add_row("thread-instructions per cycle", f"{counters[counter.name] / cycles:.3f}")
+
+
+def _not_measured(launch: Launch) -> str:
+    """Why there are no cycles of the measured region."""
+    if launch.region is not None:
+        return f"not measured: the program never called {launch.region} (--region)"
+    return "not measured: the program never opened the region (CSR 0x7C0)" + (
+        ": see --region" if launch.dtype is None else ""
+    )
+
+
+def _table(outcome: Outcome) -> Table:
+    """The run in numbers."""
+    request, config = outcome.request, outcome.config
+    title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
+    table = new_table("", ">", title=escape(title))
+    size = "" if outcome.launch.size is None else f"{outcome.launch.dtype}, size {outcome.launch.size}"
+    checked = "lock step with the golden model" if request.check or request.memcheck else "result only"
+    checked += ", memory accesses" if request.memcheck else ""
+    passed = outcome.exit_status == Exit.PASSED
+    failed = "deadlock" if outcome.result.status == "deadlock" else outcome.exit_status.name.lower()
+    table.add_row("result", "[green]passed[/]" if passed else f"[red]{failed}[/]")
+    table.add_row("program", size or "-")
+    fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
+    table.add_row("policy", f"{fetch}{request.policy}, prediction {config.prediction}")
+    table.add_row("memory", memory_of(request))
+    if outcome.launch.size is None and not (request.check or request.memcheck):
+        checked = "exit code only"
+    table.add_row("checked", checked)
+    table.add_section()
+    table.add_row("total cycles", f"{outcome.result.total_cycles}")
+    cycles = outcome.cycles
+    if cycles is None:
+        table.add_row("cycles", _not_measured(outcome.launch))
+    else:
+        add_counters(table, outcome, cycles)
+        if outcome.result.region is not None:
+            table.add_section()
+            for row in region_rows(outcome.result.region):
+                table.add_row(*row)
+    if outcome.result.memory_statistics is not None:
+        table.add_section()
+        for name, value in outcome.result.memory_statistics.items():
+            shown = f"{value:.1f}" if isinstance(value, float) else str(value)
+            table.add_row(f"memory: {name.replace('_', ' ')}", shown)
+    table.add_section()
+    result = outcome.result
+    simulated = outcome.engine is Engine.RTL
+    speed = f"{result.sim_seconds:.2f} s, {result.cycles_per_second:.0f} cycles/s"
+    table.add_row("simulation" if simulated else "prediction", speed)
+    if simulated:
+        table.add_row("elaboration, build", f"{result.elaborate_seconds:.1f} s, {result.build_seconds:.1f} s")
+    return table
+
+
+def print_outcome(
+    outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None,
+    finishes: Sequence[int | None] | None = None,
+) -> None:
+    """The tables on standard output if wanted, what went wrong on standard error; of several runs each has a name.
+
+    ``finishes``: the cycle of each warp's last instruction, where that is known; ``per_warp`` shows it.
+    """
+    if table:
+        Console().print(_table(outcome))
+        if per_warp and outcome.result.region is not None and outcome.cycles is not None:
+            Console().print(warp_table(outcome.result.region, finishes))
+        sys.stdout.flush()
+    for line in outcome.complaints() + [f"note: {note}" for note in _notes(outcome)]:
+        print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

@@ -1,0 +1,170 @@
+"""``metronome synth``: area, clock rate and critical path of one unit on an FPGA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from metronome.hdl.config import SmConfig
+
+from ..options.common import JsonOption, choose, given, json_target, listed, within
+from ..options.machine import (
+    DEFAULT_PRESET,
+    ConfigOption,
+    Machine,
+    PresetOption,
+    SetOption,
+    ThreadsOption,
+    WarpsOption,
+    machine,
+)
+from ..options.schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, one_policy
+from ..output.outputs import refuse_inputs, require_writable
+from ..process.errors import UsageError
+from .synth_price import price as show_price
+from .synth_work import Work
+
+if TYPE_CHECKING:
+    from metronome.sim.fpga.synth import Options
+    from metronome.sim.fpga.synth.committed import UnitRow
+
+__all__ = ["synth"]
+
+#: Options of placing and routing.
+_OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer")
+#: Options of one unit, which the table of --price has not.
+_ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "mode", "issue", "fetch", "prediction",
+             "breakdown", "depth", "cells", "compare", "log", "seed")
+_MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
+#: nextpnr reads the seed as a signed number of 32 bits.
+_MAX_SEED = 2**31 - 1
+_USUAL_POLICY = "gtlrr"
+_PRICE_SEEDS = "1,2,3"
+
+
+def synth(
+    ctx: typer.Context,
+    unit: Annotated[
+        str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
+    ] = None,
+    preset: PresetOption = DEFAULT_PRESET,
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    mode: ModeOption = None,
+    issue: IssueOption = None,
+    fetch: FetchOption = None,
+    prediction: PredictionOption = None,
+    freq: Annotated[
+        float, typer.Option(metavar="MHZ", help="The clock rate to strive for; if given, it is an error to miss it.")
+    ] = 60.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="N,N,..", help="Place and route from each; the fastest counts.")
+    ] = None,
+    minutes: Annotated[
+        float, typer.Option(metavar="N", help="End the placing and routing from one seed after so long.")
+    ] = 30.0,
+    placer: Annotated[
+        str, typer.Option("--placer", metavar="NAME", help="heap (default), or static for a large design.")
+    ] = "heap",
+    area: Annotated[bool, typer.Option("--area", help="Synthesise only: no clock rate.")] = False,
+    cells: Annotated[bool, typer.Option("--cells", help="Also in gates and bits of memory.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="With the committed figures; growth is an error.")] = False,
+    breakdown: Annotated[
+        bool, typer.Option("--breakdown", help="The area of every part instead, of --unit or of the whole SM."),
+    ] = False,
+    depth: Annotated[int, typer.Option(metavar="N", help="Levels of parts in the breakdown.")] = 2,
+    price: Annotated[
+        bool, typer.Option("--price", help="All front ends by warps, and the SMs, in a table. Hours; it goes on.")
+    ] = False,
+    only: Annotated[str | None, typer.Option(metavar="NAME,..", help="Rows of --price: '*-8-swas-*'.")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="NAME", help="Of --price: NAME.md, .csv, .json, .svg.")
+    ] = None,
+    log: Annotated[str | None, typer.Option(metavar="FILE", help="What yosys and nextpnr say.")] = None,
+    json_file: JsonOption = None,
+) -> int:
+    """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
+    from metronome.sim.fpga.synth import UNITS
+
+    _check_options(ctx, unit, area=area, breakdown=breakdown, price=price)
+    if unit is None and not breakdown and not price:
+        raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
+    unit = choose("--unit", unit or "sm", UNITS)
+    within("--depth", depth, 1, _MAX_DEPTH)
+    options = _routing(freq, _seeds(seed, seeds or (_PRICE_SEEDS if price else None)), minutes, placer)
+    target = json_target(json_file)
+    if price:
+        return show_price([] if area else options, only, output, json_file, target)
+    asked = machine(preset, warps, threads, settings, config_file)
+    issue = issue or (None if asked.names("policies") else _USUAL_POLICY)
+    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
+    config = asked.for_chip(one_policy(asked.config, scheme))
+    log_path = None if log is None else require_writable(log, "--log", ".log", ".txt")
+    refuse_inputs(target, {"--config": config_file}, [("--log", log_path)] if log_path else [])
+    work = Work(unit, config, json_file, target, log_path, _asked(asked, config))
+    if breakdown:
+        return work.break_down(depth, cells)
+    striven = freq if given(ctx, ("freq",)) else None
+    return work.measure([] if area else options, cells, _committed(unit, config) if compare else None, striven)
+
+
+def _check_options(ctx: typer.Context, unit: str | None, *, area: bool, breakdown: bool, price: bool) -> None:
+    """Refuse options that another way of calling has, which would say nothing here."""
+    wrong: tuple[str, ...]
+    if breakdown:
+        wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"
+    elif area:
+        wrong, what = (*_OF_ROUTING, "depth"), "a unit that is placed and routed, not for --area"
+    else:
+        wrong, what = ("depth",), "--breakdown"
+    rules = [(_ONE_UNIT, "one unit, not for --price")] if price else [(("only", "output"), "--price")]
+    for names, reason in [*rules, (wrong, what)]:
+        if option := given(ctx, names):
+            raise UsageError(f"{option} is for {reason}")
+    if given(ctx, ("seed",)) and given(ctx, ("seeds",)):
+        raise UsageError("--seed and --seeds: give one of them")
+
+
+def _seeds(seed: int, seeds: str | None) -> list[int]:
+    texts = [str(seed)] if seeds is None else listed("--seeds", seeds)
+    option = "--seed" if seeds is None else "--seeds"
+    for text in texts:
+        if not text.isdecimal():
+            raise UsageError(f"{option}: {text!r} is no whole number above 0: write 1,2,3")
+        within(option, int(text), 1, _MAX_SEED)
+    return list(dict.fromkeys(map(int, texts)))
+
+
+def _routing(freq: float, seeds: Iterable[int], minutes: float, placer: str) -> list[Options]:
+    from metronome.sim.fpga.synth import Options
+    from metronome.sim.fpga.synth.flow import PLACERS
+
+    placer = choose("--placer", placer, PLACERS)
+
+    for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
+        if not 0 < value <= most:
+            raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
+    return [Options(freq=freq, seed=seed, minutes=minutes, placer=placer) for seed in seeds]
+
+
+def _committed(unit: str, config: SmConfig) -> UnitRow:
+    from metronome.sim.fpga.synth.committed import FIGURES, committed_row
+
+    row = committed_row(unit, config)
+    if row is None:
+        raise UsageError(f"--compare: {FIGURES.name} has no figures of {unit} in this machine: docs/fpga.md lists them")
+    return row
+
+
+def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
+    return {
+        "preset": asked.preset, "set": dict(asked.settings),
+        "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
+        "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
+        "prediction": config.prediction.value, "device": "LFE5U-85F",
+    }

@@ -1,0 +1,85 @@
+"""What ``metronome synth`` shows on a terminal, and what it says of figures that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+
+from ..output.tables import new_table
+
+if TYPE_CHECKING:
+    from metronome.sim.fpga.synth import Part, SynthResult
+    from metronome.sim.fpga.synth.committed import Difference
+
+__all__ = ["clocked", "compared", "not_routed", "parts"]
+
+_NAMES = {"luts": "LUTs", "ffs": "FFs", "brams": "block RAM", "dsps": "DSPs", "memory_bits": "memory bits"}
+#: What nextpnr counts -> what it is called here.
+_OF_DEVICE = {"TRELLIS_COMB": "LUTs", "TRELLIS_FF": "FFs", "DP16KD": "block RAMs", "MULT18X18D": "DSPs"}
+
+
+def parts(unit: str, found: Sequence[Part]) -> Table:
+    """A line a part, indented by its depth, with what is in it and with its share of the first of these."""
+    (first, *others) = list(vars(found[0].area))
+    table = new_table("part", f">{_NAMES.get(first, first)}", ">%", *(f">{_NAMES.get(name, name)}" for name in others),
+                      title=f"{unit}, part by part")
+    whole = found[0].area.size or 1
+    for part in found:
+        name = f"{'  ' * part.depth}{part.path.split('.')[-1] or unit}"
+        table.add_row(escape(name), str(part.area.size), f"{100 * part.area.size / whole:.1f}",
+                      *(str(getattr(part.area, name)) for name in others))
+    return table
+
+
+def _lines(result: SynthResult) -> Iterator[str]:
+    """Area and clock rate; every seed; gates; how full the device is."""
+    best = result.best
+    rate = "" if best is None else f", {best.fmax_mhz} MHz, {best.levels} levels"
+    yield f"{result.unit}: {result.luts} LUTs, {result.ffs} FFs, {result.brams} block RAMs, {result.dsps} DSPs{rate}"
+    if len(result.routes) > 1:
+        each = ", ".join(
+            f"seed {route.seed}: {'not routed' if route.fmax_mhz is None else f'{route.fmax_mhz} MHz'}"
+            for route in result.routes
+        )
+        yield each if result.spread is None else f"{each}; the fastest is {result.spread} % above the slowest"
+    if result.cells is not None:
+        cells = result.cells
+        yield f"on no FPGA: {cells.gates} gates, {cells.ffs} FFs, {cells.memory_bits} bits of memory"
+    if best is not None and best.utilization:
+        used = ", ".join(f"{100 * best.utilization[kind]['used'] / best.utilization[kind]['available']:.1f} % of {name}"
+                         for kind, name in _OF_DEVICE.items() if kind in best.utilization)
+        yield f"with the registers around it, of the device: {used}"
+
+
+def clocked(result: SynthResult) -> Group:
+    """The area and the clock rate on a line, what else is known, and the critical path as a table."""
+    if result.best is None:
+        return Group(*_lines(result))
+    table = new_table(">ns", ">at ns", ">levels", "signal", title="Critical path")
+    for step in result.best.critical_path:
+        table.add_row(f"{step.delay_ns:.2f}", f"{step.at_ns:.2f}", str(step.levels), step.signal)
+    return Group(*_lines(result), table)
+
+
+def compared(found: Sequence[Difference]) -> Table:
+    """The figures beside the committed ones."""
+    table = new_table("figure", ">now", ">committed", ">%", title="Against the committed figures")
+    for each in found:
+        percent = "" if each.percent is None else f"{each.percent:+.1f}"
+        table.add_row(_NAMES.get(each.figure, each.figure), f"{each.measured:g}", f"{each.committed:g}", percent)
+    return table
+
+
+def not_routed(result: SynthResult) -> Iterator[str]:
+    """A line for each seed that has given no clock rate: why, what to do, and where nextpnr's log is."""
+    for route in result.routes:
+        if route.problem is not None:
+            hint = ""
+            if "has not ended" in route.problem:
+                hint = (": from some placements its router never does; try another --seed, a lower --freq, or more "
+                        "--minutes")
+            yield f"seed {route.seed}: {route.problem}{hint} (log: {route.log})"

@@ -1,0 +1,108 @@
+"""The work of ``metronome synth`` on one unit: measure it, show and write what was found, and say what was not."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group, RenderableType
+
+from metronome.hdl.config import SmConfig
+
+from ..output.outputs import STDOUT, write_file, write_json
+from ..process.errors import Exit, UsageError
+from ..process.progress import show_progress
+from .synth_tables import clocked, compared, not_routed, parts
+
+if TYPE_CHECKING:
+    from metronome.sim.fpga.synth import Options
+    from metronome.sim.fpga.synth.committed import UnitRow
+
+__all__ = ["Work"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """One unit of one machine, and where its results go."""
+
+    unit: str
+    config: SmConfig
+    json_file: str | None
+    target: Path | None
+    log: Path | None
+    asked: dict[str, object]
+
+    def break_down(self, depth: int, cells: bool) -> int:
+        """``--breakdown``."""
+        from metronome.sim.fpga import synth as tools
+
+        with self._refusing(), show_progress() as progress:
+            kind = tools.Cells if cells else tools.Area
+            found = tools.breakdown(self.unit, self.config, depth, progress, kind)
+        rows = [{"part": part.path, **dataclasses.asdict(part.area)} for part in found.parts]
+        self._keep_logs([found.log])
+        document = {"unit": self.unit, "parts": rows, "log": str(found.log)}
+        self._write(document, {"depth": depth}, parts(self.unit, found.parts))
+        return Exit.PASSED
+
+    def measure(self, options: Sequence[Options], cells: bool, row: UnitRow | None, striven: float | None) -> int:
+        """Area, and clock rate for each of ``options``; ``row`` is compared with, ``striven`` is the MHz to reach.
+
+        Returns
+        -------
+        The exit status. No clock rate at all is worse than an area that has grown, and that than a clock rate missed.
+        """
+        from metronome.sim.fpga.synth import committed
+        from metronome.sim.fpga.synth import synthesize as run
+
+        with self._refusing(), show_progress() as progress:
+            result = run(self.unit, self.config, options, progress, cells=cells)
+        document, shown = result.as_json(), [clocked(result)]
+        problems = list(not_routed(result))
+        status = Exit.NOT_ROUTED if options and result.best is None else Exit.PASSED
+        if row is not None:
+            found = committed.differences(result, row, options[0].freq if options else None)
+            grown, other = committed.grown(found), committed.other_tools(row)
+            document |= {"committed": [each.as_json() for each in found], "committed_tools": dict(row.tools)}
+            shown.append(Group(compared(found), *(f"another version: {line}" for line in other)))
+            problems += grown
+            status = status or (Exit.CHECK_FAILED if grown else Exit.PASSED)
+        if striven is not None and result.best is not None and (result.best.fmax_mhz or 0) < striven:
+            problems.append(f"{striven:g} MHz were asked for, and {result.best.fmax_mhz} MHz were reached")
+            status = status or Exit.TOO_SLOW
+        self._keep_logs([result.log, *(route.log for route in result.routes)])
+        used: dict[str, Any] = {"seeds": [one.seed for one in options]}
+        if options:
+            used |= {"freq": options[0].freq, "speed": options[0].speed, "minutes": options[0].minutes}
+        self._write(document, used, Group(*shown))
+        for line in problems:
+            print(f"metronome: {line}", file=sys.stderr)
+        return status
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """A synthesis that fails is one line, with the end of the log; all of it is in the file of --log."""
+        from metronome.sim.fpga.synth import SynthesisError
+
+        try:
+            yield
+        except SynthesisError as error:
+            if self.log is not None:
+                write_file(self.log, error.log.encode())
+            raise UsageError(str(error)) from error
+
+    def _keep_logs(self, files: Iterable[Path | None]) -> None:
+        """Put the logs into the file of --log, one behind the other."""
+        if self.log is not None:
+            there = [file for file in files if file is not None]
+            write_file(self.log, b"".join(f"==== {file}\n".encode() + file.read_bytes() for file in there))
+
+    def _write(self, document: dict[str, Any], used: dict[str, Any], shown: RenderableType) -> None:
+        if self.json_file is not None:
+            write_json(self.target, {**document, "config": {**self.asked, **used}})
+        if self.json_file != STDOUT:
+            Console().print(shown, highlight=False)

@@ -1,0 +1,230 @@
+"""Files of a trace: ``--trace`` of ``metronome run``, ``metronome predict`` and ``metronome trace``."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from ..output.outputs import STDOUT, require_writable
+from ..process.errors import UsageError
+from .result import memory_of
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.run.types import Watcher
+    from metronome.sim.show.trace.about import About
+    from metronome.sim.show.trace.cycles import Cycles, Sink
+
+    from ..options.asking import AskedRun
+
+__all__ = ["FORMATS", "FormatOption", "Output", "TraceFile", "TraceOption", "about", "trace_files", "traced", "written"]
+
+#: What a trace can be, by the end of its file's name.
+FORMATS = {
+    ".html": "a page with a picture of the schedule", ".csv": "events as CSV", ".parquet": "events as Parquet",
+    ".kanata": "the pipeline, for the viewer Konata", ".pftrace": "slices and counters, for Perfetto",
+    ".vcd": "all signals", ".fst": "all signals, compact",
+    ".gtkw": "how GTKWave shows them",
+}
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="NAME",
+        help=f"The format of every traced file, whatever its name: {', '.join(name[1:] for name in FORMATS)}.",
+    ),
+]
+TraceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trace", metavar="FILE", help=f"Write what happened in every cycle: {', '.join(FORMATS)}. Repeatable.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A file to be written, in one of :data:`FORMATS`."""
+
+    path: Path
+    kind: str
+
+
+def trace_files(names: Sequence[str] | None, option: str, kind: str | None = None) -> list[TraceFile]:
+    """The files, tried out. ``kind``: what --format says.
+
+    Raises
+    ------
+    UsageError
+        For a name that does not say which format, or a file that cannot be written.
+    """
+    if kind is not None and f".{kind}" not in FORMATS:
+        raise UsageError(f"--format must be one of {', '.join(known[1:] for known in FORMATS)}, not {kind!r}")
+    if kind is not None and not names:
+        raise UsageError(f"--format is that of traced files: name one with {option}")
+    for name in names or []:
+        if name == STDOUT:
+            raise UsageError(f"{option}: a trace is a file, and cannot go to standard output, where the table goes")
+        if kind is None and Path(name).suffix not in FORMATS:
+            raise UsageError(
+                f"{option}: the name of the file has to end in one of {', '.join(FORMATS)}, not {name!r}; "
+                "or say --format"
+            )
+    return [
+        TraceFile(require_writable(name, option), Path(name).suffix if kind is None else f".{kind}")
+        for name in names or []
+    ]
+
+
+def about(asked: AskedRun) -> About:
+    """What the traces say of a run."""
+    from metronome.sim.show.trace.about import About
+
+    config, request, launch = asked.config, asked.request, asked.launch
+    size = "" if launch.size is None else f" ({launch.dtype}, size {launch.size})"
+    facts = [
+        ("program", f"{launch.name}{size}"), ("machine", asked.machine.title),
+        ("warps", f"{config.warps} x {config.threads} threads"), ("front end", str(config.coordination.value)),
+        *([] if request.fetch_policy is None else [("fetch policy", request.fetch_policy)]),
+        ("issue policy", request.policy), ("prediction", str(config.prediction)), ("memory", memory_of(request)),
+        ("seed", str(request.seed)),
+    ]
+    name = f"{launch.name}, {config.coordination.value} {request.policy}, {asked.machine.title}"
+    return About(name=name, facts=facts, image=launch.image)
+
+
+def _sink(file: TraceFile, config: SmConfig, about: About, open_file: IO[bytes]) -> Sink:
+    if file.kind == ".html":
+        from metronome.sim.show.trace.page import HtmlTrace
+
+        return HtmlTrace(config, open_file, about)
+    if file.kind == ".pftrace":
+        from metronome.sim.build.origin import line, origin
+        from metronome.sim.show.trace.perfetto import PerfettoTrace
+
+        made_by = ("made by", line(origin()))
+        return PerfettoTrace(config, open_file, dataclasses.replace(about, facts=[*about.facts, made_by]))
+    if file.kind == ".kanata":
+        from metronome.sim.show.trace.kanata import KanataTrace
+
+        return KanataTrace(config, open_file, about.image.source_line)
+    from metronome.sim.show.trace.tables import CsvTrace, ParquetTrace
+
+    return {".csv": CsvTrace, ".parquet": ParquetTrace}[file.kind](config, open_file)
+
+
+class Output:
+    """One file, written beside its place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._in_place = path, not path.exists() or path.is_file()
+        #: Where it is written; None: where files usually are that are not there for long.
+        self.folder = path.parent if self._in_place else None
+        with self.errors():
+            # What is no file (a device, a pipe) is written when all is there.
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=self.folder)
+            self.file, self.part = os.fdopen(handle, "w+b"), Path(name)
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """What goes wrong with the file is said of its name."""
+        try:
+            yield
+        except OSError as error:
+            raise UsageError(f"cannot write {self._path}: {error.strerror or error}") from None
+
+    def put_in_place(self) -> None:
+        """All is written."""
+        with self.errors():
+            self.file.close()
+            if self._in_place:
+                umask = os.umask(0)
+                os.umask(umask)
+                self.part.chmod(0o666 & ~umask)
+                self.part.replace(self._path)
+            else:
+                with self.part.open("rb") as source, self._path.open("wb") as target:
+                    shutil.copyfileobj(source, target)
+
+    def close(self) -> None:
+        """Leave nothing behind but what is finished."""
+        with contextlib.suppress(OSError):  # a full disk has been told already
+            self.file.close()
+        self.part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[Output]:
+    """A file that comes into its place if all goes well; else nothing of it is left."""
+    output = Output(path)
+    try:
+        yield output
+        output.put_in_place()
+    finally:
+        output.close()
+
+
+class _Traced:
+    """A sink of cycles that writes a file of a trace."""
+
+    def __init__(self, output: Output, sink: Sink) -> None:
+        self._output, self._sink = output, sink
+        #: Nothing has been told, and an older file stays.
+        self.empty = False
+
+    def begin(self) -> None:
+        with self._output.errors():
+            self._sink.begin()
+
+    def take(self, cycles: Cycles) -> None:
+        with self._output.errors():
+            self._sink.take(cycles)
+
+    def finish(self) -> None:
+        with self._output.errors():
+            self._sink.finish()
+        if not self.empty:
+            self._output.put_in_place()
+
+
+@contextlib.contextmanager
+def traced(
+    files: Sequence[TraceFile], config: SmConfig, about: About, others: Sequence[Sink] = ()
+) -> Iterator[Watcher | None]:
+    """Who is to be told of every cycle so that the files are written; None if there are none.
+
+    ``others``: further sinks of cycles. However the run ends, the files have what was told until then. If one cannot be
+    written, none of it is left.
+    """
+    if not files and not others:
+        yield None
+        return
+    from metronome.sim.show.trace.cycles import CycleStream
+
+    with contextlib.ExitStack() as stack:
+        written_to = []
+        for file in files:
+            output = Output(file.path)
+            stack.callback(output.close)
+            written_to.append(_Traced(output, _sink(file, config, about, output.file)))
+        stream = CycleStream(config, [*others, *written_to])
+        stream.begin()
+        try:
+            yield stream
+        except UsageError:
+            raise  # nothing was run, or a file cannot be written
+        except BaseException:
+            for each in written_to:
+                each.empty = not stream.begun
+            stream.finish()
+            raise
+        stream.finish()

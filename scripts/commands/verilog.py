@@ -1,0 +1,155 @@
+"""``metronome verilog``: the SM as synthesizable Verilog, one file or a folder with all that goes with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metronome.hdl.config import SmConfig
+
+from ..options.common import JsonOption, choose, json_target
+from ..options.machine import (
+    DEFAULT_PRESET,
+    ConfigOption,
+    Machine,
+    PresetOption,
+    SetOption,
+    ThreadsOption,
+    WarpsOption,
+    machine,
+)
+from ..options.schemes import (
+    FetchOption,
+    IssueOption,
+    ModeOption,
+    PredictionOption,
+    check_scheme,
+    coordinate,
+    one_policy,
+)
+from ..output.export_folder import is_folder, require_folder, write_folder
+from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
+from ..process.backend import Backend, backend_of
+from ..process.errors import Exit, UsageError
+from ..process.progress import show_progress
+
+if TYPE_CHECKING:
+    from metronome.hdl.verilog import FlatVerilog
+
+__all__ = ["verilog"]
+
+#: Those of hdl.verilog.BUSES, which is imported late; a test compares them.
+BUS_NAMES = ("line", "axi")
+
+
+def verilog(
+    ctx: typer.Context,
+    preset: PresetOption = DEFAULT_PRESET,
+    warps: WarpsOption = None,
+    threads: ThreadsOption = None,
+    settings: SetOption = None,
+    config_file: ConfigOption = None,
+    mode: ModeOption = None,
+    issue: IssueOption = None,
+    fetch: FetchOption = None,
+    prediction: PredictionOption = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="Where to; - is standard output.")
+    ] = STDOUT,
+    bus: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"Of a folder: what memory is connected to: {', '.join(BUS_NAMES)}."),
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Keep probe port, assertions and oracles: in a folder, in a file of its own."),
+    ] = False,
+    json_file: JsonOption = None,
+) -> int:
+    """Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.
+
+    A folder gets one port a field, lists for the tools, and what the ports mean. One file, and standard output, has
+    packed ports and nothing else.
+    """
+    asked = machine(preset, warps, threads, settings, config_file)
+    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
+    config = one_policy(asked.config, scheme) if issue is not None else coordinate(asked.config, scheme)
+    if json_file == STDOUT and output == STDOUT:
+        raise UsageError("--json - and the Verilog cannot both have standard output: add --output DIR or FILE.v")
+    target = json_target(json_file)
+    inputs = [] if config_file is None else [("--config", Path(config_file).expanduser())]
+    if is_folder(output):
+        name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
+        if probe and name != "line":
+            raise UsageError("--probe is for --bus line: a bus has no ports for what a simulation watches")
+        refuse_shared(_outputs(Path(output).expanduser(), target), inputs)
+        folder = require_folder(output)
+        if target is not None and target.is_relative_to(folder):
+            raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced whole")
+        about = _export(backend_of(ctx), asked, config, name, probe, folder)
+    else:
+        if bus is not None:
+            raise UsageError("--bus is for a folder: add --output DIR (a single file has packed ports)")
+        chip = asked.for_chip(config, probe=probe)
+        about = _one_file(backend_of(ctx), asked, chip, output, target, inputs, json_file)
+    if json_file is not None:
+        write_json(target, about)
+    return Exit.PASSED
+
+
+def _outputs(output: Path | None, target: Path | None) -> list[tuple[str, Path]]:
+    return [(name, path) for name, path in (("--output", output), ("--json", target)) if path is not None]
+
+
+def _one_file(
+    backend: Backend, asked: Machine, config: SmConfig, output: str, target: Path | None,
+    inputs: list[tuple[str, Path]], json_file: str | None,
+) -> dict[str, Any]:
+    """Write the file, or to standard output; what --json says of it."""
+    file = None if output == STDOUT else require_writable(output, "--output", ".v", ".sv")
+    refuse_shared(_outputs(file, target), [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
+    with show_progress() as progress:
+        progress(f"elaborating {asked.title}")
+        text = backend.verilog(config)
+    if file is None:
+        sys.stdout.write(text)
+    else:
+        write_file(file, text.encode())
+    return {
+        "preset": asked.preset,
+        "config": dataclasses.asdict(config),
+        "output": None if file is None else str(file),
+        "bytes": len(text.encode()),
+        "lines": text.count("\n"),
+    }
+
+
+def _export(
+    backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path
+) -> dict[str, Any]:
+    """Write the folder; what --json says of it."""
+    from metronome.sim.build.export.files import export_files
+
+    chip = asked.for_chip(config)
+    with show_progress() as progress:
+
+        def text_of(variant: SmConfig, bus: str) -> FlatVerilog:
+            progress(f"elaborating {asked.title}{', for simulation' if variant is not chip else ''}")
+            return backend.flat_verilog(variant, bus)
+
+        simulation = asked.for_chip(config, probe=True) if probe else None
+        files = export_files(chip, simulation, preset=asked.preset, bus=bus, verilog=text_of)
+    write_folder(folder, files)
+    return {
+        "preset": asked.preset,
+        "config": dataclasses.asdict(chip),
+        "output": str(folder),
+        "bytes": sum(map(len, files.values())),
+        "lines": sum(content.count(b"\n") for content in files.values()),
+        "bus": bus,
+        "files": {name: len(content) for name, content in files.items()},
+    }

@@ -1,0 +1,304 @@
+"""``metronome wcet``: the longest time of a program, for all inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from metronome.sim.machine.engines import Engine
+
+from ..options.asking import AskedRun, asked_run, with_parameters_of
+from ..options.common import positive, within
+from ..options.flow_facts import facts_of
+from ..options.ranges import ranges_of
+from ..output.outputs import write_json
+from ..output.tables import new_table
+from ..process.backend import backend_of
+from ..process.errors import Exit, UsageError
+from ..process.progress import show_progress
+from .run import run
+from .tracing import TraceFile, about, trace_files, traced
+from .wcet_lines import described_lines, place_in, print_lines, refusal
+
+if TYPE_CHECKING:
+    from metronome.sim.analysis.bound.bound import Bound
+    from metronome.sim.analysis.bound.compose.parts import Composed
+    from metronome.sim.analysis.bound.search import Observed
+    from metronome.sim.analysis.code.inputs import Range
+    from metronome.sim.analysis.paths.facts import Facts
+
+__all__ = ["wcet"]
+
+#: One in so many of the observed inputs is run on the hardware, too.
+_PART = 25
+#: Names of the parts of a bound, in the order of the table.
+_PARTS = {
+    "begin": "the beginning, alike in all runs",
+    "instructions": "issue slots: instructions", "nops": "issue slots: NOPs",
+    "waits": "waits: operands, loads, control flow",
+    "writeback": "waits: a writeback slot", "units": "waits: a divider", "lanes": "waits: lanes, one after the other",
+    "icache": "waits: I-cache misses", "memory": "waits: memory", "barriers": "waits: barriers, starts and ends",
+    "launch": "launch and end",
+}
+
+
+@with_parameters_of(
+    run, without=("check", "memcheck", "strict_races", "dump", "per_warp", "profile", "trace", "trace_format",
+                  "max_cycles"),
+)
+def wcet(
+    ctx: typer.Context,
+    observe: Annotated[
+        int, typer.Option(metavar="N", help="Also look for slow inputs: N predicted runs, and some on the hardware.")
+    ] = 0,
+    rtl: Annotated[bool, typer.Option(help="With --observe: some runs on the hardware.")] = True,
+    compose: Annotated[
+        bool, typer.Option("--compose", help="Also the bounds of each way of composing, and published formulas.")
+    ] = False,
+    memory_bound: Annotated[
+        int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
+    ] = None,
+    ranges: Annotated[
+        list[str] | None, typer.Option(
+            "--range", metavar="NAME=LOW..HIGH", help="Between which numbers a buffer, variable or arg[N] lies.",
+        )
+    ] = None,
+    flow_facts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Bounds of loops, and what is never executed, as FFX.")
+    ] = None,
+    slowest: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="With --observe: trace the longest run.")
+    ] = None,
+    **given: Any,
+) -> int:
+    """Bound the cycles of a program from its launch to its end, whatever its inputs."""
+    positive("--memory-bound", memory_bound)
+    within("--observe", observe, 0)
+    given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
+    traces = _traces(slowest, observe)
+    asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
+    from metronome.sim.analysis.bound.bound import longest_time
+    from metronome.sim.analysis.code.inputs import RangeError
+    from metronome.sim.analysis.code.program import RefusedError
+    from metronome.sim.analysis.paths.facts import FactError
+    from metronome.sim.machine.engines import CannotPredictError
+
+    known = ranges_of(asked.launch, ranges or [])
+    facts = facts_of(asked.launch.image, flow_facts)
+    _tell_moved(asked, known)
+    with show_progress() as progress:
+        try:
+            bound = longest_time(
+                asked.config, asked.request, asked.launch, ranges=known, facts=facts,
+                memory_latency=memory_bound, compose=compose, miss_rate=_miss_rate(asked), progress=progress,
+            )
+        except RefusedError as error:
+            raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
+        except FactError as error:
+            raise UsageError(f"--flow-facts: {error}") from None
+        except RangeError as error:
+            raise UsageError(f"--range {error}") from None
+        except CannotPredictError as error:
+            raise UsageError(f"only what can be predicted has a bound: {error}") from None
+        hardware = rtl and not bound.lost
+        observed = _observe(ctx, asked, (known, facts), observe, hardware, progress) if observe else None
+        if observed is not None and observed.cycles and traces:
+            _trace(ctx, asked, known, observed, bound, traces)
+    if observed is not None and rtl and bound.lost:
+        names = " and ".join(each.name for each in bound.lost)
+        print(
+            f"metronome: no run on the hardware: the start-up code clears {names}, and a run there cannot set it again",
+            file=sys.stderr,
+        )
+    shown = [each for each in bound.composed if compose or (each.holds and each.cycles != bound.cycles)]
+    document = _document(asked, bound, observed, known, shown)
+    if asked.as_json:
+        write_json(asked.target, document)
+    if not asked.as_json or asked.target is not None:
+        _print(asked, bound, observed, shown)
+    return _verdict(asked, bound, observed, facts, memory_bound)
+
+
+def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:
+    """Say of which ranges the launch's own numbers are not."""
+    from metronome.sim.analysis.code.inputs import initialised, outside
+
+    for each in ranges:
+        if initialised(asked.launch, each) and outside(asked.launch, each):
+            print(
+                f"metronome: --range {each.text}: {each.name} holds others in this launch; the bound is not of them",
+                file=sys.stderr,
+            )
+
+
+def _miss_rate(asked: AskedRun) -> float | None:
+    """The part of the loads of the list that misses, which is known before the run."""
+    if asked.listing is None:
+        return None
+    from metronome.sim.analysis.access_order.estimate import estimate_of
+
+    return estimate_of(asked.listing, asked.config).total.miss_rate or 0.0
+
+
+def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
+    if slowest and not observe:
+        raise UsageError("--slowest is the longest run of those that --observe looks at: say --observe N")
+    return trace_files(slowest, "--slowest")
+
+
+def _verdict(
+    asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts, memory_bound: int | None
+) -> int:
+    """The exit status, and what is wrong."""
+    # A rule that nothing was found for may be a mistake.
+    for rule in facts.unused_rules if facts.used else ():
+        print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
+    complaint = None
+    if observed is not None and observed.contradiction is not None:
+        what, pc = observed.contradiction
+        complaint = f"{what} (at {place_in(asked.launch.image, pc)})"
+    elif observed is not None and observed.cycles > bound.cycles:
+        wrong = "the bound is wrong"
+        if memory_bound is not None:
+            wrong += f", or memory takes more than the {memory_bound} cycles of --memory-bound"
+        complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: {wrong}"
+    if complaint is None:
+        return Exit.PASSED
+    print(f"metronome: {complaint}", file=sys.stderr)
+    return Exit.CHECK_FAILED
+
+
+def _observe(
+    ctx: typer.Context, asked: AskedRun, known: tuple[Sequence[Range], Facts], count: int, hardware: bool, progress: Any
+) -> Observed:
+    from metronome.sim.analysis.bound.bound import contradicted
+    from metronome.sim.analysis.bound.search import Search
+
+    ranges, facts = known
+
+    def check(request: Any) -> tuple[str, int] | None:
+        return contradicted(asked.config, request, facts) if facts.used else None
+
+    search = Search(asked.config, asked.request, asked.launch, asked.request.seed, ranges, check)
+    observed = search.run(count, lambda done: progress(f"observe ({done} of {count})"))
+    if hardware:
+        backend = backend_of(ctx)
+
+        def on_hardware(request: Any) -> Any:
+            return backend.run(asked.config, request, progress, lambda line: None)
+
+        search.confirm(on_hardware, max(1, count // _PART))
+    return observed
+
+
+def _trace(
+    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: Bound,
+    traces: Sequence[TraceFile],
+) -> None:
+    """Write the longest run, as it is predicted."""
+    from metronome.sim.analysis.code.inputs import Inputs
+
+    request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, ranges).filled(observed.inputs))
+    what = about(asked)
+    more = ("longest of", f"{observed.runs} runs"), ("bound", str(bound.cycles)), ("it holds", bound.inputs)
+    what = dataclasses.replace(what, facts=[*what.facts, *more])
+    with traced(traces, asked.config, what, []) as watcher:
+        backend_of(ctx).predict(asked.config, request, lambda text: None, lambda line: None, watcher)
+
+
+def _document(
+    asked: AskedRun, bound: Bound, observed: Observed | None, ranges: Sequence[Range], shown: Sequence[Composed]
+) -> dict[str, Any]:
+    from metronome.sim.run.outcome import described
+
+    image, request, launch = asked.launch.image, asked.request, asked.launch
+    document: dict[str, Any] = {
+        "kernel": launch.name,
+        "config": described(
+            asked.machine, asked.config, request, launch.compiling, launch.dtype, launch.size, Engine.PREDICT
+        ),
+        "bound": bound.cycles, "exact": bound.exact, "holds": _holds(asked, bound), "composition": bound.parts,
+        "composers": [{"method": each.method, "bound": each.cycles, "composition": dict(each.parts)}
+                      for each in bound.composed if each.holds],
+        "not_bounds": [{"method": each.method, "cycles": each.cycles, "composition": dict(each.parts)}
+                       for each in shown if not each.holds],
+        "loops": [{"pc": pc, "place": place_in(image, pc), "bound": count, "from": bound.origins.get(pc, "values")}
+                  for pc, count in sorted(bound.loops.items())],
+        "depends_on_inputs": [{"pc": each.pc, "kind": each.kind, "place": place_in(image, each.pc)}
+                              for each in bound.dependences],
+        **described_lines(image, bound),
+        "ranges": [each.text for each in ranges],
+        "assumptions": [each.as_json() for each in bound.assumptions],
+    }
+    if observed is not None:
+        document |= {
+            "observed_max": observed.cycles, "observed_runs": observed.runs, "observed_on_hardware": observed.hardware,
+            "ratio": bound.cycles / observed.cycles if observed.cycles else None,
+        }
+    return document
+
+
+def _holds(asked: AskedRun, bound: Bound) -> dict[str, str]:
+    """In words: for which inputs, on which machine, and what is taken for granted."""
+    config, request = asked.config, asked.request
+    memory = f"{request.memory} memory"
+    if request.memory == "fixed":
+        memory += f" with a latency of {request.latency} cycles"
+    return {
+        "inputs": bound.inputs,
+        "machine": f"{asked.machine.title} with {config.warps} warps of {config.threads} threads, {request.policy}, "
+                   f"{config.prediction} and {memory}",
+        "assumptions": "; ".join(each.text for each in bound.assumptions),
+    }
+
+
+def _print(asked: AskedRun, bound: Bound, observed: Observed | None, shown: Sequence[Composed]) -> None:
+    launch = asked.launch
+    console = Console()
+    holds = _holds(asked, bound)
+    kind = "exactly" if bound.exact else "at most"
+    for line in (
+        f"{launch.name}: every run takes {kind} {bound.cycles} cycles, {holds['inputs']};",
+        f"on {holds['machine']};",
+        "taken for granted: " + "; ".join(each.text for each in bound.assumptions if each.held_by == "the user")
+        + " (the JSON has all assumptions)",
+    ):
+        console.print(line, markup=False, highlight=False)
+    table = new_table("", ">cycles", title=escape(f"{launch.name} on {asked.machine.title}"))
+    table.add_row(f"under these conditions {kind}", str(bound.cycles))
+    table.add_section()
+    _rows(table, bound.parts)
+    for each in shown:
+        if each.cycles != bound.cycles or not each.holds:
+            table.add_section()
+            table.add_row(f"{'also a bound' if each.holds else 'not a bound'}: {each.method}", str(each.cycles))
+    if observed is not None:
+        table.add_section()
+        table.add_row(f"the longest of {observed.runs} runs", str(observed.cycles))
+        if observed.cycles:
+            table.add_row("bound / longest run", f"{bound.cycles / observed.cycles:.3f}")
+    console.print(table)
+    print_lines(console, launch.image, bound)
+    if not bound.exact and not bound.dependences:
+        console.print(
+            "the inputs change nothing of it; how long memory takes, or which store a load finds, is not known "
+            "beforehand", highlight=False,
+        )
+    elif not bound.exact:
+        where = ", ".join(place_in(launch.image, each.pc) for each in bound.dependences[:3])
+        more = len(bound.dependences) - 3
+        console.print(
+            f"time depends on the inputs at {where}" + (f" and {more} more places" if more > 0 else ""), highlight=False
+        )
+
+
+def _rows(table: Any, parts: Mapping[str, int]) -> None:
+    for name, cycles in parts.items():
+        if cycles:
+            table.add_row(_PARTS.get(name, name), str(cycles))

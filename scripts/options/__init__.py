@@ -1,0 +1,1 @@
+"""The options that several subcommands share, and what they ask for."""

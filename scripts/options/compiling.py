@@ -1,0 +1,45 @@
+"""The options of what is compiled, for the subcommands that compile."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from metronome.sim.program.compiler.options import Compiling, split_flags
+
+from ..process.errors import UsageError
+
+__all__ = ["CflagsOption", "FunctionOption", "NoSimtOption", "compiling", "print_warnings"]
+
+CflagsOption = Annotated[
+    str | None,
+    typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
+]
+FunctionOption = Annotated[
+    str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of an OpenCL source (docs/opencl.md)."),
+]
+NoSimtOption = Annotated[
+    bool, typer.Option("--no-simt", help="Leave branches on which lanes disagree as they are (docs/divergence.md)."),
+]
+
+
+def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compiling:
+    """What the options say; flags are split as a shell does.
+
+    Raises
+    ------
+    UsageError
+        For a quotation mark without its second one.
+    """
+    try:
+        return Compiling(split_flags(cflags or ""), function, not no_simt)
+    except ValueError as error:
+        raise UsageError(f"--cflags {cflags}: {error}") from None
+
+
+def print_warnings(text: str) -> None:
+    """The compiler's warnings, on standard error."""
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,42 @@
+"""The option ``--flow-facts FILE``, and what METRONOME_LOOP_BOUND has left in the program."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ..process.errors import UsageError
+from .common import input_file
+
+if TYPE_CHECKING:
+    from metronome.sim.analysis.paths.facts import Facts, Rule
+    from metronome.sim.program.elf import ElfImage
+
+__all__ = ["facts_of"]
+
+
+def facts_of(image: ElfImage, file: str | None) -> Facts:
+    """What is known of a program's flow; what of the file is ignored is told on standard error.
+
+    Raises
+    ------
+    UsageError
+        For a file that cannot be used.
+    """
+    from metronome.sim.analysis.paths.facts import FactError, Facts, marks_of
+    from metronome.sim.analysis.paths.ffx import read_ffx
+
+    rules: list[Rule] = []
+    if file is not None:
+        try:
+            rules, ignored = read_ffx(input_file("--flow-facts", file), image)
+        except FactError as error:
+            raise UsageError(f"--flow-facts {error}") from None
+        for each in ignored:
+            print(f"metronome: {each}", file=sys.stderr)
+
+    def lines(pc: int) -> list[str]:
+        line = image.source_line(pc)
+        return [] if line is None else [line]
+
+    return Facts(marks_of(image), rules, lines)

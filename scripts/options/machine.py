@@ -1,0 +1,153 @@
+"""The machine that a command line asks for: a preset, fields of a file, ``--set``, ``--warps`` and ``--threads``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any
+
+import typer
+
+from metronome.hdl.config import WATCHING, SmConfig
+from metronome.hdl.presets import PRESETS
+from metronome.sim.build.origin import note_machine
+from metronome.sim.machine.settings import ConfigError, as_text, from_toml, parse, replaced
+
+from ..process.errors import UsageError
+from .common import choose, input_file
+
+__all__ = ["DEFAULT_PRESET", "ConfigOption", "Machine", "PresetOption", "SetOption", "SweepSetOption",
+           "ThreadsOption", "WarpsOption", "axes", "machine", "machines"]
+
+DEFAULT_PRESET = "BASE"
+
+PresetOption = Annotated[
+    str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.", show_default=True)
+]
+WarpsOption = Annotated[int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="A field of the machine (`metronome config`). Repeatable."),
+]
+#: In `metronome sweep`.
+SweepSetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=V,..", help="Values of a field to compare, or one for all runs. Repeatable."),
+]
+ConfigOption = Annotated[
+    str | None,
+    typer.Option("--config", metavar="FILE", help="A TOML file of fields (`metronome config --output FILE`)."),
+]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A configuration, and how it was asked for."""
+
+    preset: str
+    config: SmConfig
+    #: The file of --config, as it was given.
+    file: str | None = None
+    #: Field -> value of each --set, as a text that --set takes.
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: The fields that the file names.
+    in_file: frozenset[str] = frozenset()
+
+    @property
+    def title(self) -> str:
+        """For people: ``BASE``, or ``my.toml, icache_bytes=1024``."""
+        return ", ".join([self.file or self.preset, *(f"{name}={text}" for name, text in self.settings.items())])
+
+    def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
+        """The configuration without what only a simulation needs, or with all of that, but as --set says."""
+        return replaced(config, {name: probe for name in WATCHING if name not in self.settings})
+
+    def names(self, field: str) -> bool:
+        """Whether the user has named this field, in the file or by --set."""
+        return field in self.settings or field in self.in_file
+
+
+def _split(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip()):
+        raise UsageError(f"--set {text}: write FIELD=VALUE, e.g. icache_bytes=4096 (metronome config lists the fields)")
+    return name.strip(), value
+
+
+def _values(text: str, several: bool) -> tuple[str, list[Any]]:
+    """The field of one --set, and its value; its values if there may be ``several``."""
+    name, value = _split(text)
+    try:
+        if not several:
+            return name, [parse(name, value)]
+        return name, list(dict.fromkeys(parse(name, each) for each in value.split(",")))
+    except ConfigError as error:
+        hint = ": only metronome sweep takes several values" if "," in value and not several else ""
+        raise UsageError(f"--set {text}: {error}{hint}") from None
+
+
+def _read(file: str | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        return from_toml(input_file("--config", file).read_text("utf-8"))
+    except UnicodeDecodeError:
+        raise UsageError(f"--config {file}: no TOML: it is not text in UTF-8") from None
+    except ConfigError as error:
+        raise UsageError(f"--config {file}: {error}") from None
+
+
+def _source(message: str, file: str | None, in_file: Mapping[str, Any], settings: Mapping[str, str]) -> str:
+    """Where the field comes from that a refusal begins with."""
+    field = message.split(" ")[0]
+    if field in settings:
+        return f"--set {field}={settings[field]}"
+    return f"--config {file}" if field in in_file else "configuration"
+
+
+def machines(
+    preset: str, warps: int | None, threads: int | None, settings: Sequence[str] | None, file: str | None,
+    *, several: bool = True,
+) -> Iterator[Machine]:
+    """Every machine that the options ask for: one for each combination of the values of ``--set``.
+
+    Raises
+    ------
+    UsageError
+        For an unknown preset or field, a file that cannot be read, and a value that SmConfig refuses.
+    """
+    preset = choose("--preset", preset, PRESETS)
+    in_file = _read(file)
+    lists = [_values(text, several) for text in settings or ()]
+    if len({name for name, _ in lists}) < len(lists):
+        raise UsageError("--set: a field is set twice: name each once")
+    sizes = {name: value for name, value in (("warps", warps), ("threads", threads)) if value is not None}
+    for combination in product(*(values for _, values in lists)):
+        values = {name: value for (name, _), value in zip(lists, combination, strict=True)}
+        texts = {name: as_text(name, value) for name, value in values.items()}
+        try:
+            config = replaced(PRESETS[preset], {**in_file, **values, **sizes})
+        except ConfigError as error:
+            raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
+        made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file))
+        note_machine(made.title, config)
+        yield made
+
+
+def machine(
+    preset: str, warps: int | None = None, threads: int | None = None, settings: Sequence[str] | None = None,
+    file: str | None = None,
+) -> Machine:
+    """The one machine; see :func:`machines`."""
+    (only,) = machines(preset, warps, threads, settings, file, several=False)
+    return only
+
+
+def axes(settings: Sequence[str] | None) -> list[str]:
+    """The fields of which ``--set`` gives more than one value."""
+    lists = (_values(text, True) for text in settings or ())
+    return [name for name, values in lists if len(values) > 1]

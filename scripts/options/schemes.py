@@ -1,0 +1,63 @@
+"""The front ends that a command line asks for: the options, and their names checked (:mod:`sim.machine.schemes`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from metronome.hdl.config import SmConfig
+from metronome.sim.machine import schemes as known
+from metronome.sim.machine.policies.plain import POLICIES
+from metronome.sim.machine.schemes import Scheme, coordinate, one_policy
+from metronome.sim.machine.settings import ConfigError
+
+from ..process.errors import UsageError
+
+__all__ = ["POLICY_NAMES", "FetchOption", "IssueOption", "ModeOption", "PredictionOption", "Scheme", "check_scheme",
+           "coordinate", "one_policy", "schemes"]
+
+POLICY_NAMES = ", ".join(POLICIES)
+
+ModeOption = Annotated[
+    str | None, typer.Option("--mode", metavar="MODE", help="The front end: swas (default), baseline or vortex.")
+]
+#: `--policy` is what prove and older scripts say.
+IssueOption = Annotated[
+    str | None, typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}.")
+]
+FetchOption = Annotated[
+    str | None,
+    typer.Option("--fetch", metavar="POLICY", help="The fetch policy of baseline (lrr) and vortex (fixed)."),
+]
+PredictionOption = Annotated[
+    str | None, typer.Option("--prediction", metavar="NAME", help="btfn (default), or not_taken as in Crouzet 2024.")
+]
+
+
+def _option(name: str) -> str:
+    return f"--{name}"
+
+
+def check_scheme(
+    config: SmConfig, *, mode: str | None = None, fetch: str | None = None, issue: str | None = None,
+    prediction: str | None = None,
+) -> Scheme:
+    """See :func:`sim.machine.schemes.check_scheme`; a wrong name is a UsageError."""
+    try:
+        return known.check_scheme(
+            config, mode=mode, fetch=fetch, issue=issue, prediction=prediction, label=_option
+        )
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+
+
+def schemes(
+    config: SmConfig, modes: Sequence[str], fetches: Sequence[str], issues: Sequence[str], predictions: Sequence[str]
+) -> Iterator[Scheme]:
+    """See :func:`sim.machine.schemes.schemes`; a wrong name is a UsageError."""
+    try:
+        yield from known.schemes(config, modes, fetches, issues, predictions, _option)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None

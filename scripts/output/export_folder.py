@@ -1,0 +1,122 @@
+"""A folder that a subcommand writes: whole or not at all, and never in place of what is not its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metronome.sim.build.processes import surely, undisturbed
+
+from ..process.errors import UsageError
+from .outputs import refuse_folder
+
+__all__ = ["VERILOG", "Kind", "is_folder", "require_folder", "write_folder"]
+
+#: Suffixes of single files.
+_SUFFIXES = (".v", ".sv")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What writes such folders, and the file in each that lists the others with their hashes (``files``)."""
+
+    command: str
+    index: str
+
+
+VERILOG = Kind("metronome verilog", "metronome_sm.json")
+
+
+def is_folder(name: str) -> bool:
+    """Whether --output names a folder to write: not ``-``, not ``FILE.v``, not a device or a pipe."""
+    path = Path(name).expanduser()
+    try:
+        # What /dev/stdout leads to may be a file, be it there still or not.
+        device = Path("/dev") in path.absolute().parents
+        special = device or (path.exists() and not path.is_dir() and not path.is_file())
+    except (OSError, ValueError):  # a name that cannot be one: whoever writes it says so
+        special = True
+    return not (name in ("", "-") or special or path.suffix in _SUFFIXES)
+
+
+def _refusal(folder: Path, kind: Kind) -> str | None:
+    """What is in the folder that would be lost; None if nothing is."""
+    from metronome.sim.build.export.files import changed_files
+
+    changed = changed_files(folder, kind.index)
+    if changed is None:
+        return f"it is there, and is no export of {kind.command}"
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        return f"it has what {kind.command} did not write like this: {changed[0]}{more}"
+    return None
+
+
+def require_folder(name: str, kind: Kind = VERILOG) -> Path:
+    """The path of the folder, tried out now: an elaboration must not end in a folder that cannot be written.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written, or holds anything but an export as it was written.
+    """
+    refuse_folder(name)
+    try:
+        folder = Path(name).expanduser().resolve()
+        if folder.exists() and not folder.is_dir():
+            more = "; the name of a single file of Verilog ends with .v" if kind == VERILOG else ""
+            raise OSError(0, f"it is a file{more}")
+        if folder.is_dir():
+            if Path.cwd().is_relative_to(folder):
+                raise OSError(0, "it is the current folder, or around it: name one inside")
+            if (reason := _refusal(folder, kind)) is not None:
+                raise OSError(0, f"{reason}: name another folder, or move it away")
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent):
+            pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"--output: cannot write the folder {name!r}: {reason}") from None
+    return folder
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes], kind: Kind = VERILOG) -> None:
+    """Make ``folder`` with ``files``, in place of an export of before, so that nobody ever sees half of it.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written after all; what was there is there still.
+    """
+    place = None
+    try:
+        place = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        new, old = place / "new", place / "old"
+        new.mkdir()
+        for name, content in files.items():
+            (new / name).write_bytes(content)
+        if folder.is_dir() and (reason := _refusal(folder, kind)) is not None:  # since the first look
+            raise OSError(0, f"{reason}")
+        with undisturbed():
+            _exchange(folder, new, old)
+    except OSError as error:
+        raise UsageError(f"cannot write the folder {folder}: {error.strerror}") from None
+    finally:
+        if place is not None:
+            surely(lambda: shutil.rmtree(place, ignore_errors=True))
+
+
+def _exchange(folder: Path, new: Path, old: Path) -> None:
+    """``new`` becomes ``folder``, and that, if it is there, ``old``; or all stays as it is."""
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(folder, old)
+    try:
+        os.rename(new, folder)
+    except OSError:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(old, folder)
+        raise

@@ -1,0 +1,75 @@
+"""``--profile`` of ``metronome run`` and ``metronome predict``: where the cycles of the measured region went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from .tables import new_table
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.program.elf import ElfImage
+    from metronome.sim.show.trace.summary import Sum, Summary
+
+__all__ = ["Counted", "ProfileOption", "print_profile"]
+
+ProfileOption = Annotated[
+    bool, typer.Option("--profile", help="Also the cycles of the region by source line and by what they were used for.")
+]
+#: Lines of the table; the JSON has all.
+_HOTTEST = 20
+#: Uses that a line of the table names beside the issues.
+_USES = 2
+
+
+class Counted:
+    """The cycles of a run that was asked for: ``profile`` is the sink that counts them."""
+
+    def __init__(self, config: SmConfig, image: ElfImage) -> None:
+        from metronome.sim.show.trace.profile import Profile
+
+        self._image, self.profile = image, Profile(config)
+
+    def summary(self) -> Summary:
+        """What was counted."""
+        from metronome.sim.show.trace.summary import Summary
+
+        return Summary(self.profile, self._image)
+
+
+def print_profile(summary: Summary) -> None:
+    """The hottest lines as a table on standard output."""
+    console = Console()
+    if not summary.cycles:
+        console.print("no profile: nothing was measured (docs/command-line.md, --region)", highlight=False)
+        return
+    shown = summary.lines[:_HOTTEST]
+    title = f"where the {summary.cycles} cycles of the region went"
+    table = new_table("source line", "function", ">cycles", ">share", ">issued", "used for what else", title=title)
+    table.columns[0].no_wrap = True
+    for each in shown:
+        line, function = each.name
+        share = f"{100 * each.cycles / summary.cycles:.1f} %"
+        table.add_row(
+            escape(_short(line)), escape(function), str(each.cycles), share, str(each.uses["issued"]), _others(each)
+        )
+    rest = summary.cycles - sum(each.cycles for each in shown)
+    if rest:
+        name = f"{len(summary.lines) - len(shown)} more lines: --json has them"
+        table.add_row(name, "", str(rest), f"{100 * rest / summary.cycles:.1f} %", "", "")
+    console.print(table)
+
+
+def _short(line: str) -> str:
+    """A source line with no more than the last folder of its file."""
+    return "/".join(line.split("/")[-2:])
+
+
+def _others(each: Sum) -> str:
+    """What most of the cycles without an issue were used for."""
+    others = [f"{use} {count}" for use, count in each.uses.most_common() if use != "issued"]
+    return ", ".join(others[:_USES]) + (", ..." if len(others) > _USES else "")

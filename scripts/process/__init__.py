@@ -1,0 +1,1 @@
+"""The process of a command: errors, signals, standard output, progress, and the backend."""

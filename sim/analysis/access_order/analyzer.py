@@ -1,0 +1,195 @@
+"""Runs a program once on the golden model, and lists its accesses to global memory in the total order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.isa.csrs import Csr
+from metronome.hdl.isa.ops import SimtOp, Unit
+
+from ...machine.golden import EndStatus, Iss, IssEnd
+from ...machine.golden.state import warps_of
+from ...machine.memory.stacks import to_bus_all
+from ...program.elf import ElfImage
+from ...program.kernels import Launch
+from ...run.runner import job_of
+from ...run.types import RunRequest, unpack_memory
+from ..code.decoding import Decoded
+from ..code.dependence import Follower, Kind
+from ..code.inputs import Inputs
+from ..code.program import RefusedError
+from .barriers import Barriers
+from .groups import Groups
+from .happens_before import HappensBefore
+from .phases import Epochs
+from .records import Access, Listing
+
+__all__ = ["analyze"]
+
+#: Instructions that are looked at before an analysis is given up.
+_LIMIT = 20_000_000
+_DEPENDS = {
+    Kind.CONTROL: "which way it goes on depends on the inputs",
+    Kind.ADDRESS: "where it loads or stores depends on the inputs",
+    Kind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
+}
+#: CSRs that are one for all warps.
+_SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
+
+
+class _Recorder:
+    """Takes down the accesses of a run (:class:`sim.machine.golden.watch.Recorder`)."""
+
+    def __init__(self, iss: Iss, image: ElfImage, inputs: Inputs) -> None:
+        self._iss, self._config = iss, iss.config
+        warps = iss.config.warps
+        self._everyone = range(warps)
+        self._local = iss.config.memory_map.local, iss.config.memory_map.local + iss.config.local_bytes
+        self._follower = Follower(iss, inputs)
+        self._epochs = Epochs(warps)
+        self.order = HappensBefore(iss.config)
+        self._barriers = Barriers(self.order)
+        self.groups = Groups(iss, image)
+        self.accesses: list[Access] = []
+        #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two
+        #: numbers.
+        self._said: list[tuple[int, int, int]] = []
+        #: Warps whose wspawn waits for others to end, each with how many it starts.
+        self._spawners: dict[int, int] = {}
+        self._addresses = np.zeros(0, np.uint32)
+        self._pcs: set[int] = set()
+        self._stored: set[int] = set()
+
+    # What the golden model tells.
+
+    def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`."""
+        self._addresses = addresses
+        self._follower.access(addresses, data)
+
+    def arguments(self, warp: int, first: int, second: int) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`."""
+        self._said.append((warp, first, second))
+
+    def volatile(self, pc: int) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`: what is read is marked, as an input is."""
+
+    def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`."""
+        code = self._follower.code(pc)
+        self._follower.executed(pc, warps, epoch, masks)
+        self._pcs.add(pc)
+        if code is None:
+            return
+        for found in self._follower.found:
+            raise RefusedError(_DEPENDS[found.kind], found.pc)
+        if code.unit is Unit.LSU:
+            self._access(pc, code, warps_of(warps), masks)
+        elif code.unit is Unit.SIMT:
+            self._simt(pc, code)
+        elif code.unit is Unit.CSR:
+            self._csr(pc, code)
+        else:
+            self.groups.executed(pc, code, warps_of(warps))
+        self._said.clear()
+
+    # Its parts.
+
+    def _access(self, pc: int, code: Decoded, warps: list[int], masks: np.ndarray) -> None:
+        first = 0
+        for warp in warps:
+            end = first + int(masks[warp]).bit_count()
+            addresses = self._addresses[first:end]
+            first = end
+            self.order.access(warp, pc, addresses, code.size, code.store)
+            if code.store:
+                self._stored.update((addresses >> 2).tolist())
+            low, high = self._local
+            lines = lines_of(self._config, addresses[(addresses < low) | (addresses >= high)])
+            if lines:
+                self.accesses.append(Access(
+                    warp, pc, code.store, lines, self._epochs.access(warp, pc), self.groups.of(warp),
+                    self.order.in_region,
+                ))
+
+    def _simt(self, pc: int, code: Decoded) -> None:
+        """A barrier lets warps go on; a wspawn starts some, now or when others have ended."""
+        if code.row.op is SimtOp.BAR:
+            for warp, asked, count in self._said:
+                barrier = asked % self._config.barriers
+                together = self._barriers.arrive(warp, barrier, count, pc)
+                if together:
+                    self._meet(together)
+                    self._barriers.met(barrier, together)
+        elif code.row.op is SimtOp.WSPAWN:
+            self._spawners |= {warp: count for warp, count, _ in self._said}
+        for warp in list(self._spawners):
+            # Whether it had to wait for others to end is a matter of time: it is behind all that they did either way.
+            if self._iss.waiting[warp] is None:
+                started = [other for other in self._everyone[: self._spawners.pop(warp)] if other != warp]
+                self._meet([warp, *started], self._everyone)
+                for other in started:
+                    self.groups.start(other)
+
+    def _meet(self, warps: list[int], others: Iterable[int] = ()) -> None:
+        others = list(others)
+        self._epochs.meet(warps, others)
+        self.order.meet(warps, others)
+
+    def _csr(self, pc: int, code: Decoded) -> None:
+        if code.csr == Csr.MREGION:
+            for warp, value, _ in self._said:
+                if self.order.region(warp, value, pc):
+                    self._epochs.turn()
+        elif code.csr == Csr.ACTIVE_WARPS and code.writes is not None:
+            raise RefusedError("it reads which warps are active, which the schedule decides", pc)
+        elif code.csr in _SHARED and code.writes_csr and self._iss.active_mask.bit_count() > 1:
+            name = Csr(code.csr).name.lower()
+            raise RefusedError(f"it writes {name}, while others are active: the schedule decides what they read", pc)
+
+    def listing(self) -> Listing:
+        """What was seen, in order."""
+        for pc in sorted(self._pcs):
+            if self._follower.was_marked(pc):
+                raise RefusedError("it executes what depends on the inputs", pc)
+        written = self._stored & {pc >> 2 for pc in self._pcs}
+        if written:
+            raise RefusedError("it executes what it has stored: self-modifying code", min(written) << 2)
+        return Listing(
+            tuple(sorted(self.accesses, key=lambda each: each.key)), tuple(self.groups.grids),
+            self._config.memory_map.user // LINE_BYTES, self.order.regions,
+        )
+
+
+def lines_of(config: SmConfig, addresses: np.ndarray) -> tuple[int, ...]:
+    """The lines of the lanes' ``addresses`` in global memory, in the order in which the coalescer makes them."""
+    return tuple(dict.fromkeys((to_bus_all(config, addresses) // LINE_BYTES).tolist()))
+
+
+def _refuse_end(end: IssEnd) -> None:
+    if end.fault is not None:
+        cause = end.fault.cause.name.lower().replace("_", " ")
+        raise RefusedError(f"every run faults: {cause} of warp {end.fault.warp}", end.fault.pc)
+    if end.status is not EndStatus.ENDED:
+        raise RefusedError(f"no run ends by itself: {end.status} after {end.executed} instructions")
+
+
+def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
+    """The accesses of ``launch``, which ``request`` runs; they are those of every run.
+
+    Raises
+    ------
+    RefusedError
+        If they depend on the inputs or on the schedule, with the reason and the place.
+    """
+    job = job_of(config, request)
+    iss = Iss(config, unpack_memory(config, job.pages))
+    iss.launch(job.start_pc, job.arg)
+    recorder = iss.recorder = _Recorder(iss, launch.image, Inputs(launch))
+    _refuse_end(iss.run(_LIMIT))
+    if not recorder.order.regions:
+        raise RefusedError("the program opens no measured region: say --region whole, main or a function")
+    return recorder.listing()

@@ -1,0 +1,177 @@
+"""The hits and misses of a sequence of accesses in an abstract cache of any size.
+
+The cache is that of docs/memory.md: write-through, allocation for loads only, the least recently used way is replaced,
+the set is the exclusive or of all groups of set bits of the line's number. A load that misses takes its way in its
+lookup: a later one of the line hits, whether memory has answered or not. Nothing here depends on time, so the write
+buffer answers no load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import NamedTuple
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+
+from ...predict.model.compiled import as_python
+from ...predict.model.l1 import set_of
+from .records import Listing
+
+__all__ = [
+    "CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of",
+    "lookups",
+]
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """A cache of ``bytes`` with ``ways`` in each set; 0 bytes: no cache. A line has 64 bytes."""
+
+    bytes: int
+    ways: int = 1
+
+    def __post_init__(self) -> None:
+        if self.bytes < 0:
+            raise ValueError(f"bytes must be at least 0, not {self.bytes!r}")
+        if self.ways < 1:
+            raise ValueError(f"ways must be at least 1, not {self.ways!r}")
+        sets, rest = divmod(self.bytes, LINE_BYTES * self.ways)
+        if rest or sets & sets - 1:
+            raise ValueError(
+                f"bytes must be {LINE_BYTES} * ways * a power of two, not {self.bytes!r} with ways={self.ways!r}"
+            )
+
+    @classmethod
+    def of(cls, config: SmConfig) -> CacheSize:
+        """The data cache of a machine."""
+        return cls(config.dcache_bytes, config.dcache_ways if config.dcache_bytes else 1)
+
+    @property
+    def sets(self) -> int:
+        """How many sets; 0 without a cache."""
+        return self.bytes // (LINE_BYTES * self.ways)
+
+    def __str__(self) -> str:
+        """As on the command line: 16K/4, or none."""
+        if not self.bytes:
+            return "none"
+        kib, rest = divmod(self.bytes, 1024)
+        return f"{self.bytes if rest else f'{kib}K'}/{self.ways}"
+
+
+class Lookup(NamedTuple):
+    """One line access."""
+
+    pc: int
+    store: bool
+    line: int
+    uncached: bool = False
+
+
+@dataclass
+class Counts:
+    """Line accesses: ``hits`` and ``misses`` of loads, ``stores``, and of these how many hit."""
+
+    hits: int = 0
+    misses: int = 0
+    stores: int = 0
+    store_hits: int = 0
+
+    @property
+    def loads(self) -> int:
+        """Line accesses of loads."""
+        return self.hits + self.misses
+
+    @property
+    def miss_rate(self) -> float | None:
+        """Misses in loads; None without loads."""
+        return self.misses / self.loads if self.loads else None
+
+    def count(self, store: bool, hit: bool) -> None:
+        """One more."""
+        if store:
+            self.stores += 1
+            self.store_hits += hit
+        elif hit:
+            self.hits += 1
+        else:
+            self.misses += 1
+
+
+class LruCache:
+    """Lines by set, the least recently used first."""
+
+    def __init__(self, size: CacheSize) -> None:
+        self._ways = size.ways
+        self._sizes = SimpleNamespace(dcache_sets=size.sets, dcache_bits=max(1, size.sets.bit_length() - 1))
+        self._sets: list[dict[int, None]] = [{} for _ in range(size.sets)]
+
+    def set_of(self, line: int) -> int:
+        """As the predictor has it, and so the hardware."""
+        index: int = as_python(set_of)(self._sizes, line)
+        return index
+
+    def look_up(self, line: int, store: bool) -> bool:
+        """Whether it hits, which counts as a use; a load that does not comes in."""
+        if not self._sets:
+            return False
+        held = self._sets[self.set_of(line)]
+        hit = line in held
+        if hit:
+            del held[line]
+        elif store:
+            return False
+        elif len(held) == self._ways:
+            del held[next(iter(held))]
+        held[line] = None
+        return hit
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is expected of one cache, by pc and in all."""
+
+    size: CacheSize
+    by_pc: Mapping[int, Counts]
+    total: Counts = field(default_factory=Counts)
+
+
+def lookups(listing: Listing) -> Iterator[Lookup]:
+    """The line accesses of the measured region, in order."""
+    for each in listing.accesses:
+        for line in each.lines:
+            yield Lookup(each.pc, each.store, line, line < listing.user_line)
+
+
+def estimate(sequence: Iterable[Lookup], size: CacheSize) -> Estimate:
+    """Hits and misses of ``sequence`` in a cache that is empty at first."""
+    cache, by_pc, total = LruCache(size), dict[int, Counts](), Counts()
+    for pc, store, line, uncached in sequence:
+        hit = not uncached and cache.look_up(line, store)
+        by_pc.setdefault(pc, Counts()).count(store, hit)
+        total.count(store, hit)
+    return Estimate(size, dict(sorted(by_pc.items())), total)
+
+
+def estimate_of(listing: Listing, config: SmConfig) -> Estimate:
+    """Hits and misses of the accesses of ``listing`` in the data cache of a machine."""
+    return estimate(lookups(listing), CacheSize.of(config))
+
+
+class Mismatch(NamedTuple):
+    """A pc whose misses were expected to be others."""
+
+    pc: int
+    estimated: int
+    measured: int
+
+
+def compare(expected: Estimate, measured: Mapping[int, int]) -> list[Mismatch]:
+    """The pcs of which other misses were ``measured`` than ``expected``; a pc that is not there had none."""
+    estimated = {pc: counts.misses for pc, counts in expected.by_pc.items()}
+    return [
+        Mismatch(pc, estimated.get(pc, 0), measured.get(pc, 0)) for pc in sorted(estimated.keys() | measured.keys())
+        if estimated.get(pc, 0) != measured.get(pc, 0)
+    ]

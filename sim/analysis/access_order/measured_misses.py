@@ -1,0 +1,92 @@
+"""What the lookup of a run has done, laid to the accesses of a listing: misses by pc, and the order."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .estimate import Estimate, Mismatch, compare
+from .records import Access, Listing
+
+__all__ = ["Lookups", "Measured", "Verified", "measured"]
+
+
+@dataclass(frozen=True)
+class Lookups:
+    """The line accesses of a run in the order in which they were looked up; ``missed``: loads that made a request."""
+
+    warp: np.ndarray
+    line: np.ndarray
+    store: np.ndarray
+    missed: np.ndarray
+
+    @classmethod
+    def of_hardware(cls, events: np.ndarray) -> Lookups:
+        """From ``RunResult.events``."""
+        event = events["lookup"][events["lookup"]["access"] != 0]
+        answered = event["hit"] | event["merge"] | event["forward"]
+        return cls(event["warp"], event["line"], event["store"], (event["store"] == 0) & (answered == 0))
+
+    @classmethod
+    def of_prediction(cls, events: np.ndarray) -> Lookups:
+        """From what a :class:`sim.run.types.Watcher` is told."""
+        event = events[events["access"] != 0]
+        answered = event["hit"] | event["merge"] | event["forward"]
+        return cls(event["access_warp"], event["line"], event["store"], (event["store"] == 0) & (answered == 0))
+
+
+@dataclass
+class Measured:
+    """``misses`` of loads in the region by pc; ``strangers``: lookups that are not the warp's next in the listing.
+
+    ``disorder``: accesses of the region that were not looked up in the order of the listing.
+    """
+
+    misses: Counter[int] = field(default_factory=Counter)
+    strangers: int = 0
+    disorder: int = 0
+
+
+def measured(listing: Listing, lookups: Lookups) -> Measured:
+    """Each warp's lookups are its accesses, in program order."""
+    waiting: dict[int, deque[tuple[Access, int]]] = {}
+    for access in listing.sequence:
+        waiting.setdefault(access.warp, deque()).extend((access, line) for line in access.lines)
+    found = Measured()
+    seen: list[Access] = []
+    columns = (each.tolist() for each in (lookups.warp, lookups.line, lookups.store, lookups.missed))
+    for warp, line, store, missed in zip(*columns, strict=True):
+        mine = waiting.get(warp)
+        if not mine or (mine[0][1], mine[0][0].store) != (line, bool(store)):
+            found.strangers += 1
+            continue
+        access, _ = mine.popleft()
+        if access.listed:
+            found.misses[access.pc] += bool(missed)
+            seen += [] if seen and seen[-1] is access else [access]
+    found.strangers += sum(len(left) for left in waiting.values())
+    found.disorder = sum(one is not other for one, other in zip(seen, listing.accesses, strict=False))
+    found.disorder += abs(len(seen) - len(listing.accesses))
+    return found
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A run beside its estimate: the ``pcs`` whose misses differ, and what is :class:`Measured` of the order."""
+
+    pcs: list[Mismatch]
+    strangers: int
+    disorder: int
+    misses: int
+
+    @classmethod
+    def of(cls, expected: Estimate, found: Measured) -> Verified:
+        """``found`` against what was ``expected``."""
+        return cls(compare(expected, found.misses), found.strangers, found.disorder, found.misses.total())
+
+    @property
+    def mismatches(self) -> int:
+        """How much differs."""
+        return len(self.pcs) + self.strangers + self.disorder

@@ -1,0 +1,1 @@
+"""The longest time, from what is counted along the paths."""

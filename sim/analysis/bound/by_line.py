@@ -1,0 +1,183 @@
+"""What a bound is made of by instruction, and the path that it was counted along: what a table by source line shows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ...predict.model.records import NONE
+from ...show.trace.cycles import Cycles
+from ...show.trace.profile import Profile
+from ..code.decoding import Decoded
+from ..paths.path import Access, Clock
+from .compose.implicit import nops_behind, parts_of
+from .compose.parts import Composed
+from .compose.work_conserving import POLICIES, Demand
+from .counts import Shared
+from .pipeline import Pipeline
+
+__all__ = ["Laid", "Lined", "Run", "lay"]
+
+
+class Lined(Pipeline):
+    """A pipeline that knows for which instructions it waits: ``own``, by pc, since it last met others.
+
+    ``met``: the waits of the chain until then. ``past``: its own until then. Where paths meet, they are those of the
+    path whose time is later. With strict turns they are all cycles.
+    """
+
+    def __init__(self, shared: Shared, warp: int = 0, *, strict: bool = False) -> None:
+        super().__init__(shared, warp, strict=strict)
+        self.own: Counter[int] = Counter()
+        self.past: Counter[int] = Counter()
+        self.met: Counter[int] = Counter()
+
+    def copy(self) -> Lined:
+        """See :class:`sim.analysis.paths.path.Clock`."""
+        twin = super().copy()
+        assert isinstance(twin, Lined)
+        twin.own, twin.past, twin.met = Counter(self.own), self.past, self.met
+        return twin
+
+    def join(self, other: Clock) -> None:
+        """See :class:`sim.analysis.paths.path.Clock`."""
+        assert isinstance(other, Lined)
+        if other.time > self.time:
+            self.own, self.past, self.met = Counter(other.own), other.past, other.met
+        super().join(other)
+
+    def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
+        """See :class:`sim.analysis.paths.path.Clock`."""
+        time, slots, within = self.time, self.counts.slots, self.within
+        super().issue(pc, code, following, access)
+        if within:
+            # What the common beginning is made of is not told.
+            self.own, self.past, self.met = Counter(), Counter(), Counter()
+            return
+        waited = self.time - time - (0 if self._strict else self.counts.slots - slots)
+        if waited:
+            self.own[pc] += waited
+
+    @property
+    def chain_length(self) -> int:
+        """How long the chain is that this warp ends: what the bound takes of it."""
+        return self.span if self._strict else self.idle
+
+    @staticmethod
+    def meet(clocks: Iterable[Clock], active: int | None) -> None:
+        """See :class:`sim.analysis.paths.path.Clock`: from here on all follow the longest chain."""
+        lined = [each for each in clocks if isinstance(each, Lined)]
+        chain = max(lined, key=lambda each: each.chain_length)
+        table = Counter() if any(each.within for each in lined) else chain.met + chain.own
+        Pipeline.meet(lined, active)
+        for each in lined:
+            each.past, each.own, each.met = each.past + each.own, Counter(), table
+
+
+@dataclass(frozen=True)
+class Laid:
+    """What of a bound by ``method`` can be laid to instructions, by pc; ``rest``: its parts without that, by name.
+
+    ``rest`` and the three tables add up to the bound. Of ``rest`` a part is negative if what is a wait on one path and
+    a slot on another was counted once. ``ways``: how often each jump goes on where, in all warps together.
+    """
+
+    method: str
+    cycles: int
+    instructions: Mapping[int, int]
+    nops: Mapping[int, int]
+    waits: Mapping[int, int]
+    rest: Mapping[str, int]
+    ways: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+
+def lay(composed: Composed, demand: Demand, policy: str) -> Laid:
+    """The table of a bound.
+
+    Instructions and NOPs are those of the dearest walk (:mod:`sim.analysis.bound.compose.implicit`). Under strict turns
+    only the chain's own cycles count, so these are all among the waits.
+    """
+    lined = [each for each in demand.pipelines if isinstance(each, Lined)]
+    instructions: Counter[int] = Counter()
+    nops: Counter[int] = Counter()
+    ways: Counter[tuple[int, int]] = Counter()
+    waits: Counter[int] = Counter()
+    strict = policy not in POLICIES and not composed.parts["instructions"]
+    for taken in demand.walks:
+        stretches, edges = parts_of(taken)
+        ways.update(edges)
+        if strict:
+            continue
+        for (first, last), count in stretches.items():
+            for pc in range(first, last + 4, 4):
+                instructions[pc] += count
+        for (pc, following), count in edges.items():
+            behind = count * nops_behind(demand.shared, pc, following)
+            if behind:
+                nops[pc] += behind
+    if policy in POLICIES or strict:
+        chain = max(lined, key=lambda each: each.chain_length)
+        waits = chain.met + chain.own
+    else:
+        for each in lined:
+            waits += each.past + each.own
+    laid = {"instructions": instructions, "nops": nops, "waits": waits}
+    rest = {name: cycles - sum(laid.get(name, {}).values()) for name, cycles in composed.parts.items()}
+    return Laid(
+        composed.method, composed.cycles, instructions, nops, waits,
+        {name: each for name, each in rest.items() if each}, {edge: count for edge, count in ways.items() if count},
+    )
+
+
+class Run:
+    """A sink of cycles (:class:`sim.show.trace.cycles.Sink`) that makes the table of one run."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self._warps = config.warps
+        self._profile = Profile(config)
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._profile.begin()
+        self._last = [NONE] * self._warps
+        self._ways: Counter[tuple[int, int]] = Counter()
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        # The profile is of the measured region; this is all of it.
+        events = cycles.events.copy()
+        events["region"] = 1
+        self._profile.take(dataclasses.replace(cycles, events=events))
+        for warp in range(self._warps):
+            pcs = cycles.pc[(events["selected"] == warp) & (cycles.pc != NONE)]
+            before = np.concatenate([[self._last[warp]], pcs[:-1]]) if len(pcs) else pcs
+            pairs, counts = np.unique(np.stack([before, pcs], axis=1), axis=0, return_counts=True)
+            for (first, following), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+                if first != NONE:
+                    self._ways[first, following] += count
+            if len(pcs):
+                self._last[warp] = int(pcs[-1])
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._profile.finish()
+
+    def laid(self, cycles: int) -> Laid:
+        """The table of the run, which took so many ``cycles``."""
+        tables: dict[str, Counter[int]] = {"issued": Counter(), "nop": Counter(), "wait": Counter()}
+        for cell in self._profile.cells():
+            if cell.pc != NONE:
+                kind = cell.use if cell.use == "issued" else "nop" if cell.use.startswith("nop") else "wait"
+                tables[kind][cell.pc] += cell.cycles
+        jumps = {pc for pc, following in self._ways if following != pc + 4}
+        rest = cycles - sum(each.total() for each in tables.values())
+        return Laid(
+            "exact", cycles, tables["issued"], tables["nop"], tables["wait"], {"launch": rest} if rest else {},
+            {edge: count for edge, count in self._ways.items() if edge[0] in jumps},
+        )

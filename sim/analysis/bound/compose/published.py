@@ -1,0 +1,68 @@
+"""Formulas that others have published, beside ours: what they say of this machine, with our numbers in them.
+
+They leave out what this machine does beside issuing and waiting (docs/wcet.md, "The published formulas"), so they are
+no bounds of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...code.costs import LOAD
+from ..memory_bound import MemoryBound
+from .parts import Composed
+from .work_conserving import Demand
+
+__all__ = ["multi_phase", "segments", "segments_at_rate", "segments_with_misses"]
+
+
+def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
+    """Jeanmougin 2025, as its abstract tells it: a warp alone, and the phases in which the others execute.
+
+    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, misses of its loads
+    included; phases of execution are issue slots.
+    """
+    alone = [each.time + each.lines.ranged for each in demand.pipelines]
+    slots = [each.counts.slots for each in demand.pipelines]
+    worst = max(range(len(alone)), key=lambda at: alone[at] - slots[at])
+    others = sum(slots) - slots[worst]
+    parts = {"waits": alone[worst] - slots[worst], "instructions": slots[worst] + others}
+    return Composed("multi-phase (Jeanmougin 2025)", sum(parts.values()), parts, holds=False)
+
+
+def segments(demand: Demand, memory: MemoryBound) -> Composed:
+    """Huangfu 2017, equations 1 to 3: nothing is known of the data cache."""
+    return _by_segments(demand, "segments (Huangfu 2017)", lambda lines: lines + memory.base + lines)
+
+
+def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
+    """Huangfu 2017, equations 1, 2 and 4: with the rate at which loads miss, at most."""
+    loads = demand.total("loaded_lines")
+    return segments_at_rate(demand.misses / loads if loads else 0)(demand, memory)
+
+
+def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
+    """The same, with the ``rate`` of misses that a list of accesses has (:mod:`sim.analysis.access_order.estimate`)."""
+    def compose(demand: Demand, memory: MemoryBound) -> Composed:
+        name = "segments with a miss rate (Huangfu 2017)"
+        return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))
+
+    return compose
+
+
+def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:
+    """Equations 1 and 2: a segment starts when the one before it has issued and executed, and all others had a turn."""
+    warps = [each.segments.all() for each in demand.pipelines]
+    begins = [0.0] * len(warps)
+    ends = [0.0] * len(warps)
+    # The end of the issue of the last segment, in the order of turns.
+    turn = 0.0
+    for number in range(max(len(each) for each in warps)):
+        for warp, its in enumerate(warps):
+            if number < len(its):
+                issue, execute, lines = its[number]
+                begins[warp] = max(turn, ends[warp])
+                turn = begins[warp] + issue
+                ends[warp] = turn + max(float(execute), LOAD + latency(lines) if lines else 0.0)
+    cycles = int(max(ends)) + 1
+    return Composed(name, cycles, {"instructions": cycles}, holds=False)

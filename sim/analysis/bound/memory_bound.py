@@ -1,0 +1,80 @@
+"""How long memory takes at most, for any requests: what a bound may assume of a memory model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from metronome.hdl.config import SmConfig
+
+from ...machine.memory.random import LONGEST_PAUSE
+from ...machine.memory.registry import create_model
+from ...machine.memory.store import SparseMemory
+from ...machine.memory.tdm import TdmMemory
+from ...run.types import RunRequest
+from ..code.program import RefusedError
+
+__all__ = ["MemoryBound", "memory_bound"]
+
+
+@dataclass(frozen=True)
+class MemoryBound:
+    """From the acceptance of a request to its answer, in cycles.
+
+    ``base``: of one request that waits for no other. ``service``: more for each of others that is served before it.
+    ``stolen``: the share of all cycles in which memory serves nobody (refreshes), and ``pause`` the longest such time.
+    ``latency``: the most that any request takes, with every tag of the port under way. ``places``: so many requests are
+    accepted until one is answered; 0: as many as there can be.
+    """
+
+    base: int
+    service: int
+    stolen: Fraction
+    pause: int
+    latency: int
+    places: int = 0
+
+
+def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> MemoryBound:
+    """The bound of the memory of a run; ``given``: the longest latency, of a model that has none of its own.
+
+    Raises
+    ------
+    RefusedError
+        If no bound is known.
+    """
+    under_way = config.fetch_requests + config.line_requests + config.store_buffer
+    if given is not None:
+        if request.memory in ("fixed", "tdm"):
+            raise RefusedError(f"memory {request.memory!r} has a bound of its own: leave --memory-bound out")
+        if request.memory == "random" and given < request.latency:
+            raise RefusedError(
+                f"memory 'random' takes up to {request.latency} cycles (--latency): --memory-bound {given} is less"
+            )
+        if request.memory == "random" and request.memory_options.adversarial:
+            raise RefusedError("memory 'random' has no bound if it is adversarial: how long it pauses is not told")
+        # Behind each request it may accept none for a while.
+        service = LONGEST_PAUSE if request.memory == "random" else 0
+        depth = request.memory_options.queue_depth if request.memory == "dram" else under_way
+        places = depth if depth < under_way else 0
+        return MemoryBound(base=given, service=service, stolen=Fraction(0), pause=0, latency=given, places=places)
+    if request.memory == "fixed":
+        latency = request.latency
+        return MemoryBound(base=latency, service=0, stolen=Fraction(0), pause=0, latency=latency)
+    if request.memory != "tdm":
+        raise RefusedError(
+            f"memory {request.memory!r} has no bound of its own: give one with --memory-bound, or take fixed or tdm"
+        )
+    model = create_model(
+        "tdm", SparseMemory(config.memory_map), None, latency=request.latency, seed=request.seed,
+        options=request.memory_options, tags=1 << config.mem_tag_bits,
+    )
+    assert isinstance(model, TdmMemory)
+    schedule = model.schedule
+    one, two = model.worst_case_latency(1), model.worst_case_latency(2)
+    # The schedule counts in clocks of memory; one cycle more wherever that is rounded.
+    pause = schedule.refresh / Fraction(request.memory_options.clock)
+    return MemoryBound(
+        base=one - int(pause) + 1, service=two - one + 1, stolen=Fraction(schedule.refresh, schedule.frame),
+        pause=int(pause) + 1, latency=model.worst_case_latency(under_way),
+    )

@@ -1,0 +1,321 @@
+"""One warp's pipeline as if it were alone, and what it asks of what all warps share: counted along a path.
+
+Times are a max-plus system: an instruction is issued in the cycle behind the one before it, or when what it waits for
+is there, whichever is later. So where two paths meet, the later of each two times is an upper bound; and a delay from
+outside makes everything behind it later by no more than itself (docs/wcet.md, "A warp alone").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from metronome.hdl.config import LINE_BYTES
+from metronome.hdl.isa.ops import BranchOp, Unit
+
+from ..code.costs import DEPTH, LOAD, MISS, RESOLUTION, STORE, Cost
+from ..code.decoding import Decoded
+from ..paths.path import Access, Clock
+from .counts import Counts, Shared, few_lines
+from .lines import Lines
+from .segments import Segments
+from .turns import Turns
+
+__all__ = ["Pipeline"]
+
+#: A load waits for the port of the registers as long as its warp's own results take it: until the one behind the last.
+_BEHIND = 1
+
+
+class Pipeline:
+    """A clock (:class:`sim.analysis.paths.path.Clock`) of one warp.
+
+    ``time``: the cycle behind the last issue, alone, with misses of its own loads but not of its code. ``chain``:
+    cycles in which nothing could be issued for certain, of this warp and those that it has waited for, one after the
+    other; ``span``: all cycles of them. ``strict``: the warp has its turn in one cycle of as many as there are active
+    warps, and waits for it; all times are of turns then.
+
+    Behind the beginning that all runs have in common (:mod:`sim.analysis.bound.prefix`) everything is counted anew.
+    """
+
+    def __init__(self, shared: Shared, warp: int = 0, *, strict: bool = False) -> None:
+        self._shared = shared
+        self._strict, self._turn = strict, Turns()
+        self._span = 0
+        self.counts = Counts()
+        self.lines = Lines(shared, self.counts)
+        self.time = 0
+        self.chain = 0
+        #: Waits for lines at places that are not known, until it last met others.
+        self._ranged = 0
+        self._ready = [0] * 64
+        self._loads: set[int] = set()
+        self._units: dict[object, int] = {}
+        self._written = 0
+        #: Whether a store of the warp may not be completed.
+        self._stored = False
+        self._begun = (0, 0)
+        #: The least slots of any path so far, their number when the warp last met others, and the chain's waits by it.
+        self._least, self._least_begun, self._least_chain = 0, 0, 0
+        self._turns: dict[int, int] = {}
+        #: A control instruction and where it goes on -> how often, at most; where the warp was started.
+        self.edges: dict[tuple[int, int], int] = {}
+        self.starts: list[int] = []
+        self.segments = Segments()
+        #: So many more instructions of the warp are the same in every run; the places of the last of them.
+        self._left = shared.prefix.executed[warp] if shared.prefix.executed else 0
+        self._places: list[int] = []
+
+    def copy(self) -> Pipeline:
+        """See :class:`sim.analysis.paths.path.Clock`."""
+        twin = type(self)(self._shared, strict=self._strict)
+        twin._turn, twin._span = self._turn.copy(), self._span
+        twin.counts = self.counts.copy()
+        twin.lines = self.lines.copy(twin.counts)
+        twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
+        twin._ranged = self._ranged
+        twin._stored = self._stored
+        twin._least, twin._least_begun, twin._least_chain = self._least, self._least_begun, self._least_chain
+        twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
+        twin.edges, twin.starts = dict(self.edges), list(self.starts)
+        twin.segments = self.segments.copy()
+        twin._turns, twin._left, twin._places = dict(self._turns), self._left, self._places
+        if self._left > 0:
+            self._shared.prefix_lost = True
+        return twin
+
+    def join(self, other: Clock) -> None:
+        """See :class:`sim.analysis.paths.path.Clock`."""
+        assert isinstance(other, Pipeline)
+        self.counts.join(other.counts)
+        self.lines.join(other.lines)
+        self.time, self._written = max(self.time, other.time), max(self._written, other._written)
+        self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
+        self._least = min(self._least, other._least)
+        self._turn.join(other._turn)
+        self._loads |= other._loads
+        self._stored |= other._stored
+        pairs = (self._units, other._units), (self._turns, other._turns)
+        self.segments.join(other.segments)
+        for mine, theirs in (*pairs, (self.edges, other.edges)):
+            for key, value in theirs.items():
+                mine[key] = max(mine.get(key, 0), value)  # type: ignore[index, call-overload]
+
+    def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
+        """See :class:`sim.analysis.paths.path.Clock`."""
+        shared = self._shared
+        shared.fetch(pc, behind_prefix=not self._left)
+        cost = shared.costs.of(code.word)
+        slots = self.counts.slots
+        time = self._earliest(cost)
+        self._count(cost)
+        if cost.slot:
+            self._written = max(self._written, time + cost.result)
+        self._results(cost, time, access)
+        nops = cost.nops(pc, following)
+        self.segments.issue(cost, access, nops)
+        if code.row.control:
+            self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
+            self._loop(pc, code, following)
+        elif following in shared.loops:
+            self._turns[following] = 0
+        self.counts.nops += nops
+        self.time = self._behind(time, 1 + (RESOLUTION if cost.waits else 0)) + nops * self._slot
+        self._least += self.counts.slots - slots
+        if self._left > 0:
+            self._leave(pc, following)
+
+    @property
+    def _slot(self) -> int:
+        """The cycles from one slot to the next, if the warp waits for nothing."""
+        return self._turn.active if self._strict else 1
+
+    def _behind(self, time: int, gap: int) -> int:
+        """When the warp can issue what it can ``gap`` cycles behind an instruction."""
+        return time + (self._turn.after(gap) if self._strict else gap)
+
+    def _results(self, cost: Cost, time: int, access: Access | None) -> None:
+        """When what depends on an instruction can be issued."""
+        excess = 0 if access is None else self._access(cost.store, access)
+        ready = self._behind(time, cost.result)
+        if self._strict:
+            self._turn.issue(cost)
+        if access is not None and not cost.store:
+            ready = own = time + LOAD + excess
+            if access.most:
+                ready = self.lines.load(cost.writes, time, access, excess)
+            if self._strict and cost.writes is not None:
+                self._turn.load(cost.writes, time, ready, own=ready == own)
+                # The turns tell when; beside them counts what another path, on which it is no load, has for it.
+                ready = 0
+        if cost.writes is not None:
+            self._ready[cost.writes] = ready
+            if cost.load:
+                self._loads.add(cost.writes)
+            else:
+                self._loads.discard(cost.writes)
+
+    def _earliest(self, cost: Cost) -> int:
+        """When the instruction is issued: its operands are there, its unit is free, and it is the warp's turn."""
+        ready, time = self._ready, self.time
+        registers = range(64) if cost.drains else cost.reads
+        loads = [register for register in registers if register in self._loads]
+        self._loads.difference_update(loads)
+        self.lines.read(cost.reads)
+        time = max(time, *(ready[register] for register in registers), 0)
+        if cost.drains:
+            time = max(time, self._turn.later(self._written) if self._strict else self._written)
+            self.lines.drained()
+        if cost.busy:
+            time = max(time, self._units.get(cost.unit, 0))
+        if loads and self._strict:
+            time = self._turn.take(loads, time)
+        elif loads:
+            # The load may have come only now, and this warp's own results were in its way.
+            time = max(time, self._written + _BEHIND)
+        if cost.fences and self._stored:
+            # A store of the warp may wait for an older one to its line, or for a load of it.
+            time = self._behind(time, 2 * (STORE + self._shared.memory.base) + MISS)
+            self._stored = False
+        if cost.busy:
+            self._units[cost.unit] = self._behind(time, cost.busy)
+        return time
+
+    def _count(self, cost: Cost) -> None:
+        counts = self.counts
+        counts.instructions += 1
+        if cost.slot:
+            counts.results[cost.result] = counts.results.get(cost.result, 0) + 1
+        counts.divisions += cost.unit is Unit.DIV
+        counts.float_divisions += cost.unit is Unit.FDIV
+        counts.fences += cost.fences
+        counts.flushes += cost.flushes
+
+    def _loop(self, pc: int, code: Decoded, following: int) -> None:
+        """How often a loop is gone through: it begins anew where it is entered from before."""
+        loops = self._shared.loops
+        back = 0 <= following <= pc and code.writes is None and code.unit is Unit.BRANCH
+        if back and code.row.op is not BranchOp.JALR:
+            count = self._turns[following] = self._turns.get(following, 0) + 1
+            loops[following] = max(loops.get(following, 0), count + 1)
+        elif following in loops:
+            self._turns[following] = 0
+
+    def _access(self, store: bool, access: Access) -> int:
+        """What the LSU does; returns the cycles that it takes longer than with one line."""
+        shared, counts = self._shared, self.counts
+        turns = access.most + access.turns
+        shared.local |= bool(access.turns)
+        excess = max(0, turns - 1)
+        counts.excess += excess
+        if store:
+            self._stored = True
+            counts.stored_lines += access.most
+        else:
+            counts.loaded_lines += access.most
+            counts.answers += access.most + bool(access.turns)
+        lines = shared.stores if store else shared.loads
+        uncached = self._uncached(access)
+        counts.uncached += uncached
+        shared.uncached |= uncached > 0
+        if access.lines is not None:
+            lines.update(access.lines)
+        elif store and access.within is not None:
+            shared.store_ranges.add(access.within)
+        elif store:
+            shared.stores_anywhere = True
+        elif (some := few_lines(access.within)) is not None:
+            lines.update(some)
+        else:
+            shared.loads_anywhere = True
+        return excess
+
+    def _uncached(self, access: Access) -> int:
+        """How many of the lines may be ones that are not cached, of which one access is made after the other."""
+        user = self._shared.config.memory_map.user // LINE_BYTES
+        if access.lines is not None:
+            return sum(line < user for line in access.lines)
+        return access.most if access.within is None or access.within[0] < user else 0
+
+    @property
+    def within(self) -> bool:
+        """Whether the warp is in the beginning that all runs have in common."""
+        return self._left > 0
+
+    def _leave(self, pc: int, following: int) -> None:
+        """An instruction was issued that is in the prefix; behind the last one everything is counted anew."""
+        self._places = [*self._places[-2 * DEPTH :], pc]
+        self._left -= 1
+        if self._left:
+            return
+        shared = self._shared
+        # What is fetched on a wrong path may come behind the prefix.
+        for place in self._places:
+            shared.fetch(place, behind_prefix=True)
+        self._anew()
+        self.starts = [following] if following >= 0 else []
+
+    def _anew(self) -> None:
+        """Nothing is under way, and of the slots in the buffer nothing is known: they may all be NOPs."""
+        self.counts = Counts(started=DEPTH)
+        self.lines = Lines(self._shared, self.counts, self._shared.prefix.data)
+        self._ready, self._units, self._written = [0] * 64, {}, 0
+        self._loads.clear()
+        self._turn.clear()
+        self._stored = False
+        self.edges = {}
+        self.segments = Segments()
+        self.chain = self._span = self._ranged = 0
+        self._least, self._least_begun, self._least_chain = DEPTH, 0, 0
+        # The first turn may be one round away, and each NOP takes one.
+        self.time = (DEPTH + self._strict) * self._slot
+        self._begun = 0, 0
+
+    def start(self, pc: int) -> None:
+        """The warp is started: its buffer holds d NOPs."""
+        self.starts.append(pc)
+        self.counts.started += DEPTH
+        self._least += DEPTH
+        self.time += DEPTH
+
+    @staticmethod
+    def meet(clocks: Iterable[Clock], active: int | None) -> None:
+        """The warps go on together: who waited for whom is not known."""
+        pipelines = [each for each in clocks if isinstance(each, Pipeline)]
+        shared = pipelines[0]._shared
+        # Somebody goes on in the prefix: they have met in it.
+        within = any(each.within for each in pipelines)
+        shared.meetings += not within
+        chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
+        least = max(each.most_idle for each in pipelines)
+        for each in pipelines:
+            each.chain, each._span = (0, 0) if within else (chain, span)
+            each._ranged += each.lines.ranged
+            each.lines.met()
+            each._begun = each.time, each.counts.slots
+            each._least_chain, each._least_begun = 0 if within else least, each._least
+            if active is not None:
+                each._turn.begin(active)
+                shared.active = max(shared.active, active)
+                # Whoever is started begins with d NOPs; there was no turn for them yet.
+                each.time += DEPTH * active if each._strict else 0
+
+    @property
+    def idle(self) -> int:
+        """``chain``, and what this warp has added since it last met others."""
+        time, slots = self._begun
+        return self.chain + (self.time - time) - (self.counts.slots - slots) + self.lines.ranged
+
+    @property
+    def most_idle(self) -> int:
+        """``idle`` of whichever path: no path takes longer than ``time``, and each has the ``_least`` slots."""
+        return self._least_chain + self.time - self._begun[0] - (self._least - self._least_begun) + self.lines.ranged
+
+    @property
+    def span(self) -> int:
+        """All cycles of this warp alone and of those that it has waited for, one after the other."""
+        return self._span + self.time - self._begun[0] + self.lines.ranged
+
+    @property
+    def alone(self) -> int:
+        """Cycles in which this warp alone could issue nothing."""
+        return self.time - self.counts.slots + self._ranged + self.lines.ranged

@@ -1,0 +1,159 @@
+"""What the user names to give it a range: buffers, files, the argument block, and variables with their types."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...program.kernels import Launch
+from ...program.variables import ElementType, element_types
+from .inputs import Range, RangeError, contents_of
+
+__all__ = ["ARGUMENTS", "range_of"]
+
+_WORD = 4
+#: The name of the argument block.
+ARGUMENTS = "arg"
+#: Half a unit above the greatest float32 is where rounding begins to make an infinity.
+_LARGEST = (2 - 2**-24) * 2.0**127
+
+
+@dataclass(frozen=True)
+class _Place:
+    """``size`` bytes at ``address``, numbers of a ``type`` if that is known; ``late``: a variable of the program."""
+
+    address: int
+    size: int
+    type: ElementType | None = None
+    late: bool = False
+
+
+def range_of(
+    launch: Launch, text: str, name: str, words: tuple[int, int] | None, ends: tuple[str, str]
+) -> Range:
+    """The range that says of ``name``, or of its numbers from the first to the last, that they are between ``ends``.
+
+    Raises
+    ------
+    RangeError
+        If there is no such place, its type has no such numbers, or an argument is not in its range.
+    """
+    place = _place(launch, name)
+    if place.type is not None and place.type.fixed:
+        raise RangeError(
+            f"{name} is {place.type.fixed} and not volatile: the compiler may have computed with the value that it "
+            "begins with, so nobody knows for which range a bound would hold: declare it volatile"
+        )
+    size = _size(place, name, whole=words is None)
+    count = place.size // size
+    first, last = (0, count - 1) if words is None else words
+    if last < first or last >= count:
+        raise RangeError(f"{name} has {count} {'words' if size == _WORD else 'numbers'}, numbered from 0")
+    if place.address % size:
+        raise RangeError(f"{name} does not begin at a word, but at {place.address:#x}")
+    typed = place.type if place.type is not None and place.type.bytes == size else None
+    low, high, real, signed = _numbers(name, typed, ends, size)
+    # -0.0 comes before 0.0.
+    if low > high or (real and (low, math.copysign(1, low)) > (high, math.copysign(1, high))):
+        raise RangeError(f"{ends[0]} is more than {ends[1]}: write {ends[1]}..{ends[0]}")
+    found = Range(
+        text=text, first=place.address + first * size, end=place.address + (last + 1) * size, low=low, high=high,
+        real=real, size=size, signed=signed, late=place.late, untold=place.late and place.type is None,
+    )
+    if launch.argument_address <= found.first < launch.argument_address + len(launch.arguments):
+        own = np.frombuffer(contents_of(launch, found.first, found.end), "<u4")
+        if bool((found.confine(own) != own).any()):
+            raise RangeError(f"the argument is {', '.join(map(str, own.tolist()))} in this launch: not in the range")
+    return found
+
+
+def _place(launch: Launch, name: str) -> _Place:
+    image = launch.image
+    places = {name: (address, len(data)) for name, (address, data) in (launch.buffers | launch.loads).items()}
+    places.setdefault(ARGUMENTS, (launch.argument_address, len(launch.arguments)))
+    if name in places:
+        return _Place(*places[name])
+    if name in image.symbols:
+        if any(name == function for _, _, function in image.functions):
+            raise RangeError(f"{name} is a function")
+        several = image.places_of(name)
+        if len(several) > 1:
+            there = " and ".join(f"{address:#x}" for address, _ in several)
+            raise RangeError(f"the program has several variables named {name}, at {there}: give them different names")
+        address, size = image.symbols[name]
+        if not any(segment.address <= address and address + size <= segment.end for segment in image.segments):
+            raise RangeError(f"{name} is in no memory that is loaded: a __local object cannot have a range")
+        return _Place(address, size, element_types(image.content).get(address), late=True)
+    at = next((each for each in places.values() if name.isalnum() and _number(name) == each[0]), None)
+    if at is None:
+        raise RangeError(_unknown(launch, name, sorted(places)))
+    return _Place(*at)
+
+
+def _unknown(launch: Launch, name: str, places: list[str]) -> str:
+    functions = {function for _, _, function in launch.image.functions}
+    variables = [
+        each for each, (_, size) in launch.image.symbols.items()
+        if size and each not in functions and not each.startswith("__")
+    ]
+    # One in a function has its name in front.
+    near = [each for each in variables if each.rpartition(".")[2] == name]
+    near += [each for each in difflib.get_close_matches(name, [*places, *variables], 3, 0.5) if each not in near]
+    there = f"near it: {', '.join(near)}" if near else f"there are {', '.join([*places, *sorted(variables)[:8]])}"
+    return (
+        f"no buffer or variable is named {name!r}; {there} (a variable that the compiler takes for a constant is no "
+        "longer there: declare it volatile)"
+    )
+
+
+def _size(place: _Place, name: str, *, whole: bool) -> int:
+    """Bytes of a number."""
+    kind = place.type
+    if kind is None:
+        return place.size if place.size in (1, 2) else _WORD
+    if (kind.kind == "float" and kind.bytes == _WORD) or (kind.kind in ("signed", "unsigned") and kind.bytes <= _WORD):
+        return kind.bytes
+    if whole:
+        raise RangeError(
+            f"{name} is {kind.name}, of {kind.bytes} bytes: give the range of a 32-bit word of it, as {name}[0]"
+        )
+    return _WORD
+
+
+def _numbers(
+    name: str, kind: ElementType | None, ends: tuple[str, str], size: int
+) -> tuple[float, float, bool, bool]:
+    """The ends, whether they are float32, and whether they are integers with a sign."""
+    hexadecimal = any("x" in each.lower() for each in ends)
+    point = not hexadecimal and any(not each.lstrip("+-").isdigit() for each in ends)
+    if hexadecimal and any("." in each for each in ends):
+        raise RangeError("both numbers must be float32, or both be integers")
+    if kind is not None and kind.kind != "float" and point:
+        raise RangeError(f"{name} is {kind.name}: its numbers have no point")
+    if point or (kind is not None and kind.kind == "float" and not hexadecimal):
+        low, high = (float(each) for each in ends)
+        if not all(math.isfinite(each) and abs(each) < _LARGEST for each in (low, high)):
+            raise RangeError("both numbers must be finite float32")
+        return low, high, True, False
+    low, high = (int(each, 0) if "x" in each.lower() else int(each) for each in ends)
+    top, least = (1 << 8 * size) - 1, -(1 << 8 * size - 1)
+    if kind is None or kind.kind == "float" or (low, high) == (0, top):
+        # As it is written; all numbers may be written without a sign.
+        if not (0 <= low <= top and 0 <= high <= top) and not (least <= low < -least and least <= high < -least):
+            raise RangeError(f"both numbers must be {8 * size}-bit integers, both with a sign or both without")
+        return low, high, False, min(low, high) < 0
+    signed = kind.kind == "signed"
+    first, last = (least, -least - 1) if signed else (0, top)
+    if not (first <= low <= last and first <= high <= last):
+        raise RangeError(f"{name} is {kind.name}: its numbers are {first} to {last}")
+    return low, high, False, signed
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None

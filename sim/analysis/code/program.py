@@ -1,0 +1,163 @@
+"""The program that is analysed: its instructions as the analysis and the golden model have them, its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES
+from metronome.hdl.isa.table import ImmFormat
+
+from ...machine.golden.decode import Instruction
+from ...machine.golden.decode import decode as decode_for_model
+from ...machine.memory.shadow import Marks
+from ...machine.memory.store import SparseMemory
+from .decoding import Decoded, decode
+from .intervals import RULES
+from .loops import Function
+
+__all__ = ["Code", "Program", "RefusedError"]
+
+
+_WORD = 4
+#: The opcodes of branches and of jal, which may be followed at decode.
+_OPCODE, _JUMPS = 0x7F, (0x63, 0x6F)
+
+
+class RefusedError(Exception):
+    """Why no bound can be given; ``pc`` is where, None if that is nowhere in particular."""
+
+    def __init__(self, reason: str, pc: int | None = None) -> None:
+        super().__init__(reason)
+        self.pc = pc
+
+
+@dataclass(frozen=True)
+class Code:
+    """An instruction. ``reads``: its source registers as a mask. ``rule``: of intervals, or None.
+
+    ``first``, ``second``: the registers of the first two operands, None where there is none; ``constant``: the
+    immediate in the place of the second.
+    """
+
+    decoded: Decoded
+    model: Instruction
+    reads: int
+    rule: str | None
+    first: int | None
+    second: int | None
+    constant: int
+
+
+def _immediate(decoded: Decoded) -> int:
+    """The immediate of an arithmetic instruction, or the offset of a load or store, with its sign."""
+    word, row = decoded.word, decoded.row
+    if row.imm is ImmFormat.U:
+        return word & 0xFFFF_F000
+    if row.imm is ImmFormat.S:
+        value = (word >> 25 & 127) << 5 | word >> 7 & 31
+    elif row.imm is ImmFormat.I:
+        value = word >> 20
+        if row.mnemonic in ("slli", "srli", "srai"):
+            return value & 31
+    else:
+        return 0
+    return value - (value >> 11 << 12)
+
+
+class Program:
+    """What is in memory at the start, as instructions."""
+
+    def __init__(self, memory: SparseMemory) -> None:
+        self._memory = memory.copy()
+        self._code: dict[int, Code] = {}
+        self._functions: dict[int, Function] = {}
+        # The lines of what was asked for, the first and the last of them.
+        self._lines: set[int] = set()
+        self._first, self._last = 1 << 32, -1
+        #: Lines that have been stored to, and the first and last of stores to places that are not known.
+        self._stored: set[int] = set()
+        self._stored_ranges: list[tuple[int, int]] = []
+        #: All bytes that may have become those of a jump.
+        self._changed = Marks()
+
+    def at(self, pc: int) -> Code:
+        """The instruction at ``pc``.
+
+        Raises
+        ------
+        RefusedError
+            If there is none.
+        """
+        code = self._code.get(pc)
+        if code is None:
+            made = self._make(pc)
+            if made is None:
+                raise RefusedError("it would execute what is no instruction", pc)
+            code = self._code[pc] = made
+            line = pc // LINE_BYTES
+            if line not in self._lines:
+                self._refuse_stored(line, pc)
+            self._lines.add(line)
+            self._first, self._last = min(self._first, line), max(self._last, line)
+        return code
+
+    def _refuse_stored(self, line: int, pc: int) -> None:
+        if line in self._stored or any(first <= line <= last for first, last in self._stored_ranges):
+            raise RefusedError("it executes what it may have stored, or what is an input: self-modifying code", pc)
+
+    def changes(self, places: Iterable[int]) -> bool:
+        """Whether a word at one of ``places`` may have become a jump, of whatever kind."""
+        return bool(self._changed.read(np.array(list(places), np.uint32), 4).any())
+
+    def stores(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> bool:
+        """It stores a number from ``low`` to ``high`` to each of ``addresses``, of so many bytes.
+
+        Returns whether an instruction that was asked for is near. None may be later on.
+        """
+        jumps = np.isin(low & _OPCODE, _JUMPS) | ((low != high) & (high >= min(_JUMPS))) | (size < _WORD)
+        if jumps.any():
+            self._changed.write(addresses[jumps], size, True)
+        fresh = set(np.unique(addresses // np.uint32(LINE_BYTES)).tolist()) - self._stored
+        self._stored |= fresh
+        return not self._lines.isdisjoint(fresh)
+
+    def covers(self, first: int, end: int) -> bool:
+        """It may store to [first, end): whether an instruction that was asked for lies there. None may later on."""
+        self._changed.mark(first, end)
+        lines = range(first // LINE_BYTES, (end - 1) // LINE_BYTES + 1)
+        self._stored_ranges.append((lines.start, lines.stop - 1))
+        if lines.stop <= self._first or lines.start > self._last:
+            return False
+        return any(line in self._lines for line in lines)
+
+    def _make(self, pc: int) -> Code | None:
+        if pc & 3 or not self._memory.contains(pc, 4):
+            return None
+        word = self._memory.read_word(pc)
+        decoded = decode(word)
+        if decoded is None:
+            return None
+        row = decoded.row
+        first, second = (
+            None if file is None else (word >> shift & 31) + 32 * file.value
+            for file, shift in ((row.rs1, 15), (row.rs2, 20))
+        )
+        name = {"sltiu": "sltu", "lui": "add", "auipc": "add"}.get(row.mnemonic, row.mnemonic)
+        rule = name if name in RULES else name[:-1] if name.endswith("i") and name[:-1] in RULES else None
+        reads = sum(1 << register for register in set(decoded.reads))
+        return Code(decoded, decode_for_model(word), reads, rule, first, second, _immediate(decoded))
+
+    def function(self, entry: int) -> Function:
+        """The function that is entered at ``entry``."""
+        found = self._functions.get(entry)
+        if found is None:
+            found = self._functions[entry] = Function(entry, self.look)
+        return found
+
+    def look(self, pc: int) -> Decoded | None:
+        """The instruction at ``pc``, executed or not; None if there is none."""
+        code = self._code.get(pc) or self._make(pc)
+        return None if code is None else code.decoded

@@ -1,0 +1,175 @@
+"""What a branch or a thread mask asks, told from how its operands were computed.
+
+Every value that a warp computes has a number; the same computation of the same values has the same number. So a branch
+behind a ``split`` or ``pred`` is known to ask what that has asked, though the two read different registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..code.numbers import TOP, Interval, hull
+
+__all__ = ["ZERO", "Condition", "Joined", "Notes", "Values"]
+
+#: How many computations back two values are compared where paths meet.
+_DEPTH = 4
+
+#: The number of the value 0.
+ZERO = 0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``kind`` of the values ``a`` and ``b``: equal (eq), less as signed (lt) or unsigned (ltu), bit 0 of ``a`` (bit).
+
+    ``holds``: whether it is that, or that it is not.
+    """
+
+    kind: str
+    a: int
+    b: int
+    holds: bool
+
+    def negated(self) -> Condition:
+        """The opposite."""
+        return Condition(self.kind, self.a, self.b, not self.holds)
+
+
+class Notes(dict[int, Interval]):
+    """By the number of a value, an interval in each lane. It forgets everything now and then: loops make new values."""
+
+    MOST = 64
+
+    def note(self, number: int, interval: Interval) -> None:
+        """Note the interval of a value."""
+        if len(self) >= self.MOST:
+            self.clear()
+        self[number] = interval
+
+
+class Values:
+    """The numbers of values, and how each was computed."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple, int] = {}
+        self._made: dict[int, tuple] = {}
+        self._next = 1
+
+    def fresh(self) -> int:
+        """The number of a value of which nothing is known."""
+        self._next += 1
+        return self._next
+
+    def of(self, name: str, a: int, b: int | tuple[str, int]) -> int:
+        """The number of ``name`` of the values ``a`` and ``b``; ``b`` may be a constant ("is", number)."""
+        if name == "add" and isinstance(b, tuple):
+            return self._sum(a, b[1])
+        return self._numbered(name, a, b)
+
+    def _sum(self, a: int, constant: int) -> int:
+        """The number of a value plus a constant. Sums of sums are one: a loop makes them no longer each turn."""
+        source, more = self.base(a)
+        constant = constant + more & TOP
+        known = self.known(source)
+        if known is not None:
+            return self.constant(known + constant)
+        return source if constant == 0 else self._numbered("add", source, ("is", constant))
+
+    def base(self, value: int) -> tuple[int, int]:
+        """A value as that of another number, plus a constant, which may be 0."""
+        name, source, constant = self.made(value)
+        return (source, constant[1]) if name == "add" and isinstance(constant, tuple) else (value, 0)
+
+    def extended(self, value: int, bits: int) -> int:
+        """The number of a value whose upper ``bits`` are made its sign by two shifts."""
+        return self.of("sra", self.of("sll", value, ("is", bits)), ("is", bits))
+
+    def _numbered(self, name: str, a: int, b: int | tuple[str, int]) -> int:
+        key = (name, a, b)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = self.fresh()
+            self._made[number] = key
+        return number
+
+    def made(self, value: int) -> tuple:
+        """How the value of that number was computed: what :meth:`of` was asked; ("", 0, 0) if that is not known."""
+        return self._made.get(value, ("", 0, 0))
+
+    def constant(self, number: int) -> int:
+        """The number of the value that a constant is."""
+        number &= TOP
+        return ZERO if number == 0 else self._numbered("is", 0, ("is", number))
+
+    def known(self, value: int) -> int | None:
+        """The constant that a value is, if it is one."""
+        if value == ZERO:
+            return 0
+        name, _, number = self.made(value)
+        return number[1] if name == "is" else None
+
+    def bit(self, value: int) -> Condition:
+        """What it means that bit 0 of a value is 1."""
+        name, a, b = self._made.get(value, ("", 0, 0))
+        if name == "sltu" and b == ("is", 1):
+            return self.equal(a, ZERO)
+        if name == "sltu" and a == ZERO and isinstance(b, int):
+            return self.equal(b, ZERO).negated()
+        if name in ("sltu", "slt"):
+            return Condition("ltu" if name == "sltu" else "lt", a, self._operand(b), True)
+        if name == "xor" and b == ("is", 1):
+            return self.bit(a).negated()
+        return Condition("bit", value, 0, True)
+
+    def _operand(self, operand: int | tuple[str, int]) -> int:
+        return operand if isinstance(operand, int) else self.constant(operand[1])
+
+    def equal(self, a: int, b: int, *, flags: frozenset[int] = frozenset()) -> Condition:
+        """What it means that two values are equal; ``flags``: values that are 0 or 1."""
+        if a == ZERO:
+            a, b = b, a
+        if b == ZERO:
+            name, first, second = self._made.get(a, ("", 0, 0))
+            if name in ("xor", "sub"):
+                return self.equal(first, self._operand(second))
+            if name in ("sltu", "slt") or a in flags:
+                return self.bit(a).negated()
+        return Condition("eq", min(a, b), max(a, b), True)
+
+
+class Joined:
+    """Numbers of values where two paths become one: one value on the first path, another on the second.
+
+    If both were computed in the same way, the joined value is computed in that way from the joined operands.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._numbers: dict[tuple[int, int], int] = {}
+
+    def number(self, first: int, second: int, depth: int = _DEPTH) -> int:
+        """The number of the value that is ``first`` on the one path and ``second`` on the other."""
+        if first == second:
+            return first
+        found = self._numbers.get((first, second))
+        if found is None:
+            found = self._numbers[first, second] = self._made(first, second, depth)
+        return found
+
+    def _made(self, first: int, second: int, depth: int) -> int:
+        values = self._values
+        (name, a, b), (other, c, d) = values.made(first), values.made(second)
+        constant = isinstance(b, tuple)
+        same = name == other and (b == d if constant else not isinstance(d, tuple))
+        if depth == 0 or not same or name in ("", "is"):
+            return values.fresh()
+        return values.of(name, self.number(a, c, depth - 1), b if constant else self.number(b, d, depth - 1))
+
+    def notes(self, first: Notes, second: Notes) -> Notes:
+        """The notes on both paths, as notes on the joined values."""
+        pairs = [(number, number, number) for number in first if number in second]
+        pairs += [(one, other, number) for (one, other), number in self._numbers.items()]
+        return Notes({
+            number: hull(first[one], second[other]) for one, other, number in pairs if one in first and other in second
+        })

@@ -1,0 +1,319 @@
+"""All paths of all warps of a program, and what is counted along them (abstract execution)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ...machine.golden import Iss
+from ...machine.memory.store import SparseMemory
+from ..code.inputs import Inputs
+from ..code.lanes import Lanes
+from ..code.program import Program, RefusedError
+from ..code.reads import Reads
+from .core import Ends, Event, Meets, Spawns
+from .execution import Execution
+from .facts import Facts
+from .memory import Memory
+from .obeyed import Obeyed
+from .path import Clock, Path
+
+__all__ = ["Explored", "explore"]
+
+#: Behind all places of a function.
+_FAR = 1 << 30
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What has come of it. ``clocks``: by warp, the clock of its last path; None for one that never starts.
+
+    ``steps``: instructions that were looked at. ``sure``: every warp has one path only. ``races``: the words that one
+    warp may store to while another touches them. ``reads``: which ranges matter.
+    """
+
+    clocks: Sequence[Clock | None]
+    steps: int
+    sure: bool
+    races: frozenset[int]
+    reads: Reads
+
+
+class _Warp:
+    """One warp: its paths, of which several wait for each other, and what it waits for."""
+
+    def __init__(self, execution: Execution, path: Path, facts: Obeyed) -> None:
+        self.execution, self._facts = execution, facts
+        self.paths = [path]
+        self.event: Event | None = None
+        self.parted = False
+
+    @property
+    def path(self) -> Path:
+        """The only one."""
+        (path,) = self.paths
+        return path
+
+    def run(self, count: Callable[[int], None]) -> Event:
+        """To the next event; ``count`` is called with how many instructions were looked at, now and then."""
+        execution = self.execution
+        while True:
+            path = self.path
+            execution.alone = path.sure
+            execution.install(path)
+            steps = 0
+            while len(self.paths) == 1 and execution.alone:
+                place = path.pc
+                following, event = execution.step(path)
+                self.paths = [each for each in following if self._facts.allow(each)]
+                steps += 1
+                if event is not None and self.paths:
+                    count(steps)
+                    return event
+                if not self.paths:
+                    raise self._facts.impossible(place)
+                path = self.paths[0]
+                if steps == 4096:
+                    count(steps)
+                    steps = 0
+                if not path.sure:
+                    execution.alone = False
+            count(steps)
+            self.parted = True
+            paths, self.paths = self.paths, []
+            for each in paths:
+                self._add(each)
+            self._together(count)
+
+    def _together(self, count: Callable[[int], None]) -> None:
+        """Until there is one path again, that knows its lanes."""
+        execution = self.execution
+        execution.alone = False
+        while len(self.paths) > 1 or not self.path.sure:
+            path = self.paths.pop(min(range(len(self.paths)), key=lambda at: self.paths[at].place))
+            place = path.pc
+            steps, following = self._advance(path)
+            count(steps)
+            for each in following:
+                self._add(each)
+            if not self.paths:
+                raise self._facts.impossible(place)
+        path = self.path
+        execution.memory.flush(path.overlay)
+        path.overlay.clear()
+        path.found.clear()
+        for turns in path.turns:
+            turns.clear()
+
+    def _advance(self, path: Path) -> tuple[int, list[Path]]:
+        """One of several paths, up to where another may meet it: how many steps that was, and what comes of it."""
+        execution = self.execution
+        others = {each.pc for each in self.paths}
+        execution.install(path)
+        steps = 0
+        while True:
+            before = path.pc
+            following, _ = execution.step(path)
+            following = [each for each in following if self._facts.allow(each)]
+            steps += 1
+            headers = [self._turn(each, before) for each in following]
+            if len(following) != 1 or headers[0] or execution.program.at(before).decoded.row.control:
+                return steps, following
+            path = following[0]
+            if path.pc in others or (not others and path.sure):
+                return steps, following
+
+    def _add(self, path: Path) -> None:
+        for other in self.paths:
+            if other.pc == path.pc and other.shape == path.shape:
+                other.join(path, self.execution.memory, self.execution.values)
+                other.place = self._place(other)
+                return
+        path.place = self._place(path)
+        self.paths.append(path)
+
+    def _turn(self, path: Path, before: int) -> bool:
+        """Whether a loop is entered, or entered again."""
+        entry = path.calls[-1][0] if path.calls else None
+        if entry is None:
+            return False
+        function = self.execution.program.function(entry)
+        loops = function.loops.get(path.pc, ())
+        if not loops or loops[-1] != path.pc:
+            return False
+        turns = path.turns[-1]
+        turns[path.pc] = turns.get(path.pc, 0) + 1 if path.pc in function.loops.get(before, ()) else 0
+        if turns[path.pc] > self._facts.most_turns(function, path.pc):
+            raise self._facts.endless(path.pc)
+        return True
+
+    def _place(self, path: Path) -> tuple[int, ...]:
+        """Where a path is in the order; of the same place first that in more splits."""
+        place: list[int] = []
+        program = self.execution.program
+        pcs = [back - 4 for _, back in path.calls[1:]] + [path.pc]
+        for (entry, _), pc, turns in zip(path.calls, pcs, path.turns[1:], strict=True):
+            function = program.function(entry)
+            for header in function.loops.get(pc, ()):
+                place += [function.place[header], turns.get(header, 0)]
+            place.append(function.place.get(pc, _FAR + pc))
+        return (*place, -len(path.splits))
+
+
+class _Explorer:
+    """Runs the warps one after the other, each as far as it comes without the others."""
+
+    def __init__(
+        self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[int], Clock]],
+        limit: int, races: set[int], facts: Facts | None, reads: Reads,
+    ) -> None:
+        self._config, self._limit = config, limit
+        self._iss = Iss(config, memory)
+        self._iss.launch(0, argument)
+        self._program = Program(memory)
+        self._facts = Obeyed(self._program, facts)
+        self._make_clock = begin(self._program)
+        self._memory = Memory(config, memory, self._iss.local, races, reads)
+        self._active: dict[int, _Warp] = {}
+        self._ran: dict[int, _Warp] = {}
+        self._clocks: list[Clock | None] = [None] * config.warps
+        self._steps = 0
+        #: By barrier the last stretches of those who met there last.
+        self._met: dict[int, dict[int, int]] = {}
+
+    @property
+    def memory(self) -> Memory:
+        """What is known of memory."""
+        return self._memory
+
+    def forget(self, first: int, end: int) -> None:
+        """[first, end) may hold anything at the launch, so nothing there is known as an instruction."""
+        self._memory.forget(first, end)
+        self._program.covers(first, end)
+
+    def run(self, start_pc: int) -> Explored:
+        """From the launch to the end."""
+        self._start(0, start_pc)
+        ready = [0]
+        while ready:
+            warp = ready.pop(0)
+            event = self._active[warp].run(self._count)
+            self._active[warp].event = event
+            if isinstance(event, Ends):
+                self._clocks[warp] = self._active.pop(warp).path.clock
+            elif isinstance(event, Meets):
+                ready += self._meet(warp, event)
+            ready += self._spawn()
+        if self._active:
+            state = next(iter(self._active.values()))
+            raise RefusedError("warps wait for each other for ever: a deadlock", state.path.pc)
+        sure = not any(each.parted for each in self._ran.values())
+        return Explored(self._clocks, self._steps, sure, frozenset(self._memory.races), self._memory.reads)
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > self._limit:
+            raise RefusedError(f"no end after {self._limit} instructions: a loop without a bound, or a long program")
+
+    def _start(self, warp: int, pc: int) -> None:
+        """A warp starts with its first lane; its registers are what they were."""
+        before = self._ran.get(warp)
+        config = self._config
+        clock = self._make_clock(warp) if before is None else before.path.clock
+        only_first = np.arange(config.threads) == 0
+        if before is None:
+            execution = Execution(config, self._iss, warp, self._program, self._memory)
+            lanes = Lanes(self._iss.lanes_of(warp).copy())
+            numbers = [0, *(execution.values.fresh() for _ in range(63))]
+            path = Path(pc, lanes, lanes.copy(), only_first, only_first.copy(), clock, numbers, 1)
+        else:
+            execution, path = before.execution, before.path
+            path.again(only_first, execution.values)
+            path.pc = pc
+        path.calls, path.turns, path.splits, path.passes = [(pc, -1)], [{}, {}], [], {}
+        state = self._active[warp] = self._ran[warp] = _Warp(execution, path, self._facts)
+        state.parted = before is not None and before.parted
+        clock.start(pc)
+
+    def _meet(self, warp: int, event: Meets) -> list[int]:
+        """A warp comes to a barrier; who can go on."""
+        if event.count == 1:
+            return [warp]
+        self._refuse_unordered(warp, event)
+        there = [each for each, state in self._active.items() if state.event == event]
+        if len(there) != event.count:
+            return []
+        self._met[event.barrier] = self._memory.times.meet(there)
+        for each in there:
+            self._active[each].event = None
+        self._together(there, None)
+        return there
+
+    def _refuse_unordered(self, warp: int, event: Meets) -> None:
+        """Warps meet in the order in which they come: which that is nothing tells, if others could come first."""
+        for state in self._active.values():
+            other = state.event
+            if isinstance(other, Meets) and other.barrier == event.barrier and other.count != event.count:
+                raise RefusedError(
+                    f"warps wait at barrier {event.barrier} for {event.count} and for {other.count}: who meets whom "
+                    "depends on time", self._active[warp].path.pc - 4
+                )
+        met = self._met.get(event.barrier)
+        if met is not None and not self._memory.times.behind(warp, met):
+            raise RefusedError(
+                f"more warps than the {event.count} that it waits for may come to barrier {event.barrier}: who meets "
+                "whom depends on time", self._active[warp].path.pc - 4
+            )
+
+    def _spawn(self) -> list[int]:
+        """If one warp only is left, and it wants to start others: who can go on."""
+        if len(self._active) != 1:
+            return []
+        ((warp, state),) = self._active.items()
+        event = state.event
+        if not isinstance(event, Spawns):
+            return []
+        state.event = None
+        self._memory.times.meet(list(range(self._config.warps)))
+        started = [each for each in range(min(event.count, self._config.warps)) if each != warp]
+        for each in started:
+            self._start(each, event.pc)
+        self._together(self._ran, 1 + len(started))
+        return [warp, *started]
+
+    def _together(self, warps: Iterable[int], active: int | None) -> None:
+        clocks = [self._ran[each].path.clock for each in warps]
+        clocks[0].meet(clocks, active)
+
+
+def explore(
+    config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Inputs,
+    begin: Callable[[Program], Callable[[int], Clock]], limit: int, facts: Facts | None = None,
+) -> Explored:
+    """Every path of the program in ``memory`` for any ``inputs``, but those that ``facts`` exclude.
+
+    ``begin`` gives what is called for the clock of each warp that starts, by its number; it is called again if all
+    begins anew. At most ``limit`` instructions are looked at.
+
+    Raises
+    ------
+    RefusedError
+        If that cannot be said of it, with the reason.
+    """
+    races: set[int] = set()
+    areas = inputs.areas
+    while True:
+        known = len(races)
+        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races, facts, Reads(inputs.ranges))
+        for first, end in areas:
+            explorer.forget(first, end)
+        for each in inputs.ranges:
+            explorer.memory.assume(each)
+        explorer.memory.main, explorer.memory.late = inputs.launch.main, inputs.late
+        explored = explorer.run(start_pc)
+        if len(races) == known:
+            return explored

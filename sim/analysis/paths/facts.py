@@ -1,0 +1,307 @@
+"""What the user says of a program's flow: how often loops are gone through, and what is never executed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from metronome.hdl.isa.ops import BranchOp, Unit
+
+from ...program.elf import ElfImage
+from ..code.loops import Function, target_of
+from ..code.program import Program
+
+__all__ = ["FactError", "Facts", "Mark", "Monitor", "Rule", "Table", "Told", "marks_of"]
+
+#: The section of the ELF that METRONOME_LOOP_BOUND writes to: pc, bound, which one in its source (metronome.h).
+SECTION = ".metronome.loops"
+_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A METRONOME_LOOP_BOUND: it stands before the instruction at ``pc``. Copies of one have the same ``number``."""
+
+    pc: int
+    most: int
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """An element of a file of flow facts. It is of a place by ``address``, or by ``line`` (``file:line``).
+
+    ``most``: so often a loop's body is executed, each time that the loop is entered; None: the place is never executed.
+    ``within``: the function that it is of, by its entry, if it says so. ``text``: as it is written.
+    """
+
+    text: str
+    most: int | None
+    address: int | None = None
+    line: str | None = None
+    within: int | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A fact of one place. ``origin``: ``macro`` or ``file``. ``most``: see :class:`Rule`. ``text``: for messages."""
+
+    origin: str
+    most: int | None
+    text: str
+
+    @property
+    def passes(self) -> int:
+        """How often the header of the loop is passed at most: once more than its body, where that is left."""
+        assert self.most is not None
+        return self.most + 1
+
+
+@dataclass
+class Table:
+    """The facts of one function: of ``loops`` by their header, of what is ``never`` executed by its pc."""
+
+    function: Function
+    loops: dict[int, Told] = field(default_factory=dict)
+    never: dict[int, Told] = field(default_factory=dict)
+
+    def add(self, header: int, told: Told) -> None:
+        """The least of several bounds counts."""
+        before = self.loops.get(header)
+        if before is None or before.passes > told.passes:
+            self.loops[header] = told
+
+
+class FactError(Exception):
+    """A fact that cannot be told what it is of; one line."""
+
+
+class Facts:
+    """The facts of a program: ``marks`` in its code and ``rules`` of a file.
+
+    ``lines``: the source lines of a pc, ``file:line``, the innermost last.
+    """
+
+    def __init__(self, marks: Sequence[Mark], rules: Sequence[Rule], lines: Callable[[int], Sequence[str]]) -> None:
+        self._marks, self._rules, self._lines = marks, rules, lines
+        self._program: Program | None = None
+        self.tables: dict[int, Table] = {}
+        #: Facts that have ended a path: the bound rests on them. By header or pc.
+        self.used: dict[int, Told] = {}
+        #: Why the macros in a loop do not count, by its header: the code does not tell what they are of.
+        self.unclear: dict[int, str] = {}
+        #: Rules that are of something.
+        self.found: set[Rule] = set()
+
+    def of(self, program: Program, entry: int) -> Table:
+        """The facts of the function that is entered at ``entry``.
+
+        Raises
+        ------
+        FactError
+            If it cannot be told of which of two nested loops a rule is.
+        """
+        if program is not self._program:
+            self._program = program
+            self.tables.clear()
+        table = self.tables.get(entry)
+        if table is None:
+            table = self.tables[entry] = self._make(program, program.function(entry))
+        return table
+
+    def _make(self, program: Program, function: Function) -> Table:
+        table = Table(function)
+        copies = Counter(
+            (mark.number, function.loops[mark.pc][-1]) for mark in self._marks if function.loops.get(mark.pc)
+        )
+        for mark in self._marks:
+            around = function.loops.get(mark.pc)
+            if not around:
+                continue
+            if copies[mark.number, around[-1]] > 1:
+                self.unclear[around[-1]] = (
+                    "several copies of one METRONOME_LOOP_BOUND in it: the code does not tell whether it was unrolled, "
+                    "or another one in it; give its bound with --flow-facts, or do not unroll"
+                )
+            elif function.goes_back(around[-1]) > 1:
+                self.unclear[around[-1]] = (
+                    "its METRONOME_LOOP_BOUND may be of another one that begins at the same place, since several "
+                    "branches go back there; give the bound of both together with --flow-facts, by their address"
+                )
+            else:
+                lines = self._lines(mark.pc)
+                where = f" at {lines[-1]}" if lines else ""
+                table.add(around[-1], Told("macro", mark.most, f"METRONOME_LOOP_BOUND({mark.most}){where}"))
+        for rule in self._rules:
+            if rule.within in (None, function.entry):
+                self._apply(program, table, rule)
+        return table
+
+    def _apply(self, program: Program, table: Table, rule: Rule) -> None:
+        function = table.function
+        told = Told("file", rule.most, rule.text)
+        if rule.most is None:
+            places = [pc for pc in function.place if pc == rule.address or self._at(pc, rule.line)]
+            table.never |= dict.fromkeys(places, told)
+        else:
+            headers = sorted({header for around in function.loops.values() for header in around})
+            places = [
+                each for each in headers if each == rule.address or self._is_of(program, function, each, rule.line)
+            ]
+            for each in places:
+                if any(other != each and other in function.loops[each] for other in places):
+                    raise FactError(f"{rule.text}: two nested loops are on this line: give their addresses")
+                if rule.line is not None and function.goes_back(each) > 1:
+                    raise FactError(
+                        f"{rule.text}: several branches go back to where the loop begins, perhaps of two loops: give "
+                        f"its address, {each:#x}, with the bound of all together"
+                    )
+                table.add(each, told)
+        if places:
+            self.found.add(rule)
+
+    def _at(self, pc: int, line: str | None) -> bool:
+        """Whether the instruction at ``pc`` is of a source line."""
+        return line is not None and any(_same_line(each, line) for each in self._lines(pc)[-1:])
+
+    def _is_of(self, program: Program, function: Function, header: int, line: str | None) -> bool:
+        """Whether a loop is of a source line: its header is, or a branch that ends it or goes on with it."""
+        if line is None:
+            return False
+        if self._at(header, line):
+            return True
+        for pc, around in function.loops.items():
+            code = program.look(pc)
+            if around[-1:] != (header,) or code is None or code.unit is not Unit.BRANCH:
+                continue
+            target = target_of(code, pc)
+            ways = [target] if code.row.op is BranchOp.JAL else [target, pc + 4]
+            ends = any(way is not None and header not in function.loops.get(way, ()) for way in ways)
+            if (ends or header in ways) and self._at(pc, line):
+                return True
+        return False
+
+    def require_places(self, program: Program, entries: Iterable[int]) -> None:
+        """Raise FactError, with what is nearest, for a rule that is of nothing in the functions at ``entries``."""
+        if not self._rules:
+            return
+        loops: dict[int, str] = {}
+        code: dict[int, str] = {}
+        named = {rule.within for rule in self._rules if rule.within is not None}
+        for entry in sorted({*entries, *named}):
+            function = self.of(program, entry).function
+            for header in {header for around in function.loops.values() for header in around}:
+                loops[header] = next(iter(self._lines(header)[-1:]), "")
+            code |= {pc: next(iter(self._lines(pc)[-1:]), "") for pc in function.place}
+        for rule in self._rules:
+            if rule not in self.found:
+                what = "no loop" if rule.most is not None else "no code"
+                raise FactError(f"{rule.text} is of {what}; {_nearest(rule, code if rule.most is None else loops)}")
+        # What is looked at later on counts as found then.
+        self.found.clear()
+        self.tables.clear()
+
+    @property
+    def unused_rules(self) -> list[Rule]:
+        """Rules that are of nothing that has been looked at."""
+        return [rule for rule in self._rules if rule not in self.found]
+
+
+def _same_line(own: str, asked: str) -> bool:
+    """Whether a ``file:line`` of the program is one that was asked for, in any spelling, or by the end of its path."""
+    if own == asked or own.endswith(f"/{asked}"):
+        return True
+    (file, _, line), (asked_file, _, asked_line) = own.rpartition(":"), asked.rpartition(":")
+    if line != asked_line or not os.path.isabs(asked_file):
+        return False
+    return os.path.realpath(file) == asked_file or (not os.path.isabs(file) and asked_file.endswith(f"/{file}"))
+
+
+def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
+    """Which of ``places``, a source line by its pc, is nearest to a rule, in words."""
+    if not places:
+        return "the program has none"
+    if rule.line is None:
+        near = min(places, key=lambda pc: (abs(pc - (rule.address or 0)), pc))
+    else:
+        file, _, line = rule.line.rpartition(":")
+
+        def far(pc: int) -> tuple[bool, int, int]:
+            own, _, number = places[pc].rpartition(":")
+            other = os.path.basename(own) != os.path.basename(file)
+            return other, abs(int(number or 0) - int(line)), pc
+
+        near = min(places, key=far)
+    return f"the nearest is at {places[near] or 'no known line'}, address {near:#x}"
+
+
+class Monitor:
+    """Watches a run of the golden model (:class:`sim.machine.golden.watch.Recorder`) for what contradicts the facts.
+
+    ``contradiction``: the first one, with its pc; None as long as there is none.
+    """
+
+    def __init__(self, facts: Facts, warps: int) -> None:
+        self._counts: list[dict[int, int]] = [{} for _ in range(warps)]
+        self._headers: dict[int, Told] = {}
+        self._never: dict[int, Told] = {}
+        #: By pc, the headers of the loops that are left there.
+        self._outside: dict[int, list[int]] = {}
+        for table in facts.tables.values():
+            self._never |= table.never
+            for header, told in table.loops.items():
+                self._headers[header] = told
+                for pc in table.function.place:
+                    if header not in table.function.loops.get(pc, ()):
+                        self._outside.setdefault(pc, []).append(header)
+        self.contradiction: tuple[str, int] | None = None
+
+    def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`."""
+        outside, told = self._outside.get(pc), self._headers.get(pc)
+        if pc in self._never:
+            self._note(f"a run comes to what is never executed by {self._never[pc].text}", pc)
+        if outside is None and told is None:
+            return
+        for warp, counts in enumerate(self._counts):
+            if not warps >> warp & 1:
+                continue
+            for header in outside or ():
+                counts.pop(header, None)
+            if told is not None:
+                counts[pc] = counts.get(pc, 0) + 1
+                if counts[pc] > told.passes:
+                    self._note(f"a run goes through a loop {counts[pc] - 1} times, against {told.text}", pc)
+
+    def _note(self, text: str, pc: int) -> None:
+        if self.contradiction is None:
+            self.contradiction = text, pc
+
+    def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
+
+    def arguments(self, warp: int, first: int, second: int) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
+
+    def volatile(self, pc: int) -> None:
+        """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
+
+
+def marks_of(image: ElfImage) -> list[Mark]:
+    """What METRONOME_LOOP_BOUND has left in an ELF; none in an image without sections."""
+    if not image.content:
+        return []
+    import io
+
+    from elftools.elf.elffile import ELFFile
+
+    section = ELFFile(io.BytesIO(image.content)).get_section_by_name(SECTION)
+    if section is None:
+        return []
+    data = section.data()
+    words = np.frombuffer(data[: len(data) // 4 * 4], "<u4").reshape(-1, _WORDS).tolist()
+    return [Mark(*each) for each in words]

@@ -1,0 +1,278 @@
+"""Memory when not everything in it is known, and who has touched a word when: what no order of the warps can change.
+
+A byte is known, or anything. A word that is loaded while another warp may store to it, and nothing orders the two, is
+anything from the start (``races``): whoever finds such a word runs the analysis again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ...machine.golden.local import LocalMemory
+from ...machine.memory.shadow import Marks, Pages
+from ...machine.memory.store import AccessError, SparseMemory
+from ..code.inputs import Range
+from ..code.numbers import TOP, Interval, from_integers, hull, unsigned
+from ..code.reads import Reads
+
+__all__ = ["Memory", "Overlay", "Times", "part_of"]
+
+_WORD = 4
+#: word address -> the interval of the number in it, of any form (sim.analysis.code.numbers).
+Overlay = dict[int, tuple[int, int]]
+
+
+class Times:
+    """Stretches of the warps between what orders them, and which of them come before which others."""
+
+    def __init__(self, warps: int) -> None:
+        self._clock = np.zeros((warps, warps), np.int64)
+        self._warp: list[int] = [0]
+        self._own: list[int] = [0]
+        self._seen: list[np.ndarray] = [np.zeros(warps, np.int64)]
+        self.now = [0] * warps
+        for warp in range(warps):
+            self._begin(warp)
+
+    def _begin(self, warp: int) -> None:
+        self._clock[warp, warp] += 1
+        self.now[warp] = len(self._warp)
+        self._warp.append(warp)
+        self._own.append(int(self._clock[warp, warp]))
+        self._seen.append(self._clock[warp].copy())
+
+    def meet(self, warps: list[int]) -> dict[int, int]:
+        """What any of ``warps`` has done until now comes before what any of them does from now on.
+
+        Returns for :meth:`behind` by warp which of its stretches has ended.
+        """
+        ended = {warp: int(self._clock[warp, warp]) for warp in warps}
+        self._clock[warps] = self._clock[warps].max(axis=0)
+        for warp in warps:
+            self._begin(warp)
+        return ended
+
+    def behind(self, warp: int, ended: dict[int, int]) -> bool:
+        """Whether all that had ``ended`` comes before what ``warp`` does now."""
+        return all(self._clock[warp, other] >= stretch for other, stretch in ended.items())
+
+    def unordered(self, stretches: np.ndarray, warp: int) -> bool:
+        """Whether one of ``stretches`` (0: none) may be at the same time as what ``warp`` does now."""
+        seen = self._clock[warp]
+        return any(
+            self._warp[each] != warp and self._own[each] > seen[self._warp[each]]
+            for each in set(stretches.tolist()) if each
+        )
+
+
+class _Cells(Pages):
+    """A cell a word: the stretch of the last store, and of each warp's last load."""
+
+    def __init__(self, warps: int) -> None:
+        self.stores = np.zeros(0, np.int32)
+        self.loads = np.zeros((0, warps), np.int32)
+        super().__init__()
+
+    def _grow(self, pages: int) -> None:
+        cells = pages << 10
+        stores, loads = np.zeros(cells, np.int32), np.zeros((cells, self.loads.shape[1]), np.int32)
+        stores[: len(self.stores)], loads[: len(self.loads)] = self.stores, self.loads
+        self.stores, self.loads = stores, loads
+
+    def _fill(self, slot: int, page: int) -> None:
+        """Nobody has been there."""
+
+
+class Memory:
+    """Memory and local memory of one SM."""
+
+    def __init__(
+        self, config: SmConfig, memory: SparseMemory, local: LocalMemory, races: set[int], reads: Reads
+    ) -> None:
+        self._memory, self._local, self.reads = memory, local, reads
+        self._unknown = Marks()
+        self._intervals: Overlay = {}
+        #: Where ``main`` begins, as long as it has not been entered; ranges that hold again then.
+        self.main: int | None = None
+        self.late: list[Range] = []
+        #: By address, of numbers of one or two bytes: the size, the least and the greatest as they were assumed.
+        self._parts: dict[int, tuple[int, int, int]] = {}
+        self._cells = _Cells(config.warps)
+        self.times = Times(config.warps)
+        #: Word addresses; those that are found are added.
+        self.races = races
+        for word in races:
+            self._unknown.mark(word, word + _WORD)
+
+    def forget(self, first: int, end: int) -> None:
+        """The bytes of [first, end) may be anything."""
+        self._unknown.mark(first, end)
+        for address in [each for each in self._parts if first - 1 <= each < end]:
+            del self._parts[address]
+        words = range(first & ~3, end, _WORD)
+        for word in words if len(words) < len(self._intervals) else list(self._intervals):
+            if word in words:
+                self._intervals.pop(word, None)
+
+    def assume(self, inputs: Range) -> None:
+        """The numbers of a range lie in it, but those of races. They come from outside: nobody stores them."""
+        addresses = np.arange(inputs.first, inputs.end, inputs.size, dtype=np.uint32)
+        low, high = (np.full(len(addresses), int(each[0])) for each in inputs.interval)
+        self._put(addresses, inputs.size, *(low, high) if inputs.size == _WORD else unsigned((low, high)))
+        if inputs.size < _WORD:
+            for address in addresses.tolist():
+                if address & ~3 not in self.races:
+                    self._parts[address] = inputs.size, int(inputs.low), int(inputs.high)
+
+    def note(self, warp: int, addresses: np.ndarray, *, store: bool) -> None:
+        """``warp`` touches the words at ``addresses``; two that nothing orders make a race."""
+        words = np.unique(addresses >> np.uint32(2)) << np.uint32(2)
+        cells = self._cells.places(words, int(words[0]), int(words[-1])) >> 2
+        stores, now = self._cells.stores[cells], self.times.now[warp]
+        bad = np.zeros(len(cells), bool)
+        if self.times.unordered(stores, warp):
+            bad |= [self.times.unordered(stores[at : at + 1], warp) for at in range(len(cells))]
+        if store:
+            loads = self._cells.loads[cells]
+            if loads.any() and self.times.unordered(loads.reshape(-1), warp):
+                bad |= [self.times.unordered(row, warp) for row in loads]
+            self._cells.stores[cells] = now
+        else:
+            self._cells.loads[cells, warp] = now
+        if bad.any():
+            self.races.update(words[bad].tolist())
+
+    def word(self, address: int, overlay: Overlay | None = None) -> tuple[int, int]:
+        """The least and greatest number in the word at ``address``."""
+        if overlay and address in overlay:
+            return overlay[address]
+        if bool(self._unknown.read(np.array([address], np.uint32), _WORD)[0]):
+            return self._intervals.get(address, (0, TOP))
+        value = int(self._raw(np.array([address], np.uint32), _WORD)[0])
+        return value, value
+
+    def _raw(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        local = (addresses >= self._local.base) & (addresses < self._local.end)
+        if not local.any():
+            return self._memory.gather(addresses, size)
+        values = np.zeros(len(addresses), np.uint32)
+        values[local] = self._local.gather(addresses[local], size)
+        if not local.all():
+            values[~local] = self._memory.gather(addresses[~local], size)
+        return values
+
+    def load(
+        self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay
+    ) -> Interval:
+        """The interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
+        if len(addresses) > 1 and bool((addresses == addresses[0]).all()):
+            low, high = self.load(addresses[:1], size, signed=signed, overlay=overlay)
+            return np.broadcast_to(low, len(addresses)), np.broadcast_to(high, len(addresses))
+        if self.reads.unread:
+            seen = addresses if not overlay else addresses[[each & ~3 not in overlay for each in addresses.tolist()]]
+            self.reads.load(seen, size)
+        values = self._raw(addresses, size)
+        if signed:
+            values = values.astype({1: np.int8, 2: np.int16}[size]).astype(np.int32).view(np.uint32)
+        low = values.astype(np.int64)
+        high = low.copy()
+        unknown = self._unknown.read(addresses, size)
+        top = (1 << 8 * size) - 1 if not signed else TOP
+        for at in np.flatnonzero(unknown).tolist():
+            address = int(addresses[at])
+            if size == _WORD:
+                low[at], high[at] = self._intervals.get(address, (0, top))
+            else:
+                low[at], high[at] = self._part(address, size, signed=signed)
+        if overlay:
+            for at, address in enumerate(addresses.tolist()):
+                if address & ~3 in overlay:
+                    low[at], high[at] = part_of(overlay[address & ~3], address & 3, size, signed=signed)
+        return low, high
+
+    def _part(self, address: int, size: int, *, signed: bool) -> tuple[int, int]:
+        """What a number of ``size`` bytes of which something is not known lies in, extended."""
+        bits = 8 * size
+        top = TOP if signed else (1 << bits) - 1
+        known, low, high = self._parts.get(address, (0, 0, 0))
+        if known != size:
+            return 0, top
+        if signed and (low < 0 or high < 1 << bits - 1):
+            found = from_integers(np.array([low]), np.array([high]))
+        elif not signed and (low >= 0 or high < 0):
+            found = np.array([low]) & top, np.array([high]) & top
+        else:
+            return 0, top
+        return int(found[0][0]), int(found[1][0])
+
+    def store(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
+        """Store to each of ``addresses``; they are different, or the last one counts."""
+        if self.reads.unread:
+            self.reads.store(addresses, size)
+        if self._parts:
+            for address in addresses.tolist():
+                for each in range(address - 1, address + size):
+                    if each >= address or self._parts.get(each, (0,))[0] > 1:
+                        self._parts.pop(each, None)
+        self._put(addresses, size, low, high)
+
+    def arrive(self) -> None:
+        """``main`` is entered."""
+        self.main = None
+        self.reads.arrive(self.late)
+        for each in self.late:
+            self.assume(each)
+
+    def between(self, first: int, end: int, size: int, *, signed: bool, overlay: Overlay) -> tuple[int, int]:
+        """What lies in any place of [first, end) from which ``size`` aligned bytes can be loaded."""
+        self.reads.load_between(first, end)
+        addresses = np.arange(-(-first // size) * size, end - size + 1, size, dtype=np.int64)
+        try:
+            low, high = self.load(addresses.astype(np.uint32), size, signed=signed, overlay=overlay)
+        except AccessError:
+            return 0, TOP if signed or size == _WORD else (1 << 8 * size) - 1
+        found = low[:1], high[:1]
+        while len(low) > 1:
+            # The hull of halves, of their halves, and so on.
+            half = len(low) + 1 >> 1
+            low, high = found = hull((low[:half], high[:half]), (low[-half:], high[-half:]))
+        return int(found[0][0]), int(found[1][0])
+
+    def _put(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
+        known = low == high
+        local = (addresses >= self._local.base) & (addresses < self._local.end)
+        for chosen, scatter in ((local, self._local.scatter), (~local, self._memory.scatter)):
+            at = chosen & known
+            if at.any():
+                scatter(addresses[at], low[at].astype(np.uint32), size)
+        self._unknown.write(addresses, size, ~known)
+        if self._intervals or not known.all():
+            for address, least, greatest in zip(addresses.tolist(), low.tolist(), high.tolist(), strict=True):
+                self._intervals.pop(address & ~3, None)
+                if size == _WORD and least != greatest and (least, greatest) != (0, TOP):
+                    self._intervals[address] = least, greatest
+        if self.races:
+            for address in addresses.tolist():
+                if address & ~3 in self.races:
+                    self.forget(address & ~3, (address & ~3) + _WORD)
+
+    def flush(self, overlay: Overlay) -> None:
+        """What was stored on one path is what is in memory."""
+        for address, (low, high) in overlay.items():
+            self.store(np.array([address], np.uint32), _WORD, np.array([low]), np.array([high]))
+
+
+def part_of(word: tuple[int, int], offset: int, size: int, *, signed: bool) -> tuple[int, int]:
+    """``size`` bytes of a word."""
+    low, high = word
+    if size == _WORD:
+        return word
+    if low != high:
+        return (0, TOP if signed else (1 << 8 * size) - 1)
+    bits = 8 * size
+    value = low >> 8 * offset & (1 << bits) - 1
+    if signed and value >> bits - 1:
+        value += (1 << 32) - (1 << bits)
+    return value, value

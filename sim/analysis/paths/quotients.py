@@ -1,0 +1,117 @@
+"""Quotients by powers of two and absolute values, as compilers compute them from signed numbers without a branch.
+
+They add to a number below zero what makes a shift round towards zero, or take it from zero. Of an interval that has
+both signs the two sides are looked at by themselves, which the operations one by one cannot see.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..code.intervals import RULES
+from ..code.numbers import TOP, Interval, from_integers, hull, signed, unsigned
+from ..code.program import Code
+from .conditions import ZERO, Values
+from .masks import interval_of
+from .path import Path
+
+__all__ = ["by_sign", "note_sign"]
+
+
+def note_sign(path: Path, code: Code, values: Values) -> None:
+    """Note the number whose sign an instruction takes: it is asked of later, when perhaps no register holds it."""
+    if code.first is None or code.second is not None or code.rule not in ("sra", "srl"):
+        return
+    if code.constant not in (31, 15, 7):
+        return
+    number = path.numbers[code.first]
+    path.seen.note(number, path.on.numbers(code.first))
+    extended = values.extended(number, 31 - code.constant)
+    if code.constant < 31 and extended in (*path.numbers, *path.seen):
+        path.seen.note(extended, interval_of(path, extended, values))
+
+
+def by_sign(path: Path, code: Code, values: Values) -> Interval | None:
+    """An interval of the result of an instruction that makes a quotient or an absolute value; None of any other."""
+    if code.first is None:
+        return None
+    a = path.numbers[code.first]
+    if code.second is None:
+        return _half(path, a, code.constant, values) if code.rule == "sra" else None
+    b = path.numbers[code.second]
+    if code.rule == "add":
+        return _rounded_up(path, a, b, values) or _rounded_up(path, b, a, values)
+    return _absolute(path, a, b, values) if code.rule == "sub" else None
+
+
+def _absolute(path: Path, a: int, b: int, values: Values) -> Interval | None:
+    name, first, second = values.made(a)
+    if name != "xor" or b not in (first, second):
+        return None
+    number = first if b == second else second
+    if values.made(b) != ("sra", number, ("is", 31)):
+        return None
+    below, above = _parts_by_sign(interval_of(path, number, values))
+    # A loop whose turns it counts is often left out where it is 0.
+    no_zero = path.seen.get(values.of("sltu", ZERO, number))
+    if no_zero is not None:
+        above = np.maximum(above[0], no_zero[0]), above[1]
+    return hull(_if_some("sub", (np.zeros_like(below[0]),) * 2, below), above)
+
+
+def _rounded_up(path: Path, number: int, added: int, values: Values) -> Interval | None:
+    """A number with as much ``added`` if it is below zero that a shift to the right rounds it towards zero."""
+    name, source, constant = values.made(added)
+    if name != "srl" or not isinstance(constant, tuple):
+        return None
+    made, first, bits = values.made(source)
+    if source == number:
+        sign = constant[1] == 31
+    elif made == "sll" and first == number and isinstance(bits, tuple) and bits[1] <= constant[1]:
+        # All these bits are copies of the sign if the number has fewer bits.
+        low, high = signed(interval_of(path, number, values))
+        bound = 1 << constant[1] - bits[1]
+        sign = bool(((low >= -bound) & (high < bound))[path.may].all())
+    else:
+        sign = (made, first, bits) == ("sra", number, ("is", 31))
+    return _moved(interval_of(path, number, values), TOP >> constant[1]) if sign else None
+
+
+def _half(path: Path, shifted: int, constant: int, values: Values) -> Interval | None:
+    """The half, towards zero, of a number of one or two bytes that was loaded without its sign."""
+    name, total, bits = values.made(shifted)
+    if name != "sll" or bits != ("is", constant - 1) or constant - 1 not in (16, 24):
+        return None
+    name, one, other = values.made(total)
+    for number, added in ((one, other), (other, one)) if name == "add" and isinstance(other, int) else ():
+        if values.made(added) != ("srl", number, ("is", 32 - constant)):
+            continue
+        _, high = unsigned(interval_of(path, number, values))
+        if not bool((high >> 33 - constant)[path.may].any()):
+            moved = _moved(interval_of(path, values.extended(number, constant - 1), values), 1)
+            return RULES["sra"](moved, (np.ones_like(moved[0]),) * 2)
+    return None
+
+
+def _moved(interval: Interval, constant: int) -> Interval:
+    """The numbers, with a constant added to those below zero."""
+    below, above = _parts_by_sign(interval)
+    return hull(_if_some("add", (np.full_like(below[0], constant),) * 2, below), above)
+
+
+def _parts_by_sign(interval: Interval) -> tuple[Interval, Interval]:
+    """The signed numbers below zero, and the others; in a lane without such numbers, the least above the greatest."""
+    low, high = signed(interval)
+    nothing = np.full_like(low, TOP), np.zeros_like(low)
+    below, above = (low, np.minimum(high, -1)), (np.maximum(low, 0), high)
+    return tuple(  # type: ignore[return-value]
+        (np.where(some, made[0], nothing[0]), np.where(some, made[1], nothing[1]))
+        for some, made in ((each[0] <= each[1], from_integers(each[0], np.maximum(*each))) for each in (below, above))
+    )
+
+
+def _if_some(rule: str, a: Interval, b: Interval) -> Interval:
+    """Apply ``rule`` in the lanes where the second interval holds something; elsewhere the result holds nothing."""
+    some = b[0] <= b[1]
+    low, high = RULES[rule](a, (np.where(some, b[0], 0), np.where(some, b[1], 0)))
+    return np.where(some, low, b[0]), np.where(some, high, b[1])

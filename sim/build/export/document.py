@@ -1,0 +1,163 @@
+"""What goes with exported Verilog: everything that a user must know of the module, as JSON and as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from metronome.hdl.bus.flat import FlatPort
+from metronome.hdl.bus.register_table import register_table
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.layouts.counters import COUNTER_BITS, counter_names, counter_places
+from metronome.hdl.layouts.probe import ASSERTIONS
+from metronome.hdl.verilog import BUSES, TOP
+
+from ...machine.settings import FIELDS, values_of
+from .meanings import meaning_of, member_comments, port_meanings
+
+__all__ = ["LICENCE", "Document", "document", "page"]
+
+LICENCE = "Apache-2.0"
+
+#: The JSON document; docs/verilog.md lists its fields.
+Document = dict[str, Any]
+
+_CLOCK = (
+    {"name": "clk", "direction": "in", "width": 1, "about": "the only clock, rising edge"},
+    {"name": "rst", "direction": "in", "width": 1, "about": "synchronous reset, active high"},
+)
+
+
+def _counter_rows() -> dict[str, dict[str, Any]]:
+    """Name of each counter's port, where it has one of its own -> what the JSON says of it."""
+    rows = {}
+    for index, (name, (counter, reason)) in enumerate(zip(counter_names(), counter_places(), strict=True)):
+        numbers = {reason: number for number, reason in counter.numbers()}
+        about = f"{counter.about.split(',')[0]}: {reason.about}" if reason else counter.about
+        if counter.oracle:
+            about += "; 0 in a build without oracles"
+        rows[f"counter_{name}"] = {
+            "name": name, "index": index, "width": COUNTER_BITS, "csr": numbers.get(reason), "about": about,
+        }
+    return rows
+
+
+def _ports(ports: Sequence[FlatPort], bus: str, counters: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Name, direction, width and meaning of every port."""
+    meanings = port_meanings(BUSES[bus])
+    listed = {port.name for port in ports}
+    rows: list[dict[str, Any]] = [dict(row) for row in _CLOCK if row["name"] not in listed]
+    for port in ports:
+        about = counters[port.name]["about"] if port.name in counters else meaning_of(port.path, meanings)
+        direction = "in" if port.is_input else "out"
+        rows.append({"name": port.name, "direction": direction, "width": port.width, "about": about})
+    return rows
+
+
+def _plain_value(value: Any) -> Any:
+    return value.value if isinstance(value, enum.Enum) else list(value) if isinstance(value, tuple) else value
+
+
+def document(
+    config: SmConfig, simulation: SmConfig | None, *, preset: str, command: str, bus: str,
+    ports: Sequence[FlatPort], simulation_ports: Sequence[FlatPort],
+) -> Document:
+    """Everything about the module of ``config`` and, if that is exported too, of its variant for simulation.
+
+    The hashes of the files are left to be filled in.
+
+    Parameters
+    ----------
+    command
+        The command line that writes the same files again.
+    ports, simulation_ports
+        Those of the module of ``config``, and of ``simulation``, without clock and reset.
+    """
+    counters = _counter_rows()
+    own = _ports(ports, bus, counters)
+    names = {row["name"] for row in own}
+    more = _ports(simulation_ports, bus, counters)
+    rows = [
+        *({**row, "simulation_only": False} for row in own),
+        *({**row, "simulation_only": True} for row in more if row["name"] not in names),
+    ]
+    causes = member_comments(FaultCause)
+    fields = {
+        name: {"value": _plain_value(value), "unit": FIELDS[name].unit, "about": FIELDS[name].about}
+        for name, value in values_of(config).items()
+    }
+    return {
+        "licence": LICENCE, "preset": preset, "command": command, "module": TOP, "bus": bus,
+        "config": {name: row for name, row in fields.items() if not name.startswith("memory_map.")},
+        "memory_map": {
+            name.removeprefix("memory_map."): row for name, row in fields.items() if name.startswith("memory_map.")
+        },
+        "ports": rows,
+        "counters": [{**row, "port": port if port in names else None} for port, row in counters.items()],
+        "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus == "axi" else [],
+        "fault_causes": [
+            {"code": int(cause), "name": cause.name.lower(), "about": causes[cause.name]} for cause in FaultCause
+        ],
+        "assertions": list(ASSERTIONS) if simulation is not None and simulation.assertions else [],
+        "files": {},
+    }
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in cells), ""]
+
+
+def _shown(row: dict[str, Any]) -> str:
+    value = row["value"]
+    if row["unit"] == "address":
+        return f"{value:#010x}"
+    return ", ".join(value) or "none" if isinstance(value, list) else str(value)
+
+
+def _port_rows(what: Document, simulation_only: bool) -> list[list[object]]:
+    return [
+        [f"`{row['name']}`", row["direction"], row["width"], row["about"]]
+        for row in what["ports"] if row["simulation_only"] is simulation_only
+    ]
+
+
+def page(what: Document, how: Sequence[str]) -> str:
+    """The document as Markdown; ``how`` are the lines that say how to read the files."""
+    fields = [(f"`{name}`", _shown(row), row["unit"] or "", row["about"]) for name, row in what["config"].items()]
+    places = [(f"`{name}`", _shown(row), row["unit"], row["about"]) for name, row in what["memory_map"].items()]
+    counters = [
+        (row["index"], f"`{row['name']}`", "" if row["csr"] is None else f"{row['csr']:#05x}", row["about"])
+        for row in what["counters"]
+    ]
+    lines = [
+        f"<!-- SPDX-License-Identifier: {what['licence']} -->",
+        f"<!-- preset {what['preset']}: {what['command']} -->", "",
+        f"# {what['module']}, preset {what['preset']}", "",
+        f"Written by `{what['command']}`. The same as JSON is in `{what['module']}.json`.", "",
+        "## Files", "", *how, "",
+        "## Ports", "", *_table(("port", "direction", "width", "what"), _port_rows(what, False)),
+    ]
+    if simulation := _port_rows(what, True):
+        lines += [
+            f"Only in `{what['module']}_sim.v`. An array has its first element in the lowest bits.", "",
+            *_table(("port", "direction", "width", "what"), simulation),
+            "Bits of `assertions`:", "",
+            *_table(("bit", "may never happen"), enumerate(what["assertions"])),
+        ]
+    if what["registers"]:
+        rows = [(f"{row['offset']:#05x}", f"`{row['name']}`", row["bits"], row["access"], row["about"])
+                for row in what["registers"]]
+        lines += ["## Registers of the host", "", *_table(("offset", "register", "bits", "access", "what"), rows)]
+    lines += [
+        "## Memory map", "", *_table(("place", "value", "unit", "what"), places),
+        "## Counters", "", f"Each has {COUNTER_BITS} bits. Software reads the low half at the CSR.", "",
+        *_table(("index", "name", "CSR", "counts"), counters),
+        "## Fault causes", "", *_table(
+            ("code", "name", "what"), ((row["code"], row["name"], row["about"]) for row in what["fault_causes"])
+        ),
+        "## Configuration", "", *_table(("field", "value", "unit", "what"), fields),
+    ]
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,43 @@
+"""The header that tb/top.sv is compiled with: what it must know of the layouts of a configuration."""
+
+from __future__ import annotations
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import REASON_BITS, StallReason
+from metronome.hdl.layouts.memory import memory_request_layout, memory_response_layout
+from metronome.hdl.layouts.probe import LookupWait, probe_layout
+
+from .records import flatten, record_layout, status_layout
+
+__all__ = ["layout_header"]
+
+
+def layout_header(config: SmConfig) -> str:
+    """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves."""
+    record = record_layout(config)
+    groups = {
+        "REQ": memory_request_layout(config), "RESP": memory_response_layout(config),
+        "PROBE": probe_layout(config), "STATUS": status_layout(config),
+    }
+    lines = []
+    if config.probe:
+        lines.append("`define METRONOME_PROBE")
+    if config.assertions:
+        lines.append("`define METRONOME_ASSERTIONS")
+    for strap, policies in (("POLICY", config.policies), ("FETCH_POLICY", config.fetch_policies)):
+        if len(policies) > 1:
+            lines.append(f"`define METRONOME_{strap}")
+            lines.append(f"localparam int {strap}_BITS = {(len(policies) - 1).bit_length()};")
+    numbers = {"STALL_REASONS": len(StallReason), "STALL_REASON_BITS": REASON_BITS, "LOOKUP_WAITS": len(LookupWait)}
+    lines += [f"localparam int {name} = {number};" for name, number in numbers.items()]
+    # The probe is the low end of a record, so what is behind it is all that the header has to add.
+    port = record["port"]
+    fields = list(flatten(port.shape, "RECORD_PORT", port.offset))
+    lines.append(f"localparam int RECORD_BITS = {record.size};")
+    for prefix, layout in groups.items():
+        lines.append(f"localparam int {prefix}_BITS = {layout.size};")
+        fields += flatten(layout, prefix)
+    for name, offset, width in fields:
+        lines.append(f"localparam int {name}_LSB = {offset};")
+        lines.append(f"localparam int {name}_BITS = {width};")
+    return "\n".join(lines) + "\n"

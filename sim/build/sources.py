@@ -1,0 +1,66 @@
+"""Which of the tree's Python files a file depends on, for the keys of what is kept (:mod:`sim.build.cache`)."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+__all__ = ["ROOT", "closure", "contents"]
+
+#: The folder of hdl, sim, tb and the others: of a checkout its root, else that of the installed package.
+ROOT = Path(__file__).resolve().parents[2]
+_PACKAGE = "metronome"
+#: Imports that are never executed, and all others: the module, and the names that may be modules in it.
+_NEVER = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)+", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*from (\.*)([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_PLAIN = re.compile(rf"^[ \t]*import {_PACKAGE}\.([\w.]+)", re.MULTILINE)
+
+
+def closure(names: Iterable[str]) -> tuple[str, ...]:
+    """These files of the tree (``sim/run/runner.py``) and all that they import, directly or not, in any function."""
+    waiting, found = list(names), set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _imports(name)
+    return tuple(sorted(found))
+
+
+def contents(names: Iterable[str]) -> list[tuple[str, bytes]]:
+    """The files with their contents."""
+    return [(name, (ROOT / name).read_bytes()) for name in names]
+
+
+@functools.cache
+def _imports(name: str) -> tuple[str, ...]:
+    text = _NEVER.sub("", (ROOT / name).read_text("utf-8"))
+    found = [each for dots, module, names in _FROM.findall(text) for each in _from(name, len(dots), module, names)]
+    found += [each for module in _PLAIN.findall(text) for each in _files(module.replace(".", "/"))]
+    return tuple(found)
+
+
+def _from(name: str, dots: int, module: str, names: str) -> Iterator[str]:
+    if dots:
+        folder = Path(name).parents[dots - 1].as_posix()
+    elif module.partition(".")[0] == _PACKAGE:
+        folder, module = ".", module.partition(".")[2]
+    else:
+        return
+    path = "/".join(part for part in (folder, *module.split(".")) if part not in (".", ""))
+    yield from _files(path)
+    for each in re.findall(r"\w+", re.sub(r"#.*| as \w+", "", names)):
+        yield from _files(f"{path}/{each}" if path else each)
+
+
+def _files(path: str) -> Iterator[str]:
+    """The module of this path, and the packages around it, whose own modules are executed as well."""
+    parts = path.split("/")
+    for count in range(1, len(parts) + 1):
+        package = "/".join([*parts[:count], "__init__.py"])
+        if (ROOT / package).is_file():
+            yield package
+    if (ROOT / f"{path}.py").is_file():
+        yield f"{path}.py"

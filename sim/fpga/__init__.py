@@ -1,0 +1,1 @@
+"""Area, clock rate, and boards."""

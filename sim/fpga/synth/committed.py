@@ -1,0 +1,151 @@
+"""The committed figures: area and clock rate of units, in ``figures.json``, and how what is measured now differs.
+
+docs/fpga.md shows the same figures, and a test compares the two. ``python -m tests.sim.fpga.synth.measure_synth
+--write`` measures all of them anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import PRESETS
+
+from ...machine.schemes import check_scheme, one_policy
+from ...machine.settings import parse, replaced
+from .report import Area, SynthResult
+from .tools import versions
+
+__all__ = ["FIGURES", "TOLERANCE", "BreakdownRow", "Difference", "UnitRow", "committed_row", "differences", "grown",
+           "other_tools", "read_figures", "write_figures"]
+
+FIGURES = Path(__file__).with_name("figures.json")
+#: Per cent by which an area may exceed the committed one. It is the same in every run: nothing of it is noise.
+TOLERANCE = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A unit of a machine, as the options of ``metronome synth`` name it, and the tools that measured it."""
+
+    unit: str
+    preset: str
+    issue: str
+    mode: str = "swas"
+    fetch: str | None = None
+    prediction: str = "btfn"
+    #: Field -> value, as of ``--set``.
+    set: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def config(self) -> SmConfig:
+        """That of the machine, as for a chip: without probe, assertions and oracles."""
+        config = replaced(PRESETS[self.preset], {name: parse(name, text) for name, text in self.set.items()})
+        scheme = check_scheme(config, mode=self.mode, fetch=self.fetch, issue=self.issue, prediction=self.prediction)
+        return one_policy(config, scheme).for_chip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitRow(_Row):
+    """Area, and the clock rate by the seed of the placement (MHz; None: the routing gave none)."""
+
+    freq: float = 60.0
+    luts: int = 0
+    ffs: int = 0
+    brams: int = 0
+    dsps: int = 0
+    fmax_mhz: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def area(self) -> Area:
+        """Without the clock rates."""
+        return Area(self.luts, self.ffs, self.brams, self.dsps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakdownRow(_Row):
+    """The area of every part down to ``depth``: name of the part -> its LUTs, FFs, block RAMs, DSPs."""
+
+    depth: int = 2
+    parts: Mapping[str, list[int]] = field(default_factory=dict)
+
+
+def read_figures(path: Path = FIGURES) -> tuple[list[UnitRow], list[BreakdownRow]]:
+    """The rows of the file, in its order."""
+    document = json.loads(path.read_text("utf-8"))
+    return ([UnitRow(**row) for row in document["units"]], [BreakdownRow(**row) for row in document["breakdowns"]])
+
+
+def write_figures(units: Iterable[UnitRow], breakdowns: Iterable[BreakdownRow], path: Path = FIGURES) -> None:
+    """Put the rows into the file, a line each."""
+    lists = {"units": units, "breakdowns": breakdowns}
+    parts = [
+        f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(dataclasses.asdict(row)) for row in rows) + "\n]"
+        for name, rows in lists.items()
+    ]
+    path.write_text("{" + ",\n".join(parts) + "}\n", "utf-8")
+
+
+def committed_row(unit: str, config: SmConfig, path: Path = FIGURES) -> UnitRow | None:
+    """The row of the unit in this very configuration; None if there is none."""
+    return next((row for row in read_figures(path)[0] if row.unit == unit and row.config == config), None)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure, now and as it was committed. ``percent`` is by how much it is more; None if it was 0."""
+
+    figure: str
+    measured: float
+    committed: float
+
+    @property
+    def percent(self) -> float | None:
+        """Rounded to a tenth."""
+        if self.committed == 0:
+            return 0.0 if self.measured == 0 else None
+        return round(100 * (self.measured / self.committed - 1), 1)
+
+    @property
+    def is_growth(self) -> bool:
+        """Whether it is an area that exceeds the committed one by more than :data:`TOLERANCE`."""
+        return self.figure in _AREA and self.measured > self.committed * (1 + TOLERANCE / 100)
+
+    def as_json(self) -> dict[str, Any]:
+        """The three figures."""
+        return {**dataclasses.asdict(self), "percent": self.percent}
+
+
+_AREA = tuple(each.name for each in dataclasses.fields(Area))
+
+
+def differences(result: SynthResult, row: UnitRow, freq: float | None = None) -> list[Difference]:
+    """All figures that both have: the areas, and the clock rate of each seed if the same ``freq`` was striven for."""
+    now, then = dataclasses.asdict(result.area), dataclasses.asdict(row.area)
+    found = [Difference(name, now[name], then[name]) for name in _AREA]
+    if freq == row.freq:
+        for route in result.routes:
+            before = row.fmax_mhz.get(str(route.seed))
+            if route.fmax_mhz is not None and before is not None:
+                found.append(Difference(f"fmax_mhz, seed {route.seed}", route.fmax_mhz, before))
+    return found
+
+
+def grown(found: Iterable[Difference]) -> list[str]:
+    """A line for every area that exceeds the committed one by more than :data:`TOLERANCE` per cent."""
+    return [
+        f"{each.figure}: {each.measured:g}, committed are {each.committed:g}: more than {TOLERANCE:g} % above"
+        for each in found if each.is_growth
+    ]
+
+
+def other_tools(row: UnitRow) -> list[str]:
+    """The tools whose version is not that of the row, with both."""
+    return [f"{name} {version}, committed with {row.tools.get(name)}" for name, version in versions().items()
+            if row.tools.get(name) != version]

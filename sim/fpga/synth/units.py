@@ -1,0 +1,165 @@
+"""The units that can be synthesised on their own, by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from metronome.hdl.bus.axi import AxiMaster
+from metronome.hdl.bus.control import AxiLiteControl
+from metronome.hdl.bus.registers import ControlRegisters, host_ports
+from metronome.hdl.bus.wishbone import WishboneMaster
+from metronome.hdl.config import Channels as Kind
+from metronome.hdl.config import SmConfig
+from metronome.hdl.execute.alu import AluUnit
+from metronome.hdl.execute.compute import ComputeUnits
+from metronome.hdl.execute.control import ControlUnit
+from metronome.hdl.execute.div import DivUnit
+from metronome.hdl.execute.fpu.misc import FmiscUnit
+from metronome.hdl.execute.fpu.unit import FloatUnit
+from metronome.hdl.execute.mul import MulUnit
+from metronome.hdl.frontend.buffers import InstructionBuffers
+from metronome.hdl.frontend.decode import Decoder
+from metronome.hdl.frontend.frontend import FrontEnd
+from metronome.hdl.frontend.icache_store import ICacheStore
+from metronome.hdl.frontend.misses import MissUnit
+from metronome.hdl.frontend.scheduler import Scheduler
+from metronome.hdl.frontend.warps import WarpTable
+from metronome.hdl.issue.issue import IssueStage
+from metronome.hdl.issue.scoreboard import Scoreboard
+from metronome.hdl.lib.component import Component
+from metronome.hdl.memory.channels import Channels
+from metronome.hdl.memory.lsu import Lsu
+from metronome.hdl.memory.order.unit import OrderUnit
+from metronome.hdl.sm import Sm
+
+from ...build.verilog import Progress
+from .flow import rtlil_of
+
+__all__ = ["UNITS", "UnitEntry", "make_unit", "unit_text"]
+
+#: Outputs that only observers and hardware assertions read: what only they need is not measured.
+_OPEN_PORTS = frozenset({
+    "event", "write_event", "store_event", "lookup_event", "empty_pop", "occupancy", "clash", "overflow",
+})
+
+
+@dataclasses.dataclass(frozen=True)
+class UnitEntry:
+    """A unit by name: what it is, and the component of a configuration."""
+
+    about: str
+    make: Callable[[SmConfig], wiring.Component]
+
+
+class _Joined(Component):
+    """Two units and the connections between them; every other port is a port, with the unit's name before it."""
+
+    def __init__(self, units: dict[str, wiring.Component], connections: dict[str, str]) -> None:
+        self._units = units
+        self._connections = connections
+        joined = {*connections, *connections.values()}
+        super().__init__({
+            f"{name}__{port}": member
+            for name, unit in units.items()
+            for port, member in unit.signature.members.items()
+            if f"{name}.{port}" not in joined and port not in _OPEN_PORTS
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+
+        def port(path: str) -> Any:
+            unit, name = path.split(".")
+            return getattr(self._units[unit], name)
+
+        for name, unit in self._units.items():
+            m.submodules[name] = unit
+        for target, source in self._connections.items():
+            m.d.comb += port(target).eq(port(source))
+        for name, member in self.signature.members.items():
+            unit, _, inner = name.partition("__")
+            outer, port_of_unit = getattr(self, name), getattr(self._units[unit], inner)
+            if member.is_signature:
+                wiring.connect(m, wiring.flipped(outer), port_of_unit)
+            elif member.flow is Out:
+                m.d.comb += outer.eq(port_of_unit)
+            else:
+                m.d.comb += port_of_unit.eq(outer)
+        return m
+
+
+def _front_end(config: SmConfig) -> wiring.Component:
+    """The front end of the configuration's coordination scheme."""
+    return FrontEnd(config)
+
+
+def _select_loop(config: SmConfig) -> wiring.Component:
+    """Front end and issue stage, connected as in hdl.sm: head, readiness, selection, pop, fetch close in one cycle."""
+    signals = ("select", "select_warp", "select_nop", "select_info", "entry", "heads")
+    connections = {f"issue.{name}": f"frontend.{name}" for name in signals} | {"frontend.ready": "issue.ready"}
+    return _Joined({"frontend": _front_end(config), "issue": IssueStage(config)}, connections)
+
+
+def _axi_lite(config: SmConfig) -> wiring.Component:
+    """The host's registers with their AXI4-Lite slave."""
+    connections = {
+        (f"control.{name}" if member.flow is Out else f"registers.{name}"):
+        (f"registers.{name}" if member.flow is Out else f"control.{name}")
+        for name, member in host_ports().items()
+    }
+    return _Joined({"control": AxiLiteControl(), "registers": ControlRegisters(config)}, connections)
+
+
+UNITS: dict[str, UnitEntry] = {
+    "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end),
+    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
+    "scheduler": UnitEntry("the warp policy", Scheduler),
+    "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
+    "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
+    "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
+    "decode": UnitEntry("the decoder", lambda config: Decoder(
+        prediction=config.prediction, ordered=config.ordered,
+    )),
+    "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
+    "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
+    "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),
+    "compute": UnitEntry("the units of fixed latency, all lanes, and the choice of the result", ComputeUnits),
+    "alu": UnitEntry("the integer unit, all lanes", AluUnit),
+    "mul": UnitEntry("the multiplier, all lanes", MulUnit),
+    "div": UnitEntry("the divider, all lanes", DivUnit),
+    "float": UnitEntry("floating-point arithmetic that rounds (FMA, FCVT, FDIV), all lanes", FloatUnit),
+    "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
+    "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
+    "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
+    "channels": UnitEntry("free channels before the data cache, also where the configuration has none", lambda config: (
+        Channels(dataclasses.replace(config, channels=Kind.FREE)))),
+    "order": UnitEntry("channels in the order of a list, also where the configuration has none", lambda config: (
+        OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED)))),
+    "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
+    "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),
+    "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster),
+    "sm": UnitEntry("the whole SM", Sm),
+}
+
+
+def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[str]]:
+    """The component of a unit, and the names of its ports that are left open.
+
+    Raises
+    ------
+    KeyError
+        For a name that :data:`UNITS` does not have.
+    """
+    return UNITS[name].make(config), _OPEN_PORTS
+
+
+def unit_text(name: str, config: SmConfig, progress: Progress) -> str:
+    """RTLIL of a unit in its wrapper (:func:`sim.fpga.synth.flow.rtlil_of`). Raises KeyError for an unknown unit."""
+    progress("elaborate")
+    return rtlil_of(*make_unit(name, config))

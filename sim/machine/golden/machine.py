@@ -1,0 +1,105 @@
+"""The golden model: single instructions in a given order, or whole programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ..memory.store import SparseMemory
+from .decode import fetch
+from .records import Commit, Fault, FaultError, IssEnd, IssError
+from .schedule import Schedule
+from .state import State
+from .view import View
+
+__all__ = ["Iss"]
+
+
+class Iss(State):
+    """The machine of isa.md: ``step`` one warp in an order given from outside, or ``run`` everything.
+
+    A fault names the lowest faulting warp (in a run) and an address: of the lowest active lane that fails for a
+    misaligned or refused access, the target of a misaligned jump, the pc of a failed fetch, the word of an illegal
+    instruction, the number of an unknown CSR, else 0. A misaligned lane comes before a refused one.
+    """
+
+    def __init__(self, config: SmConfig, memory: SparseMemory) -> None:
+        super().__init__(config, memory)
+        self._schedule = Schedule(self)
+
+    def step(self, warp: int) -> Commit:
+        """Execute the next instruction of one warp.
+
+        Raises
+        ------
+        IssError
+            If the warp does not exist, is not active, or waits at a barrier or in a wspawn.
+        """
+        if not 0 <= warp < self.config.warps:
+            raise IssError(f"warp must be between 0 and {self.config.warps - 1}, not {warp!r}")
+        if not self.active[warp]:
+            raise IssError(f"warp {warp} is not active")
+        if self.waiting[warp] is not None:
+            raise IssError(f"warp {warp} at pc {self.pc[warp]:#010x} waits: {self.waiting[warp]}")
+        pc, view, mask = self.pc[warp], self._views[warp], self.mask_bits[warp]
+        self.arrive(pc)
+        word = 0
+        try:
+            instruction = fetch(self.memory, pc, warp, self.no_code)
+            word = instruction.word
+            if self.watch is not None:
+                self.watch.before(view, pc, word)
+            following = instruction.execute(self, view, pc)
+        except FaultError as error:
+            return Commit(warp, pc, word, mask, fault=Fault(error.cause, warp, pc, error.address))
+        self.mcycle += 1
+        self.minstret += mask.bit_count()
+        if following is None:
+            self.pc[warp] = pc + 4 & 0xFFFF_FFFF
+        elif isinstance(following, int):
+            self.pc[warp] = following
+        elif following:
+            (self.pc[warp],) = following
+        # Who executes does not wait: it can only have been started, after its own end.
+        ended = not self.active[warp] or warp in self.released
+        self.released.clear()
+        rd, store = instruction.rd, instruction.store
+        return Commit(
+            warp, pc, word, mask, rd, None if rd is None else view.flat[rd].copy(),
+            None if store is None else _store_record(view, mask, *store), volatile=instruction.volatile, ended=ended,
+        )
+
+    def skip(self, warp: int) -> None:
+        """Pass over the next instruction of ``warp``, one that has faulted: its pc moves on by 4, nothing else changes.
+
+        For what an SM whose faults are not precise issues behind a load or store that faults.
+        """
+        self.pc[warp] = self.pc[warp] + 4 & 0xFFFF_FFFF
+
+    def poke(self, warp: int, rd: int, mask: int, values: np.ndarray) -> None:
+        """Write ``values`` (threads,) to the lanes in ``mask`` of register ``rd``; writes to x0 are dropped."""
+        if rd == 0:
+            return
+        lanes = (mask >> self.lane_numbers & 1).astype(bool)
+        np.copyto(self._registers[rd, warp], np.asarray(values, np.uint32), where=lanes)
+
+    def run(self, max_instructions: int) -> IssEnd:
+        """Execute until the program ends, faults or deadlocks, or ``max_instructions`` warp-instructions have executed.
+
+        Warps at one pc execute as one operation. The limit is looked at between operations, so up to ``warps`` - 1
+        more may execute. Every runnable warp makes progress, also while another spins on memory.
+
+        Raises
+        ------
+        IssError
+            If somebody watches: ``watch`` is told of single steps only.
+        """
+        if self.watch is not None:
+            raise IssError("a machine that is watched can only be stepped")
+        return self._schedule.run(max_instructions)
+
+
+def _store_record(view: View, mask: int, rs1: int, rs2: int, imm: int, size: int) -> tuple:
+    data = view.flat[rs2]
+    return view.flat[rs1] + np.uint32(imm), (data.copy() if size == 4 else data & ((1 << 8 * size) - 1)), size, mask

@@ -1,0 +1,128 @@
+"""Loads and stores: every lane goes to local memory or to the backing store by its own address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from metronome.hdl.config import FaultCause
+
+from ..memory.store import AccessError
+from .records import FaultError
+from .state import State
+from .view import View
+
+__all__ = ["load", "loaded", "store"]
+
+_SIGNED_DTYPES = {1: np.int8, 2: np.int16}
+
+
+def _check_aligned(view: View, addrs: np.ndarray, size: int, cause: FaultCause) -> None:
+    if size > 1 and int(np.bitwise_or.reduce(addrs)) & (size - 1):
+        position = int(np.argmax(addrs & (size - 1) != 0))
+        raise FaultError(cause, view.warp_of(position), int(addrs[position]))
+
+
+def _access_fault(state: State, view: View, addrs: np.ndarray, size: int, cause: FaultCause) -> FaultError:
+    """The fault of the first of ``addrs`` that neither local memory nor the backing store answers for."""
+    local = (addrs >= state.local.base) & (addrs < state.local.end)
+    inside = (addrs >= state.memory.memory_map.first) & (addrs <= state.memory.memory_map.end - size)
+    position = int(np.argmax(~(local | inside)))
+    return FaultError(cause, view.warp_of(position), int(addrs[position]))
+
+
+def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
+    """The zero-extended values at ``addrs`` (lanes,); of shape (1,) if all addresses are equal.
+
+    Raises
+    ------
+    AccessError
+        If neither local memory nor the backing store answers for one of them.
+    """
+    low, high = int(addrs.min()), int(addrs.max())
+    if low == high:
+        addrs = addrs[:1]
+    local = state.local
+    if high < local.base or low >= local.end:
+        return state.memory.gather(addrs, size, (low, high))
+    if low >= local.base and high < local.end:
+        return local.gather(addrs, size)
+    inside = (addrs >= local.base) & (addrs < local.end)
+    values = np.empty(addrs.shape, np.uint32)
+    values[~inside] = state.memory.gather(addrs[~inside], size)
+    values[inside] = local.gather(addrs[inside], size)
+    return values
+
+
+def _gather(state: State, view: View, addrs: np.ndarray, size: int) -> np.ndarray:
+    try:
+        return loaded(state, addrs, size)
+    except AccessError:
+        raise _access_fault(state, view, addrs, size, FaultCause.LOAD_ACCESS) from None
+
+
+def _check_answered(state: State, view: View, addrs: np.ndarray, size: int) -> None:
+    """The fault that a store is going to have, if it has one."""
+    memory_map = state.memory.memory_map
+    if int(addrs.min()) < memory_map.first or int(addrs.max()) > memory_map.end - size:
+        local = (addrs >= state.local.base) & (addrs < state.local.end)
+        if not (local | (addrs >= memory_map.first) & (addrs <= memory_map.end - size)).all():
+            raise _access_fault(state, view, addrs, size, FaultCause.STORE_ACCESS)
+
+
+def _scatter(state: State, view: View, addrs: np.ndarray, data: np.ndarray, size: int) -> None:
+    low, high = int(addrs.min()), int(addrs.max())
+    local = state.local
+    try:
+        if high < local.base or low >= local.end:
+            state.memory.scatter(addrs, data, size, (low, high))
+        elif low >= local.base and high < local.end:
+            local.scatter(addrs, data, size)
+        else:
+            inside = (addrs >= local.base) & (addrs < local.end)
+            state.memory.scatter(addrs[~inside], data[~inside], size)
+            local.scatter(addrs[inside], data[inside], size)
+    except AccessError:
+        raise _access_fault(state, view, addrs, size, FaultCause.STORE_ACCESS) from None
+
+
+def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[State, View, int], None]:
+    """rd := ``size`` bytes at rs1 + ``imm``, extended by sign or by zero."""
+    offset = np.array(imm & 0xFFFF_FFFF, np.uint32)
+    extend = _SIGNED_DTYPES.get(size) if signed else None
+
+    def execute(state: State, view: View, pc: int) -> None:
+        addrs = view.active(view.r[rs1] + offset)
+        _check_aligned(view, addrs, size, FaultCause.LOAD_MISALIGNED)
+        if state.recorder is not None:
+            state.recorder.access(addrs, None)
+        values = _gather(state, view, addrs, size)
+        if state.watch is not None:
+            state.watch.access(view.warps[0], pc, view.index, addrs, size, None)
+        if extend is not None:
+            values = values.astype(extend).astype(np.int32).view(np.uint32)
+        if len(values) == 1:
+            view.put(rd, values)
+        else:
+            view.put_active(rd, values)
+
+    return execute
+
+
+def store(rs1: int, rs2: int, imm: int, size: int) -> Callable[[State, View, int], None]:
+    """The low ``size`` bytes of rs2 to rs1 + ``imm``, lanes in ascending order."""
+    offset = np.array(imm & 0xFFFF_FFFF, np.uint32)
+
+    def execute(state: State, view: View, pc: int) -> None:
+        addrs = view.active(view.r[rs1] + offset)
+        _check_aligned(view, addrs, size, FaultCause.STORE_MISALIGNED)
+        data = view.active(view.r[rs2])
+        if state.recorder is not None:
+            state.recorder.access(addrs, data)
+        if state.watch is not None:
+            _check_answered(state, view, addrs, size)
+            state.watch.access(view.warps[0], pc, view.index, addrs, size, data)
+        _scatter(state, view, addrs, data, size)
+
+    return execute

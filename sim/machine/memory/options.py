@@ -1,0 +1,79 @@
+"""What a memory model is given, by the names that a user writes: checked, and as the model takes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from ..settings import ConfigError, one_of
+from .dram.mapping import BANK_HASHES
+from .dram.timing import TIMINGS
+from .registry import DRAM_MODELS, MemoryOptions
+
+__all__ = ["MAX_LATENCY", "memory_latency", "memory_options"]
+
+#: Cycles. Far above every memory there is, and far below what the mailbox of the simulation can hold.
+MAX_LATENCY = 1_000_000
+_USUAL_LATENCY = 20
+#: Memory clocks a cycle of the SM.
+_CLOCKS = (Fraction(1, 64), Fraction(64))
+
+
+def memory_latency(memory: str, latency: int | None, label: Callable[[str], str] = str) -> int:
+    """The latency in cycles, or the usual one; dram and tdm, which have no such number, do not look at it.
+
+    Raises
+    ------
+    ConfigError
+        For a latency out of range, or given for a memory that has its own.
+    """
+    if latency is None:
+        return _USUAL_LATENCY
+    if memory in DRAM_MODELS:
+        place = f"{label('memory')} fixed and random"
+        raise ConfigError(f"{label('latency')} is for {place}, not for {memory}, whose timing is its own")
+    if not 1 <= latency <= MAX_LATENCY:
+        limit = "at least 1" if latency < 1 else f"at most {MAX_LATENCY}"
+        raise ConfigError(f"{label('latency')} must be {limit}, not {latency}")
+    return latency
+
+
+def memory_options(
+    memory: str, *, timing: str | None = None, memory_clock: str | None = None, bank_hash: str | None = None,
+    label: Callable[[str], str] = str,
+) -> MemoryOptions:
+    """The options of the model ``memory`` from what was given for it.
+
+    ``label`` makes of ``timing``, ``memory_clock`` and ``bank_hash`` what the user knows them by.
+
+    Raises
+    ------
+    ConfigError
+        For a value that cannot be, or an option that this model does not have.
+    """
+    values: dict[str, Any] = {}
+    for name, text in (("timing", timing), ("memory_clock", memory_clock), ("bank_hash", bank_hash)):
+        if text is not None and memory not in DRAM_MODELS:
+            place = f"{label('memory')} {' and '.join(DRAM_MODELS)}"
+            raise ConfigError(f"{label(name)} is for {place}, not for {memory}")
+    if timing is not None:
+        values["timing"] = one_of(label("timing"), timing, TIMINGS)
+    if memory_clock is not None:
+        values["clock"] = _ratio(label("memory_clock"), memory_clock)
+    if bank_hash is not None:
+        values["bank_hash"] = one_of(label("bank_hash"), bank_hash, BANK_HASHES)
+    return MemoryOptions(**values)
+
+
+def _ratio(what: str, text: str) -> Fraction:
+    first, last = _CLOCKS
+    try:
+        # Not what else Fraction takes: 1e999999999 would keep it busy for ever.
+        ratio = Fraction(text if re.fullmatch(r"[0-9]{1,9}([/.][0-9]{1,9})?", text, re.ASCII) else "")
+    except (ValueError, ZeroDivisionError):
+        raise ConfigError(f"{what}: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None
+    if not first <= ratio <= last:
+        raise ConfigError(f"{what} must be between {first} and {last}, not {text}")
+    return ratio

@@ -1,0 +1,117 @@
+"""A predictable memory controller: DDR4 with closed page and fixed slots, whose worst latency is a formula.
+
+After the bank privatisation of the PRET DRAM controller (Reineke 2011): a resource is a bank group,
+each has its turn whether it is used or not, and nothing that happens in one is felt in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from .dram.clock import ClockRatio
+from .dram.device import ALL_BANKS, Command
+from .dram.mapping import BANKS_PER_GROUP, DEFAULT_HASH, DEFAULT_MAPPING, GROUPS, AddressMapping
+from .dram.timing import DDR4_2400R, DramTiming
+from .model import Console, LatencyModel
+from .slots import SlotSchedule
+from .store import SparseMemory
+
+__all__ = ["TdmMemory"]
+
+
+class TdmMemory(LatencyModel):
+    """The rank of :class:`.dram.model.DramMemory`, run by :class:`.slots.SlotSchedule`.
+
+    A request waits in the queue of its bank group, first come first served, for a slot of that group; one is accepted
+    in every cycle. Arrival and answer are timed as in DramMemory. ``outstanding``: as many requests as can be under way
+    at the port at once (its tags), for the bound in the statistics; more are refused with ValueError. ``observer`` sees
+    every command, but not in the order of clocks: groups are scheduled one by one.
+    """
+
+    def __init__(
+        self, memory: SparseMemory, console: Console | None = None, *, timing: DramTiming = DDR4_2400R,
+        ratio: Fraction | int = 1, mapping: str = DEFAULT_MAPPING, bank_hash: str = DEFAULT_HASH,
+        outstanding: int = 64,
+        observer: Callable[[Command], None] | None = None,
+    ) -> None:
+        if outstanding < 1:
+            raise ValueError(f"outstanding must be at least 1, not {outstanding!r}")
+        super().__init__(memory, console)
+        self.timing = timing
+        self.outstanding = outstanding
+        self.schedule = SlotSchedule(timing)
+        self._clock = ClockRatio(ratio)
+        self._mapping = AddressMapping(mapping, bank_hash)
+        self._observer = observer
+        self.lookahead = self._clock.latency(timing.rcd + min(timing.read_latency, timing.write_latency))
+        #: Of each group, the number of its first slot that is still free.
+        self._free = [0] * GROUPS
+        self._refreshed = 0
+        self._reads = self._writes = self._latency_sum = self._latency_max = 0
+
+    def due(self, cycle: int, line: int, write: bool) -> int:
+        """The end of the burst in the first free slot of the line's bank group."""
+        if len(self._pending) >= self.outstanding:
+            raise ValueError(f"more than {self.outstanding} requests are outstanding")
+        timing, schedule = self.timing, self.schedule
+        bank, row, column = self._mapping.locate(line)
+        group = bank // BANKS_PER_GROUP
+        index = max(self._free[group], schedule.first(group, self._clock.arrival(cycle)))
+        self._free[group] = index + 1
+        begin = schedule.begin(group, index)
+        access = begin + timing.rcd
+        if self._observer is not None:
+            self._refresh_until(begin)
+            self._observer(Command(begin, "ACT", bank, row, 0))
+            self._observer(Command(access, "WRA" if write else "RDA", bank, 0, column))
+        due = self._clock.due(access + (timing.write_latency if write else timing.read_latency))
+        if write:
+            self._writes += 1
+        else:
+            self._reads += 1
+        self._latency_sum += due - cycle
+        self._latency_max = max(self._latency_max, due - cycle)
+        return due
+
+    def _refresh_until(self, clock: int) -> None:
+        """Tell the observer of the refreshes before ``clock``."""
+        assert self._observer is not None
+        while self.schedule.refresh_at(self._refreshed) < clock:
+            self._observer(Command(self.schedule.refresh_at(self._refreshed), "REF", ALL_BANKS, 0, 0))
+            self._refreshed += 1
+
+    def worst_case_latency(self, outstanding: int) -> int:
+        """The most cycles from the acceptance of a request to its answer, never exceeded.
+
+        ``outstanding`` is the number of requests to its bank group that are accepted and not answered, itself included:
+        at most the tags of the port. The wait for its slot
+        (:meth:`sim.machine.memory.slots.SlotSchedule.longest_wait`):
+
+            outstanding * rotation + ceil(outstanding / rotations) * refresh - 1
+
+        clocks, then tRCD and the longer of tCL + BL and tCWL + BL to the end of the burst. In cycles: 1 to arrive, and
+        the clocks through the ratio (:meth:`sim.machine.memory.dram.clock.ClockRatio.longest`). With DDR4_2400R (slot
+        19, rotation 76, refresh 480, 116 rotations a frame) at a ratio of 1 and one request: 76 + 480 - 1 + 16 + 20 + 1
+        =
+        592 cycles.
+        """
+        if outstanding < 1:
+            raise ValueError(f"outstanding must be at least 1, not {outstanding!r}")
+        timing = self.timing
+        access = timing.rcd + max(timing.read_latency, timing.write_latency)
+        return self._clock.longest(self.schedule.longest_wait(outstanding) + access)
+
+    def statistics(self, cycle: int) -> dict[str, int | float]:
+        """See :class:`.model.MemoryModel`; ``latency_bound`` is for all of ``outstanding`` on one group."""
+        served = self._reads + self._writes
+        arrived = self._clock.arrival(cycle)
+        first = self.schedule.refresh_at(0)
+        return {
+            "reads": self._reads,
+            "writes": self._writes,
+            "refreshes": max(0, (arrived - 1 - first) // self.schedule.frame + 1),
+            "latency_mean": self._latency_sum / served if served else 0.0,
+            "latency_max": self._latency_max,
+            "latency_bound": self.worst_case_latency(self.outstanding),
+        }

@@ -1,0 +1,171 @@
+"""What is counted (docs/counters.md): the SM's counters, the statistics of the region, starvation, deadlock."""
+
+from __future__ import annotations
+
+from .compiled import inlined
+from .records import NONE, REGISTERS, WARPS, Reason
+
+__all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
+
+LSU = 4
+#: Behind the reasons: the cycle's instruction, its NOP, not active.
+INSTRUCTION, NOP, INACTIVE = Reason.COUNT, Reason.COUNT + 1, Reason.COUNT + 2
+#: Accesses to lines: the fields of sim.machine.statistics.LineAccesses.
+INSTRUCTIONS, ACCESSES, UNCACHED, HITS, MERGES, FORWARDS, MISSES = range(7)
+#: A warp that has been passed over for so long is starved; a deadlock has to last so long.
+STARVATION_CYCLES = DEADLOCK_CYCLES = 1024
+
+
+@inlined
+def reset(m):
+    """Nothing counted."""
+    observer = m.observer[0]
+    for w in range(WARPS):
+        for register in range(REGISTERS):
+            observer.load_since[w, register] = NONE
+
+
+@inlined
+def stall(m):
+    """Why nobody is selected: 0 if somebody is."""
+    config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
+    if front.selected != NONE:
+        return 0
+    if control.halted:
+        return Reason.IDLE
+    if front.eligible:
+        return Reason.POLICY
+    least = Reason.IDLE
+    for w in range(config.warps):
+        if observer.reason[w] and observer.reason[w] < least:
+            least = observer.reason[w]
+    return least
+
+
+@inlined
+def count(m, cycle, busy):
+    """What this cycle adds to the counters and statistics; they count while the region is open."""
+    front, control, observer = m.front[0], m.control[0], m.observer[0]
+    observer.total_cycles += busy
+    observer.retired += control.retired
+    if observer.in_region2:
+        observer.committed_threads += control.retired
+        observer.taken_branches += control.jumps
+    observer.in_region2, observer.in_region1 = observer.in_region1, control.region
+    if control.region:
+        observer.cycles += 1
+        if front.selected != NONE:
+            if front.selected_nop:
+                observer.nops += 1
+            else:
+                observer.committed += 1
+                code = m.code[front.selected_code]
+                observer.loads += code.unit == LSU and not code.store
+        else:
+            observer.stalls[stall(m)] += 1
+        observer.icache_misses += front.miss
+        for w in range(m.config[0].warps):
+            observer.load_wait_cycles += observer.reason[w] == Reason.LOAD
+
+
+@inlined
+def watch(m, cycle, written):
+    """The statistics that the simulation keeps beside the SM (tb/statistics.cpp), but for those of the lookup.
+
+    ``written``: what :func:`sim.predict.model.scoreboard.write` says of this cycle.
+    """
+    issue, control, observer = m.issue[0], m.control[0], m.observer[0]
+    if control.region:
+        _warps(m)
+    w = issue.warp_x
+    if w != NONE and not control.halted:
+        code = m.code[issue.code_x]
+        if code.unit == LSU and not code.store and code.register != NONE:
+            observer.load_since[w, code.register] = cycle
+    w, register, last = written
+    if w != NONE and last:
+        since = observer.load_since[w, register]
+        if since != NONE and control.region:
+            latency = cycle - since
+            observer.latency_sum += latency
+            observer.latency_maximum = max(observer.latency_maximum, latency)
+            bin_ = 0
+            while latency >> bin_ + 1:
+                bin_ += 1
+            observer.latencies[bin_] += 1
+        observer.load_since[w, register] = NONE
+
+
+@inlined
+def watch_lookup(lsu, observer):
+    """What became of the access in the lookup, in a cycle of the region."""
+    if lsu.goes:
+        _access(lsu, observer.store_lines if lsu.event_store else observer.load_lines)
+    elif lsu.wait:
+        observer.waits[lsu.wait] += 1
+
+
+@inlined
+def _warps(m):
+    config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
+    active = 0 if control.halted else control.active
+    for w in range(config.warps):
+        if w == front.selected:
+            observer.states[w, NOP if front.selected_nop else INSTRUCTION] += 1
+        elif active >> w & 1:
+            observer.states[w, observer.reason[w]] += 1
+        else:
+            observer.states[w, INACTIVE] += 1
+
+
+@inlined
+def _access(lsu, lines):
+    lines[ACCESSES] += 1
+    lines[INSTRUCTIONS] += lsu.event_first
+    lines[UNCACHED] += lsu.event_uncached
+    lines[HITS] += lsu.hit
+    lines[MERGES] += lsu.joins
+    lines[FORWARDS] += lsu.forward
+    lines[MISSES] += not (lsu.event_store or lsu.event_uncached or lsu.hit or lsu.joins or lsu.forward)
+
+
+@inlined
+def follow(m):
+    """What a hang's report says: the last pc of each warp, who is starved, whether nobody can go on."""
+    config, front, issue = m.config[0], m.front[0], m.issue[0]
+    control, observer = m.control[0], m.observer[0]
+    mine = ~(1 << front.selected) if front.selected != NONE else -1
+    now = (observer.starved_now | front.eligible) & mine
+    before, long = observer.starved_before & mine, observer.starved_long & mine
+    if observer.starvation_time == STARVATION_CYCLES - 1:
+        before, long = now, before
+    observer.starved_now, observer.starved_before, observer.starved_long = now, before, long
+    observer.starvation_time = (observer.starvation_time + 1) % STARVATION_CYCLES
+    blocked = control.waiting | observer.jumps_on
+    observer.stuck = control.active != 0 and control.active & ~blocked == 0 and not control.halted
+    w = issue.warp_x
+    if w != NONE and not control.halted:
+        # Branch, jalr, jal.
+        again = m.code[issue.code_x].word >> 4 & 7 == 6 and observer.jump_pc[w] == issue.pc_x
+        on = again and observer.jumps_again >> w & 1
+        observer.jumps_on = observer.jumps_on | 1 << w if on else observer.jumps_on & ~(1 << w)
+        observer.jumps_again = observer.jumps_again | 1 << w if again else observer.jumps_again & ~(1 << w)
+        observer.jump_pc[w] = observer.last_pc[w] = issue.pc_x
+    if control.activates:
+        for v in range(config.warps):
+            if control.activates >> v & 1:
+                observer.last_pc[v] = control.activation_pc
+
+
+@inlined
+def follow_port(m, cycle):
+    """Whether memory owes the LSU something: while it does, a load or store may still become a fault."""
+    config, observer, port = m.config[0], m.observer[0], m.port[0]
+    if port.accepted != NONE and port.accepted & config.source_bit:
+        port.lsu_requests += 1
+    if port.answer_taken and port.response_tag & config.source_bit:
+        port.lsu_requests -= 1
+    if not observer.stuck or port.lsu_requests:
+        observer.deadlocked = 0
+    elif cycle >= port.ready_from:
+        observer.deadlocked += 1

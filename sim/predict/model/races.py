@@ -1,0 +1,111 @@
+"""Whether the order of issue changes a value: what each load finds must have been written by the same store.
+
+The golden model has run the program in an order of its own. If every load of the predicted run reads every byte from
+the store from which it has read it there, all values are the same, and so is every warp's way: the prediction is that
+of the program. If not, the golden model has to go along with the prediction (sim.predict.stepping).
+
+Only words that several warps touch and at least one writes can tell; they are numbered here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiled import inlined, kept
+from .records import NONE
+
+__all__ = ["find", "number_words", "see", "trace"]
+
+#: Owners of a word in the making: nobody, or several warps.
+_NOBODY, _SEVERAL = -1, -2
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@inlined
+def find(words, word):
+    """The place of a word in a hash table, or of the free place where it would go."""
+    size = len(words)
+    place = (word * 0x9E3779B1 & 0xFFFF_FFFF) % size
+    while words[place] != word and words[place] != NONE:
+        place = place + 1 if place + 1 < size else 0
+    return place
+
+
+@kept
+def number_words(warps, masks, sizes, stores, addresses, capacity):
+    """The words that several warps touch and some write.
+
+    Each access has a warp, a mask of lanes, a size, and whether it stores; ``addresses`` (accesses, threads).
+
+    Returns a hash table of those words, and all words that are stored to.
+    """
+    words = np.full(capacity, NONE, np.int64)
+    owner = np.full(capacity, _NOBODY, np.int64)
+    written = np.zeros(capacity, np.uint8)
+    count = 0
+    for access in range(len(warps)):
+        for lane in range(addresses.shape[1]):
+            if masks[access] >> lane & 1:
+                place = find(words, np.int64(addresses[access, lane]) >> 2)
+                if words[place] == NONE:
+                    words[place] = np.int64(addresses[access, lane]) >> 2
+                    owner[place] = warps[access]
+                    count += 1
+                    if 2 * count > capacity:
+                        return words[:0], words[:0]
+                elif owner[place] != warps[access]:
+                    owner[place] = _SEVERAL
+                written[place] |= stores[access]
+    shared = 0
+    all_stored = np.empty(count, np.int64)
+    stored = 0
+    for place in range(capacity):
+        if written[place]:
+            all_stored[stored] = words[place]
+            stored += 1
+            shared += owner[place] == _SEVERAL
+    table = np.full(2 * shared + 1, NONE, np.int64)
+    for place in range(capacity):
+        if written[place] and owner[place] == _SEVERAL:
+            table[find(table, words[place])] = words[place]
+    return table, all_stored[:stored]
+
+
+@inlined
+def see(shared, writers, addresses, row, mask, size, store, writer):
+    """An access in its turn: a store becomes the writer of its bytes, of a load a number tells who has written them."""
+    seen = np.uint64(0)
+    for lane in range(addresses.shape[1]):
+        if mask >> lane & 1 == 0:
+            continue
+        address = np.int64(addresses[row, lane])
+        place = find(shared, address >> 2)
+        if shared[place] == NONE:
+            continue
+        for byte in range(address & 3, (address & 3) + size):
+            at = 4 * place + byte
+            if store:
+                writers[at] = writer
+            else:
+                seen = (seen ^ np.uint64(writers[at] + 1)) * _MIX
+                seen ^= seen >> np.uint64(29)
+    return seen
+
+
+@kept
+def trace(warps, masks, sizes, stores, addresses, writers_of, shared, writers, marks, sees):
+    """All accesses in the golden model's order: which are to shared words, and what each load sees.
+
+    ``writers_of``: a number for each access that does not depend on the order. ``writers`` is filled.
+    """
+    for access in range(len(warps)):
+        touches = 0
+        for lane in range(addresses.shape[1]):
+            if masks[access] >> lane & 1:
+                if shared[find(shared, np.int64(addresses[access, lane]) >> 2)] != NONE:
+                    touches = 1
+        marks[access] = touches
+        if touches:
+            sees[access] = see(
+                shared, writers, addresses, access, masks[access], sizes[access], stores[access], writers_of[access]
+            )

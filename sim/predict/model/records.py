@@ -1,0 +1,275 @@
+"""The state of the predicted machine: one record a unit, of a size that holds every configuration.
+
+All fields are whole numbers (int64); sets are bit masks, flags 0 or 1, NONE is -1. One compiled program serves all
+configurations, because nothing here depends on one: what a configuration sizes freely (the caches) is an array.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED",
+    "LANES", "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE",
+    "REGISTERS", "RING", "SLOTS", "STEP", "STORES", "VICTIMS", "WARPS", "Machine", "Reason", "Wait",
+]
+
+#: The most of each that a configuration can have (hdl.config).
+WARPS, LANES, MSHRS, PARTS, STORES = 64, 32, 64, 64, 64
+#: Registers of a warp, integer and floating point.
+REGISTERS = 64
+#: d = t_F + 1 instructions in a buffer (design.md section 3).
+DEPTH = 4
+LINE_WORDS = 16
+#: Loads and stores that may be taken and not yet through the coalescer (docs/memory.md).
+QUEUE = 8
+#: Cycles ahead for which writeback slots can be reserved: above the longest latency and 2.
+SLOTS = 64
+#: Requests and answers between the machine and a memory model: above the number of tags.
+RING = 512
+#: Accesses that a warp's channel holds.
+CHANNEL = 32
+#: Loads that may be under way at once: above load_parts + 6 + WARPS * CHANNEL.
+LOADS = 2176
+#: Lines of a list of accesses that are read ahead, in bursts of BURST, and entries of a line.
+AHEAD, BURST, LIST_WORDS = 16, 8, 8
+#: Slots of variable_rate.
+FRAME = 256
+#: Victim tags of a warp.
+VICTIMS = 64
+NONE = -1
+
+
+class _Reasons(NamedTuple):
+    LOAD: int = 1
+    DATA: int = 2
+    UNIT: int = 3
+    WRITEBACK: int = 4
+    DRAIN: int = 5
+    ICACHE: int = 6
+    CONTROL: int = 7
+    BARRIER: int = 8
+    BUFFER: int = 9
+    IDLE: int = 10
+    POLICY: int = 11
+    COUNT: int = 12
+
+
+class _Waits(NamedTuple):
+    MSHR: int = 1
+    PARTS: int = 2
+    ORDER: int = 3
+    BUFFER: int = 4
+    FILL: int = 5
+    WRITEBACK: int = 6
+    COUNT: int = 7
+
+
+#: Why a warp is not eligible, or nobody is selected (docs/counters.md, in its order).
+Reason = _Reasons()
+#: Why an access waits in the lookup (docs/memory.md, "What waits").
+Wait = _Waits()
+
+
+def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
+    """A record of whole numbers: ``names`` are single ones, the others arrays."""
+    return np.dtype(
+        [(name, np.int64) for name in names.split()] + [(name, np.int64, shape) for name, shape in arrays.items()]
+    )
+
+
+#: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
+#: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
+#: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
+#: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: that of ordered ones, 0
+#: without them. ``list_bit``: a bit in the tags of a list's lines. ``victim_tags``: of each warp, 0 without ccws;
+#: ``locality_most``: the greatest score; ``locality_steps``: cycles in which a score is divided. The
+#: parameters of the policies are what holds at first, and the greatest (FRONT has them as they are now).
+CONFIG = _fields(
+    "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
+    " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
+    " channels ordered list_bit"
+    " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
+    " victim_tags locality_base locality_throttle locality_most locality_steps",
+    latency=16, owner=FRAME,
+)
+
+#: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
+#: ``register``: the destination or NONE. ``written``: the program stores there.
+CODE = _fields(
+    "unit op word uses register control fence drain store takes_slot predicted offset size volatile written"
+)
+
+#: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
+#: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
+#: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
+#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1, or where the list of accesses lies that
+#: begins then, in row ``address``), or the new mpolicy (``b`` is 1). ``shared``: it touches what another warp writes,
+#: or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.model.races). ``code``:
+#: its CODE where it is supplied.
+STEP = np.dtype([
+    ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
+    ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),
+    ("shared", np.int8), ("sees", np.uint64), ("code", np.int32),
+], align=True)
+
+FRONT = _fields(
+    # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
+    "valid1 squashed1 warp1 slot1 pc1 valid2 squashed2 warp2 slot2 pc2 code2 valid3 squashed3 warp3 slot3 pc3 code3"
+    # Misses: what memory answered in the last cycle, who asks for an MSHR, what is offered to memory.
+    " answered answered_code refill_line missed_before missing_warp missing_line chosen_warp chosen_line locked"
+    " sent_last used_place hit_place looked_up stamp stale"
+    # The policy's state (docs/policies.md). ``passed``: who got a slot last that its own warp could not use.
+    " last pointer slot passed"
+    # That of a policy outside: whom it has chosen, and in which cycle.
+    " choice chosen_at"
+    # That of ccws: who is held back, who is owed a score, the totals, and the division.
+    " held owed losses selections left dividend divisor"
+    # The parameters as they are now, by their names in CONFIG, with ``owner`` below.
+    " group_warps frame locality_base locality_throttle"
+    # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
+    " unresolved suspended unasked"
+    # This cycle, for the units behind and for observers.
+    " eligible selected selected_nop selected_code selected_pc missed miss turned refilled refilled_line invalidate",
+    pc=WARPS,
+    head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
+    mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
+    score=WARPS, age=WARPS, activated=WARPS, group_last=WARPS, owner=FRAME, held_line=WARPS, held_code=WARPS,
+)
+
+ISSUE = _fields(
+    # Stages R and X: the instruction selected one and two cycles ago, by warp (NONE), code, pc and its STEP.
+    "warp_r code_r pc_r step_r slot_r warp_x code_x pc_x step_x slot_x div_left fdiv_left load_valid load_warp"
+    " load_register load_last",
+    pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
+    # Writeback slots by cycle modulo SLOTS: who writes (NONE: free), which register (NONE: flags only), not if killed.
+    slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
+)
+
+CONTROL = _fields(
+    "resolves resolved_warp redirects target released activates activation_pc region"
+    " next_resolves next_resolved_warp next_redirects next_target next_released"
+    " spawners spawned spawn_targets spawn_pc active waiting halted"
+    # What was written to mpolicy one cycle ago, or 0.
+    " change"
+    " fault_cause fault_warp fault_pc fault_address fault_replaceable"
+    " x_fault retired jumps stepped",
+    lanes=WARPS, arrived=WARPS,
+)
+
+LSU = _fields(
+    # The queue, and the coalescer at its head.
+    "used first count head started lines line_next local"
+    # The access in the lookup.
+    " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
+    " held_lanes"
+    # A list of accesses: whether there is one, or one that ends; what begins or ends in the next cycle; the next entry,
+    # how many accesses of it were given, and its line; lines that are read ahead; what is missing, and for how long.
+    " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
+    " list_current list_active list_over list_line list_asked list_come list_bad list_tail list_head list_held"
+    " gave absent quiet"
+    " told order_new order_fault order_cause order_warp order_pc order_address"
+    # Where the line in the lookup is in the cache, or will be, and whether it can get a place.
+    " placed may_place victim"
+    # The channels: who was looked up last, who may not be passed for ever and how often it was, accesses in all.
+    " turn senior passes channelled"
+    # Lines that loads have requested, the order in which they are offered, and the line that has come.
+    " unsent_first unsent_count filled_valid filled_miss filled_line filled_error filled_fresh"
+    # The write buffer, and the turns at the port.
+    " request buffered_last stored_turn held_turn"
+    # Answers.
+    " wb_valid wb_warp wb_register wb_last fill_error next_load begun unfinished"
+    # Faults, and the pulse behind a store's arrival.
+    " store_fault store_fault_warp store_fault_pc store_fault_address fault fault_cause fault_warp fault_pc"
+    " fault_address stored dropped used_place stamp misses entries unsent_entries held_set filled_set"
+    # This cycle, for observers.
+    " wait goes hit joins forward event_line event_store event_warp event_first event_uncached"
+    " event_row event_lanes installed entry"
+    # Whose line has come, and who has lost locality in the last cycle (a set).
+    " filled_warp lost",
+    waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
+    waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
+    line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
+    claimed=WARPS, miss_place=MSHRS,
+    channel_first=WARPS, channel_count=WARPS, channel_stores=WARPS,
+    channel_register=(WARPS, CHANNEL), channel_store=(WARPS, CHANNEL), channel_begins=(WARPS, CHANNEL),
+    channel_line=(WARPS, CHANNEL), channel_bytes=(WARPS, CHANNEL), channel_load=(WARPS, CHANNEL),
+    channel_pc=(WARPS, CHANNEL), channel_address=(WARPS, CHANNEL), channel_row=(WARPS, CHANNEL),
+    channel_lanes=(WARPS, CHANNEL),
+    victim_line=(WARPS, VICTIMS), victim_next=WARPS, miss_warp=MSHRS,
+    miss_line=MSHRS, miss_uncached=MSHRS, unsent=MSHRS,
+    part_miss=PARTS, part_warp=PARTS, part_register=PARTS, part_load=PARTS, part_pc=PARTS, part_address=PARTS,
+    entry_line=STORES, entry_uncached=STORES, entry_bytes=STORES, entry_after=STORES, entry_loads=STORES,
+    entry_sent=STORES, entry_warps=STORES, entry_warp=STORES, entry_pc=STORES, entry_address=STORES,
+    slot=3, slot_warp=3, slot_register=3, slot_load=3, slot_pc=3, slot_address=3, slot_order=3,
+    load_parts=LOADS,
+)
+
+#: The memory port, and the mailbox behind it (tb/mailbox.cpp has the hardware's).
+PORT = _fields(
+    "held cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
+    " given taken answers answers_taken accepted answer_taken lsu_requests",
+    request_cycle=RING, request_tag=RING, request_line=RING, request_write=RING, request_bytes=RING,
+    answer_due=RING, answer_tag=RING, answer_error=RING, answer_code=RING,
+)
+
+OBSERVER = _fields(
+    "finished ended deadlock stuck deadlocked starvation_time starved_now starved_before starved_long"
+    " total_cycles cycles committed_threads committed nops icache_misses taken_branches loads load_wait_cycles"
+    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
+    stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,
+    load_lines=7, store_lines=7, load_since=(WARPS, REGISTERS), last_pc=WARPS, jump_pc=WARPS,
+)
+
+#: One issue of the log: ``pc`` is NONE for a NOP.
+ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
+
+#: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.
+EVENT = np.dtype([
+    *((name, np.int64) for name in (
+        "cycle eligible fetched selected nop missed miss refill refill_line turn unresolved request answer active"
+        " waiting region resolves resolved_warp redirects release activates taken retired executed executed_pc"
+        " executed_word executed_mask access first access_warp line store uncached hit merge forward wait fill"
+        " fill_line written written_warp written_register written_last halt stall port_tag port_line port_write"
+        " port_answer port_error osched1 osched2 lost change"
+    ).split()),
+    ("reason", np.int64, WARPS),
+])
+
+
+class Machine(NamedTuple):
+    """Everything: the records as arrays of one element, and the arrays whose sizes are free."""
+
+    config: np.ndarray
+    front: np.ndarray
+    issue: np.ndarray
+    control: np.ndarray
+    lsu: np.ndarray
+    port: np.ndarray
+    observer: np.ndarray
+    #: CODE: LINE_WORDS words a line that has been fetched; a line that has changed is another one.
+    code: np.ndarray
+    #: STEP: each warp's from ``first[warp]`` on, ``known[warp]`` of them.
+    steps: np.ndarray
+    first: np.ndarray
+    known: np.ndarray
+    #: Addresses of loads and stores (rows, threads), uint32.
+    addresses: np.ndarray
+    #: Words that several warps touch and some write, as a hash table, and who has written each byte last.
+    shared: np.ndarray
+    writers: np.ndarray
+    #: The I-cache: line, code and time of the last use of each way, set by set.
+    icache_line: np.ndarray
+    icache_code: np.ndarray
+    icache_used: np.ndarray
+    #: The data cache likewise, and the warp that has brought each line in.
+    dcache_line: np.ndarray
+    dcache_used: np.ndarray
+    dcache_owner: np.ndarray
+    #: Lists of accesses, each to its end: pc, whether it is a store, warp, lines, and the line in memory.
+    lists: np.ndarray
+    #: ISSUED and EVENT, as far as they were asked for.
+    issued: np.ndarray
+    events: np.ndarray

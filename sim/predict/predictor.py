@@ -1,0 +1,191 @@
+"""Predicts a run (:mod:`sim.predict.running`), and records programs for all that run them."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
+
+from ..machine.engines import CannotPredictError
+from ..machine.memory.model import Console
+from ..machine.memory.stacks import restore
+from ..machine.memory.store import SparseMemory
+from ..machine.policies.base import Policy
+from ..machine.policies.plain import from_outside
+from ..run.runner import job_of
+from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
+from . import sums
+from .model import machine, policies
+from .model.compiled import compiling
+from .model.records import CODE, CONFIG, STEP, WARPS
+from .running import OrderMattersError, Running, StoppedError
+from .setup import new_machine
+from .streams import Streams, record
+
+__all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """What was predicted.
+
+    ``result``: as of a run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the golden model
+    had to go along instruction by instruction; None if each warp's instructions were known before.
+    """
+
+    result: RunResult
+    issued: np.ndarray
+    stepped: str | None
+
+
+class Recordings:
+    """Each program's instructions, recorded once for all configurations that share them.
+
+    A program is what is in memory at the start.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple, Streams | str] = {}
+
+    def of(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory) -> Streams | str:
+        """As :func:`sim.predict.model.streams.record`; the last few programs are remembered."""
+        digest = hashlib.blake2b()
+        for number in sorted(job.pages):
+            digest.update(number.to_bytes(8))
+            digest.update(job.pages[number])
+        key = (
+            digest.digest(), job.start_pc, job.arg, job.arrival, request.max_cycles, config.warps, config.threads,
+            config.prediction, config.ordered, config.policy_csr, config.core_id, config.cores,
+            config.memory_map, config.local_bytes, config.interleave_stacks,
+        )
+        if key not in self._kept:
+            if len(self._kept) >= 4:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = record(config, memory.copy(), job, request.max_cycles)
+        return self._kept[key]
+
+
+def prepare() -> None:
+    """Load the compiled model, or compile it: half a minute, once for each version of it."""
+    one = np.zeros(1, np.int64)
+    nobody = np.zeros(WARPS, np.int64)
+    nothing = new_machine(
+        np.zeros(1, CONFIG), icache=1, dcache=1, code=np.zeros(1, CODE), steps=np.zeros(1, STEP), first=nobody,
+        known=nobody, addresses=np.zeros((1, 1), np.uint32), shared=one,
+    )
+    nothing.port["cycle"] = -1
+    with compiling():
+        reason = machine.advance(nothing, 0)
+    if reason != machine.FINISHED:
+        raise RuntimeError("a machine without a warp has not stopped")
+
+
+def _silent(cycle: int) -> None:
+    """Progress that nobody watches."""
+
+
+def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
+    """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
+    if policy not in policies.NAMES:
+        raise CannotPredictError(f"{policy} cannot be predicted: sim/predict/model/policies.py does not have it")
+    if from_outside(policy):
+        raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside of Metronome")
+    if config.coordination is not Coordination.SWAS:
+        raise CannotPredictError(
+            f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
+        )
+    if check:
+        raise CannotPredictError("check and memcheck watch the hardware: a prediction runs none")
+
+
+def predict(
+    config: SmConfig, request: RunRequest, *, recordings: Recordings | None = None,
+    on_console: Callable[[str], None] | None = None, tell: Callable[[int], None] = _silent, steps: bool = False,
+    watcher: Watcher | None = None, policy: Policy[Any] | None = None,
+) -> Prediction:
+    """The run of ``request`` on ``config``, computed.
+
+    Parameters
+    ----------
+    recordings
+        Where programs are kept that are predicted more than once.
+    on_console
+        Called with each line that the program prints, when all is over.
+    tell
+        Called with the cycle that has been reached, once in a while.
+    steps
+        Let the golden model go along instruction by instruction, also where that is not needed.
+    watcher
+        Is told what each unit does in every cycle.
+    policy
+        A policy in Python, which chooses in every cycle in place of the one that the request names. That one has to be
+        in ``config`` all the same: what the machine has for it, such as victim tags, is there.
+
+    Raises
+    ------
+    ValueError
+        For a request that ``config`` cannot run; CannotPredictError for what cannot be predicted.
+    """
+    refuse(config, request.policy, check=request.check or request.memcheck)
+    job = job_of(config, request)
+    prepare()
+    started = time.perf_counter()
+    initial = unpack_memory(config, job.pages)
+    known: Streams | str = "asked for"
+    if not steps:
+        known = (recordings or Recordings()).of(config, request, job, initial)
+    if isinstance(known, Streams) and config.memory_map.console // LINE_BYTES in known.stored:
+        known = "the program prints"
+    attempts: list[Streams | None] = [None] if isinstance(known, str) else [known, None]
+    stepped = known if isinstance(known, str) else None
+    for streams in attempts:
+        lines: list[str] = []
+        memory = initial.copy()
+        console = Console(config.memory_map, lines.append)
+        run = Running(config, request, job, memory, console, streams, watcher, policy=policy)
+        try:
+            if watcher is not None:
+                watcher.begin()
+            run.run(tell)
+            break
+        except OrderMattersError:
+            if streams is not None and streams.lists.any():
+                raise CannotPredictError(
+                    "what a load finds depends on the order of issue, and a list of accesses changes that"
+                ) from None
+            stepped = "what a load finds depends on the order of issue"
+        except StoppedError:
+            stepped = "the list of accesses is wrong"
+    console.flush()
+    if streams is None:
+        restore(config, memory)
+    else:
+        memory = streams.memory.copy()
+    for line in lines if on_console else ():
+        on_console(line)  # type: ignore[misc]
+    return Prediction(
+        result=result_of(config, request, run, memory, "".join(lines), time.perf_counter() - started),
+        issued=np.concatenate(run.issued), stepped=stepped,
+    )
+
+
+def result_of(
+    config: SmConfig, request: RunRequest, run: Running, memory: SparseMemory, console: str, seconds: float
+) -> RunResult:
+    """What has come of a run that is over, as of one of the hardware; ``memory`` is what it has left."""
+    stopped = sums.fault(run.control)
+    status = sums.status(run.sums, stopped)
+    cycles = int(run.box["cycle"])
+    return RunResult(
+        status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycles, memory=memory,
+        fault=stopped, counters=sums.counters(run.sums), console=console,
+        hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.control, request.policy),
+        memory_statistics=run.model.statistics(cycles), region=sums.region(config, run.sums),
+        argument_missing=run.model.read_unwritten, sim_seconds=seconds,
+    )

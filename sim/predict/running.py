@@ -1,0 +1,214 @@
+"""One prediction under way: the machine of :mod:`.model`, a memory model behind its port, the golden model beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+
+from ..machine.memory.model import Console
+from ..machine.memory.registry import create_model
+from ..machine.memory.stacks import interleave, to_bus
+from ..machine.memory.store import SparseMemory
+from ..machine.policies.base import Policy
+from ..run.probe_events import tidy
+from ..run.types import Job, RunRequest, Watcher
+from . import sums
+from .choosing import Chooser
+from .model import machine, policies
+from .model.code import CodeTable
+from .model.records import NONE, RING
+from .setup import LOG, configured, new_machine
+from .stepping import PLACES, Stepper
+from .streams import Streams
+
+__all__ = ["OrderMattersError", "Running", "StoppedError"]
+
+_NO_LINE = bytes(LINE_BYTES)
+_NEVER = (1 << 62) - 1
+#: The memory model is looked at after so many cycles at the latest, as in a simulation.
+_MOST_CYCLES = 1 << 16
+_EVENTS = 1 << 12
+
+
+class OrderMattersError(Exception):
+    """What the program does depends on the order of issue."""
+
+
+class StoppedError(Exception):
+    """The machine stops at a fault that the golden model does not know: a wrong list of accesses."""
+
+
+class Running:
+    """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one.
+
+    ``supplied``: nothing is fetched, and no heed is paid to what loads find: every warp executes its ``streams``.
+    ``policy``: who issues, in place of the policy that the request names.
+    """
+
+    def __init__(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, console: Console,
+                 streams: Streams | None, watcher: Watcher | None = None, *, supplied: bool = False,
+                 policy: Policy[Any] | None = None) -> None:
+        self.config, self.start_pc, self.streams = config, job.start_pc, streams
+        self.watcher = watcher
+        self.stepper = None if streams else Stepper(memory.copy(), job)
+        interleave(config, memory)
+        self.model = create_model(
+            request.memory, memory, console, latency=request.latency, seed=request.seed,
+            options=request.memory_options, tags=1 << config.mem_tag_bits,
+        )
+        if job.without_argument:
+            self.model.unwritten = job.arg // LINE_BYTES
+        self.codes = CodeTable(config)
+        told: Any = streams or self.stepper
+        self.supplied = supplied
+        self._chooser = None if policy is None else Chooser(config, policy)
+        settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
+        self.machine = new_machine(
+            settings, icache=int(settings["icache_sets"][0]) * config.icache_ways,
+            dcache=int(settings["dcache_sets"][0]) * config.dcache_ways,
+            code=streams.code if streams and supplied else self.codes.table, steps=told.steps, first=told.first,
+            known=told.known, addresses=told.addresses,
+            shared=streams.shared if streams else np.zeros(1, np.int64),
+            lists=streams.lists if streams else told.lists.table, events=_EVENTS if watcher else 0,
+        )
+        settings["events"] = watcher is not None
+        if policy is not None:
+            settings["policy"] = policies.OUTSIDE
+        self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
+            part[0] for part in (
+                self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
+                self.machine.issue,
+            )
+        )
+        self.box["cycle"] = -1
+        self.issued: list[np.ndarray] = []
+        #: The bytes of each entry of the write buffer, and the line of each request of the I-cache.
+        self.entries = [bytearray(LINE_BYTES) for _ in range(config.store_buffer)]
+        self.fetched: dict[int, int] = {}
+        self.source, self.kind = (int(settings[name][0]) for name in ("source_bit", "kind_bit"))
+
+    def run(self, tell: Callable[[int], None]) -> None:
+        """To the end; ``tell`` is called with the cycle once in a while.
+
+        Raises
+        ------
+        OrderMattersError
+            If the instructions that were known are not those of this schedule.
+        StoppedError
+            If they were known, and not all of them are executed.
+        """
+        self._attend(0)
+        while True:
+            reason = machine.advance(self.machine, self.start_pc)
+            if reason == machine.CHOOSE and self._chooser is not None:
+                self._chooser.choose(self.machine)
+                continue
+            if reason == machine.RACE:
+                raise OrderMattersError
+            if self.stepper is not None and self._step(self.stepper, reason):
+                continue
+            finished = reason == machine.FINISHED
+            if finished or self.sums["issues"] == LOG:
+                self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
+                self.sums["issues"] = 0
+            if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
+                events = self.machine.events[: int(self.sums["events"])]
+                # In swas they see what the scheduler sees (docs/policies.md, "The oracles").
+                events["osched1"] = events["osched2"] = events["selected"] if self.config.oracles else NONE
+                self.watcher.take(tidy(events))
+                self.sums["events"] = 0
+            if finished or reason == machine.SERVE:
+                # A cycle that has ended is behind the machine, the one in which it stops is not.
+                cycle = int(self.box["cycle"]) - (not finished)
+                self._serve(cycle)
+                tell(cycle)
+            if finished:
+                break
+        if self.streams is not None and not self.supplied:
+            self._require_all(self.streams)
+
+    def _require_all(self, streams: Streams) -> None:
+        """What was known has been executed, and has left what it was to leave."""
+        if self.control["halted"]:
+            raise StoppedError
+        if not np.array_equal(self.machine.writers, streams.writers):
+            raise OrderMattersError
+
+    def _step(self, stepper: Stepper, reason: int) -> bool:
+        """What the golden model has to do with it; whether the machine is in the middle of a cycle."""
+        if reason == machine.STEP:
+            code = self.machine.code[self.front["selected_code"]]
+            stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
+            if len(stepper.lists.rows) != len(self.machine.lists):
+                self.machine = self.machine._replace(lists=stepper.lists.table)
+            return True
+        if reason == machine.VOLATILE:
+            self._poke(stepper)
+            return True
+        if reason != machine.FINISHED and self.lsu["goes"] and self.lsu["event_store"]:
+            self._keep(stepper)
+        return False
+
+    def _poke(self, stepper: Stepper) -> None:
+        """The instruction in stage X reads what counts time: the golden model gets the machine's value."""
+        w = int(self.issue["warp_x"])
+        code = self.machine.code[self.issue["code_x"]]
+        mcycle = int(self.box["cycle"]) - 1
+        value = sums.read_counter(self.sums, int(code["word"]) >> 20, mcycle, int(self.sums["retired"]))
+        step = self.machine.steps[int(self.machine.first[w]) + int(self.issue["step_x"]) % PLACES]
+        if code["register"] != NONE:
+            values = np.full(self.config.threads, value, np.uint32)
+            stepper.iss.poke(w, int(code["register"]), int(step["mask"]), values)
+
+    def _keep(self, stepper: Stepper) -> None:
+        """The bytes of a store that goes into the write buffer in this cycle."""
+        entry, stored = int(self.lsu["entry"]), stepper.stored[int(self.lsu["event_row"])]
+        assert stored is not None
+        addresses, data, size = stored
+        if not self.lsu["joins"]:
+            self.entries[entry] = bytearray(LINE_BYTES)
+        lanes = int(self.lsu["event_lanes"])
+        for lane in range(self.config.threads):
+            if lanes >> lane & 1:
+                at = to_bus(self.config, int(addresses[lane])) % LINE_BYTES
+                self.entries[entry][at : at + size] = int(data[lane]).to_bytes(4, "little")[:size]
+
+    def _serve(self, cycle: int) -> None:
+        """Pass on what was requested and what the model completes, as tb/mailbox.py does for the hardware."""
+        box, model = self.box, self.model
+        for number in range(int(box["taken"]), int(box["given"])):
+            at = number % RING
+            tag, line, write = int(box["request_tag"][at]), int(box["request_line"][at]), bool(box["request_write"][at])
+            data, mask = _NO_LINE, 0
+            if write and self.stepper is not None:
+                data = bytes(self.entries[tag & self.kind - 1])
+                mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1
+            if not tag & self.source:
+                self.fetched[tag] = line
+            model.request(int(box["request_cycle"][at]), tag, line, write, mask, data)
+        box["taken"] = box["given"]
+        index = int(box["answers"])
+        for due, tag, error, data in model.complete(cycle + model.lookahead):
+            at = index % RING
+            box["answer_due"][at], box["answer_tag"][at], box["answer_error"][at] = due, tag, error
+            if not tag & self.source:
+                line = self.fetched[tag]
+                unsure = self.streams.unsure.get(line, 0) if self.streams else 0
+                box["answer_code"][at] = self.codes.line(line, data, error, unsure)
+                if self.codes.table is not self.machine.code:
+                    self.machine = self.machine._replace(code=self.codes.table)
+            index += 1
+        box["answers"] = index
+        self._attend(cycle)
+
+    def _attend(self, cycle: int) -> None:
+        """When the model has to be looked at again, and what it accepts until then."""
+        box, model = self.box, self.model
+        due = model.next_due
+        box["lookahead"] = min(model.lookahead, model.room)
+        box["wake_cycle"] = min(cycle + _MOST_CYCLES, _NEVER if due is None else due - 1)
+        box["ready_from"] = model.ready_from

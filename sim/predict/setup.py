@@ -1,0 +1,113 @@
+"""The records of a machine, from a configuration and a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
+from metronome.hdl.isa.ops import Unit
+
+from ..machine.policies.with_parameters import CacheConscious, frame_of
+from ..run.types import RunRequest
+from .model import policies
+from .model.records import (
+    CONFIG,
+    CONTROL,
+    EVENT,
+    FRONT,
+    ISSUE,
+    ISSUED,
+    LSU,
+    NONE,
+    OBSERVER,
+    PORT,
+    Machine,
+)
+
+__all__ = ["LOG", "configured", "data_cache", "latencies", "new_machine"]
+
+#: Entries of the log of issues that are kept before they are taken out.
+LOG = 1 << 16
+
+
+def latencies(config: SmConfig) -> dict[Unit, int]:
+    """Of each unit that writes in a fixed cycle (design.md section 4)."""
+    return {
+        Unit.ALU: config.latency_alu, Unit.BRANCH: config.latency_alu, Unit.MUL: config.latency_mul,
+        Unit.DIV: config.latency_div, Unit.CSR: config.latency_csr, Unit.SIMT: config.latency_simt,
+        Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt, Unit.FDIV: config.latency_fdiv,
+        Unit.FMISC: config.latency_fmisc,
+    }
+
+
+def data_cache(config: SmConfig) -> dict[str, int]:
+    """Its sizes, by their names in CONFIG."""
+    sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
+    return {
+        "dcache": config.dcache_bytes > 0, "dcache_sets": sets, "dcache_bits": max(1, sets.bit_length() - 1),
+        "dcache_ways": config.dcache_ways,
+    }
+
+
+def _locality(config: SmConfig) -> dict[str, int]:
+    """What ccws goes by, by its names in CONFIG."""
+    policy = CacheConscious.of(config)
+    return {
+        "victim_tags": config.victim_tags if config.watches_locality and config.dcache_bytes else 0,
+        "locality_base": policy.base, "locality_throttle": policy.throttle, "locality_most": policy.most,
+        "locality_steps": policy.steps,
+    }
+
+
+def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
+    """CONFIG of a run."""
+    places, stacks = config.memory_map, config.interleaved_stacks
+    icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
+    values: dict[str, Any] = {
+        "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
+        "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
+        "icache_sets": icache_sets, "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
+        "line_requests": config.line_requests, "store_buffer": config.store_buffer, "load_parts": config.load_parts,
+        "user_line": places.user // LINE_BYTES, "local": places.local, "local_bytes": config.local_bytes,
+        "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
+        "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
+        "kind_bit": 1 << config.l1_tag_bits - 1, "ring": ring,
+        "supplied": supplied, "group_warps": config.two_level_group,
+        "channels": config.channel_depth if config.channels is Channels.FREE else 0,
+        "ordered": config.channel_depth if config.ordered else 0,
+        "list_bit": 1 << config.lsu_tag_bits - 1 if config.ordered else 0,
+        **data_cache(config),
+        **_locality(config),
+    }
+    record = np.zeros(1, CONFIG)
+    for name, value in values.items():
+        record[name] = value
+    frame = frame_of(config.slot_rates)
+    record["frame"] = len(frame)
+    record["owner"][0, : len(frame)] = frame
+    record["latency"] = NONE
+    for unit, latency in latencies(config).items():
+        record["latency"][0, unit.value] = latency
+    return record
+
+
+def new_machine(
+    config: np.ndarray, *, icache: int, dcache: int, code: np.ndarray, steps: np.ndarray, first: np.ndarray,
+    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray, lists: np.ndarray | None = None, events: int = 0,
+) -> Machine:
+    """A machine before its first cycle, with caches of so many lines, and room for so many ``events``."""
+
+    def places(count: int) -> np.ndarray:
+        return np.zeros(count, np.int64)
+
+    return Machine(
+        config=config, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
+        lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
+        first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
+        icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
+        dcache_line=places(dcache), dcache_used=places(dcache), dcache_owner=places(dcache),
+        lists=np.zeros((1, 5), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),
+        events=np.zeros(events, EVENT),
+    )

@@ -1,0 +1,133 @@
+"""The golden model, one instruction at a time, in the order that the machine issues them.
+
+So the values are those of the machine even where warps race: loads and stores take effect in the order of issue
+(docs/memory.md, "Order").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metronome.hdl.config import FaultCause
+from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
+
+from ..machine.memory.store import SparseMemory
+from ..run.types import Job
+from .lists import Lists
+from .model.records import LANES, NONE, STEP, WARPS
+
+__all__ = ["Stepper"]
+
+#: Places for a warp's instructions, and for rows of addresses without channels: above what can be under way.
+PLACES, ROWS = 16, 64
+MREGION, MPOLICY = 0x7C0, 0x7C2
+_LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
+
+
+class Stepper:
+    """Executes what the machine is about to issue, and describes it as STEP."""
+
+    def __init__(self, memory: SparseMemory, job: Job) -> None:
+        self.config = config = job.config
+        self.iss = job.golden_model(memory)
+        self.first = np.arange(WARPS, dtype=np.int64) * PLACES
+        self.known = np.zeros(WARPS, np.int64)
+        self.steps = np.zeros(WARPS * PLACES, STEP)
+        rows = ROWS + config.warps * config.channel_depth
+        self.addresses = np.zeros((rows, LANES), np.uint32)
+        #: What each row of addresses stores: (addresses, data, bytes of each).
+        self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * rows
+        self._rows = 0
+        self.lists = Lists(memory)
+        # An instruction that faults in stage X stops the machine before anything younger happens.
+        self._over = False
+
+    def step(self, warp: int, code: np.void, pc: int) -> None:
+        """Execute the next instruction of ``warp``, which is ``code`` at ``pc``."""
+        place = self.first[warp] + self.known[warp] % PLACES
+        self.known[warp] += 1
+        values = dict.fromkeys(STEP.names or (), 0) | {"pc": pc, "fault": NONE, "next": pc + 4 & 0xFFFF_FFFF}
+        if not self._over:
+            values |= self._execute(warp, code, pc)
+        self.steps[place] = tuple(values.values())
+
+    def _execute(self, warp: int, code: np.void, pc: int) -> dict[str, int]:
+        iss, unit, op = self.iss, Unit(int(code["unit"])), int(code["op"])
+        if iss.pc[warp] != pc:
+            there = iss.pc[warp]
+            raise RuntimeError(f"warp {warp} is predicted at {pc:#010x}, the golden model has it at {there:#010x}")
+        word = int(code["word"])
+        mask = iss.mask_bits[warp]
+        values = {"lanes": mask.bit_count(), "mask": mask}
+        registers = iss.regs[warp]
+        rs1, rs2 = registers[word >> 15 & 31], registers[word >> 20 & 31]
+        if unit is Unit.SIMT and op in (SimtOp.BAR.value, SimtOp.WSPAWN.value):
+            leader = int(iss.leaders[warp])
+            values |= {"a": int(rs1[leader]), "b": int(rs2[leader])}
+        if unit is Unit.LSU:
+            row = values["row"] = self._row(rs1, word, code)
+            if code["store"]:
+                data = registers[(word >> 20 & 31) + 32 * (word & 4 != 0)]
+                self.stored[row] = (self.addresses[row], data.copy(), int(code["size"]))
+        taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
+        return values | self._executed(warp, code, pc, taken=taken)
+
+    def _executed(self, warp: int, code: np.void, pc: int, *, taken: bool) -> dict[str, int]:
+        """Execute it; what it has done."""
+        iss, unit, op, word = self.iss, Unit(int(code["unit"])), int(code["op"]), int(code["word"])
+        values: dict[str, int] = {}
+        commit = iss.step(warp)
+        if commit.fault is not None:
+            values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
+            if commit.fault.cause is FaultCause.DIVERGENT_BRANCH and not self.config.check_divergent_branch:
+                raise ValueError(
+                    f"the lanes of warp {warp} disagree on the branch at pc {pc:#010x}: with "
+                    "check_divergent_branch=false the golden model cannot tell where it goes on"
+                )
+            if commit.fault.cause in _LATE:
+                iss.skip(warp)
+            else:
+                self._over = True
+            return values
+        if commit.ended:
+            # It may have been started again meanwhile: then its pc is that of the start.
+            return values | {"next": pc + 4 & 0xFFFF_FFFF if iss.active[warp] else iss.pc[warp], "after": 0}
+        values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
+        if unit is Unit.SIMT:
+            taken = iss.pc[warp] != pc + 4 and iss.lane_counts[warp] > 0
+        elif unit is Unit.CSR and (op == CsrOp.RW.value or word >> 15 & 31):
+            values |= self._written(word >> 20)
+        return values | {"taken": int(taken)}
+
+    def _written(self, number: int) -> dict[str, int]:
+        """What a CSR instruction has written, if the machine goes by it."""
+        if number == MREGION:
+            return {"a": self.iss.mregion} | self._list()
+        return {"a": self.iss.mpolicy, "b": 1} if number == MPOLICY else {}
+
+    def _list(self) -> dict[str, int]:
+        """The list of accesses that begins with the region."""
+        morder = self.iss.morder if self.iss.mregion else 0
+        return {"b": morder, "address": self.lists.at(morder)} if morder else {"b": 1}
+
+    def _row(self, base: np.ndarray, word: int, code: np.void) -> int:
+        """The addresses of a load or store."""
+        row = self._rows = (self._rows + 1) % len(self.stored)
+        high = (word >> 25) - (word >> 31 << 7)
+        offset = high << 5 | (word >> 7 & 31 if code["store"] else word >> 20 & 31)
+        self.addresses[row, : self.config.threads] = base + np.uint32(offset & 0xFFFF_FFFF)
+        return row
+
+    @staticmethod
+    def _taken(op: int, rs1: np.ndarray, rs2: np.ndarray, mask: int) -> bool:
+        """Whether a branch is taken; its lanes agree, or it faults."""
+        lane = mask.bit_length() - 1
+        a, b = int(rs1[lane]), int(rs2[lane])
+        if op in (BranchOp.LT.value, BranchOp.GE.value):
+            a, b = a ^ 1 << 31, b ^ 1 << 31
+        kind = BranchOp(op)
+        if kind in (BranchOp.EQ, BranchOp.NE):
+            return (a == b) == (kind is BranchOp.EQ)
+        if kind in (BranchOp.JAL, BranchOp.JALR):
+            return True
+        return (a < b) == (kind in (BranchOp.LT, BranchOp.LTU))

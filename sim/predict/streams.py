@@ -1,0 +1,293 @@
+"""What each warp executes, from a run of the golden model: the same whatever the schedule, unless warps race.
+
+One recording serves every configuration with as many warps and threads: policies, latencies, caches and memory models
+change when an instruction issues, not which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.csrs import Csr
+from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
+
+from ..machine.golden import EndStatus, Iss, IssEnd
+from ..machine.golden.state import State
+from ..machine.memory.store import SparseMemory
+from ..run.types import Job
+from .lists import Lists
+from .model import races
+from .model.code import CodeTable
+from .model.records import CODE, NONE, STEP, WARPS
+
+__all__ = ["Streams", "record"]
+
+_BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
+#: Instructions that the golden model executes before it is asked whether anything can change any more.
+_SLICE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Instructions by warp (``steps`` from ``first[w]`` on, ``known[w]`` of them), and what they leave in ``memory``.
+
+    ``code``: CODE of each different one, by its number in ``steps``.
+
+    ``shared``, ``writers``: see :mod:`sim.predict.model.races`. ``stored``: the lines that stores go to. ``unsure``:
+    words, a bit each by line, that are written, so that it matters when a fetch on a wrong path finds them. ``lists``:
+    of accesses (:class:`sim.predict.lists.Lists`).
+    """
+
+    steps: np.ndarray
+    first: np.ndarray
+    known: np.ndarray
+    addresses: np.ndarray
+    code: np.ndarray
+    shared: np.ndarray
+    writers: np.ndarray
+    stored: frozenset[int]
+    unsure: dict[int, int]
+    memory: SparseMemory
+    lists: np.ndarray
+
+
+class _Recorder:
+    """Takes down a run of the golden model (:class:`sim.machine.golden.watch.Recorder`)."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.pcs: list[int] = []
+        self.warps: list[int] = []
+        self.accesses: list[np.ndarray] = []
+        self.stores: list[tuple[np.ndarray, np.ndarray]] = []
+        self.said: list[list[tuple[int, int]]] = [[] for _ in range(state.config.warps)]
+        self.reads_time = False
+        # The masks from an operation on.
+        self.changes = [0]
+        self.masks = [state.mask_words.copy()]
+        self._epoch = state.epoch
+
+    def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
+        self.pcs.append(pc)
+        self.warps.append(warps)
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self.changes.append(len(self.pcs))
+            self.masks.append(masks.copy())
+
+    def spins(self) -> bool:
+        """Whether the last three instructions of every warp that does not wait are the same jump."""
+        state, tail = self._state, slice(-_SLICE, None)
+        last: dict[int, list[int]] = {
+            warp: [] for warp, active in enumerate(state.active) if active and state.waiting[warp] is None
+        }
+        for pc, warps in zip(reversed(self.pcs[tail]), reversed(self.warps[tail]), strict=True):
+            for warp, pcs in last.items():
+                if warps >> warp & 1 and len(pcs) < 3:
+                    pcs.append(pc)
+            if all(len(pcs) == 3 for pcs in last.values()):
+                break
+        return all(len(pcs) == 3 and len(set(pcs)) == 1 for pcs in last.values())
+
+    def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
+        self.accesses.append(addresses)
+        if data is not None:
+            self.stores.append((addresses, data.copy()))
+
+    def arguments(self, warp: int, first: int, second: int) -> None:
+        self.said[warp].append((first, second))
+
+    def volatile(self, pc: int) -> None:
+        self.reads_time = True
+
+
+def _run(iss: Iss, recorder: _Recorder, limit: int) -> IssEnd | None:
+    """To the end or the limit; None if nothing can change any more (tb/top.sv has the same rule for a deadlock)."""
+    while True:
+        end = iss.run(min(limit, _SLICE))
+        limit -= end.executed
+        if end.status is not EndStatus.LIMIT or limit <= 0:
+            return end
+        if recorder.spins():
+            return None
+
+
+def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Streams | str:
+    """The streams of the program of ``job`` in ``memory``, which is changed; or why there are none, in words."""
+    code_memory = memory.copy()
+    iss = job.golden_model(memory)
+    recorder = iss.recorder = _Recorder(iss)
+    end = _run(iss, recorder, limit)
+    if end is None:
+        return "every warp that goes on jumps to itself"
+    if end.status is not EndStatus.ENDED:
+        return f"the golden model alone comes to no end: {end.status}"
+    if recorder.reads_time:
+        return "the program reads a counter"
+    streams = _Streams(config, recorder, code_memory)
+    reason = streams.reason()
+    if reason is not None:
+        return reason
+    built = streams.build(memory)
+    return "the program writes its list of accesses" if streams.lists.lines & built.stored else built
+
+
+class _Streams:
+    """Sorts a recording by warp."""
+
+    def __init__(self, config: SmConfig, recorder: _Recorder, memory: SparseMemory) -> None:
+        self.config, self.recorder, self.lists = config, recorder, Lists(memory)
+        self.pcs = np.array(recorder.pcs, np.int64)
+        self.warps = np.array(recorder.warps, np.uint64)
+        self._decode(memory)
+        # The masks before each operation.
+        which = np.searchsorted(np.array(recorder.changes), np.arange(len(self.pcs)), side="right") - 1
+        self.which = which
+        self.behind = np.append(which[1:], len(recorder.changes) - 1)
+        self.masks = np.array(recorder.masks, np.uint32)
+
+    def _decode(self, memory: SparseMemory) -> None:
+        """CODE of each operation."""
+        table = CodeTable(self.config)
+        places, inverse = np.unique(self.pcs, return_inverse=True)
+        rows = np.array([table.decode(memory.read_word(int(pc))) for pc in places], CODE)
+        self.code, self.kind = rows, inverse
+
+    def reason(self) -> str | None:
+        """Why what was recorded does not tell what each warp executes, or how."""
+        if self._writes_code():
+            return "the program writes what it executes"
+        if self._shares_csrs():
+            return "the program reads a CSR that another warp may change"
+        if (self.code["offset"] == 4).any():
+            return "a branch goes to the next instruction either way"
+        return None
+
+    def _writes_code(self) -> bool:
+        """Whether a word that is executed is stored to, in whole or in part."""
+        stores = self.recorder.stores
+        if not stores:
+            return False
+        addresses = np.concatenate([each for each, _ in stores]) >> 2
+        return bool(np.isin(np.unique(self.pcs >> 2), addresses).any())
+
+    def _shares_csrs(self) -> bool:
+        """Whether a CSR is read that is one for all warps, and that another one of several may write."""
+        if int(np.bitwise_count(np.bitwise_or.reduce(self.warps, initial=0))) <= 1:
+            return False
+        code = self.code[self.code["unit"] == _CSR]
+        word, sets = code["word"], code["op"] == CsrOp.RW.value
+        read = set((word[~sets | (word >> 7 & 31 != 0)] >> 20).tolist())
+        written = set((word[sets | (word >> 15 & 31 != 0)] >> 20).tolist())
+        # Others end while they run.
+        return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION, Csr.MPOLICY} & read & written)
+
+    def build(self, memory: SparseMemory) -> Streams:
+        config = self.config
+        selects = [(self.warps >> np.uint64(w) & np.uint64(1)).astype(bool) for w in range(config.warps)]
+        positions = [np.flatnonzero(each) for each in selects]
+        known = np.zeros(WARPS, np.int64)
+        known[: config.warps] = [len(each) for each in positions]
+        first = np.concatenate([[0], np.cumsum(known)[:-1]])
+        steps = np.zeros(int(known.sum()), STEP)
+        is_access = self.code["unit"][self.kind] == _LSU
+        # Rows of accesses: by operation, then by warp.
+        counts = np.bitwise_count(self.warps).astype(np.int64)
+        row_of = np.cumsum(np.where(is_access, counts, 0)) - np.where(is_access, counts, 0)
+        for w, at in enumerate(positions):
+            mine = steps[first[w] : first[w] + len(at)]
+            self._fill(mine, w, at)
+            below = np.bitwise_count(self.warps[at] & np.uint64((1 << w) - 1)).astype(np.int64)
+            mine["row"] = np.where(is_access[at], row_of[at] + below, NONE)
+        return self._finish(memory, steps, first, known, is_access, int(counts[is_access].sum()))
+
+    def _fill(self, mine: np.ndarray, w: int, at: np.ndarray) -> None:
+        """The instructions of warp ``w``: the operations ``at``."""
+        if not len(at):
+            return
+        code = self.code[self.kind[at]]
+        mine["pc"], mine["code"] = self.pcs[at], self.kind[at]
+        mine["next"][:-1] = mine["pc"][1:]
+        mine["mask"] = masks = self.masks[self.which[at], w]
+        mine["lanes"] = np.bitwise_count(masks)
+        mine["fault"] = NONE
+        elsewhere = mine["next"] != mine["pc"] + np.uint32(4)
+        # A warp that ends may be started again at once: but nothing behind a tmc or pred is elsewhere.
+        mine["after"] = np.bitwise_count(self.masks[self.behind[at], w])
+        simt = code["unit"] == _SIMT
+        ends = simt & np.isin(code["op"], (SimtOp.TMC.value, SimtOp.PRED.value)) & elsewhere
+        mine["after"][ends] = 0
+        always = (code["unit"] == _BRANCH) & np.isin(code["op"], (BranchOp.JAL.value, BranchOp.JALR.value))
+        mine["taken"] = always | (elsewhere & (mine["after"] > 0) & (simt | (code["unit"] == _BRANCH)))
+        speaks = simt & np.isin(code["op"], (SimtOp.BAR.value, SimtOp.WSPAWN.value))
+        speaks |= (code["unit"] == _CSR) & np.isin(code["word"] >> 20, (Csr.MREGION, Csr.MPOLICY)) & (
+            (code["op"] == CsrOp.RW.value) | (code["word"] >> 15 & 31 != 0)
+        )
+        said = np.array(self.recorder.said[w], np.uint32).reshape(-1, 2)
+        mine["a"][speaks], mine["b"][speaks] = said[:, 0], said[:, 1]
+        for place in np.flatnonzero((mine["b"] > 1) & (code["unit"] == _CSR)):
+            mine["address"][place] = self.lists.at(int(mine["b"][place]))
+
+    def _finish(self, memory: SparseMemory, steps: np.ndarray, first: np.ndarray, known: np.ndarray,
+                is_access: np.ndarray, rows: int) -> Streams:
+        config = self.config
+        addresses = np.zeros((rows, config.threads), np.uint32)
+        operations = np.flatnonzero(is_access)
+        warps = np.repeat(np.arange(WARPS), known)
+        with_row = np.flatnonzero(steps["row"] != NONE)
+        order = with_row[np.argsort(steps["row"][with_row], kind="stable")]
+        masks, owners = steps["mask"][order].astype(np.int64), warps[order]
+        lanes = (steps["mask"][order][:, None] >> np.arange(config.threads, dtype=np.uint32) & 1).astype(bool)
+        if rows:
+            addresses[lanes] = np.concatenate(self.recorder.accesses)
+        counts = np.bitwise_count(self.warps[operations]).astype(np.int64)
+        kinds = np.repeat(self.kind[operations], counts)
+        sizes, stores = self.code["size"][kinds], self.code["store"][kinds].astype(np.uint8)
+        capacity = 1 << 12
+        while True:
+            shared, stored = races.number_words(owners, masks, sizes, stores, addresses, capacity)
+            if len(shared):
+                break
+            capacity *= 4
+        writers = np.zeros(4 * len(shared), np.int64)
+        marks, sees = np.zeros(rows, np.int8), np.zeros(rows, np.uint64)
+        numbers = order.astype(np.int64) + 1
+        races.trace(owners, masks, sizes, stores, addresses, numbers, shared, writers, marks, sees)
+        steps["shared"][order], steps["sees"][order] = marks, sees
+        return Streams(
+            steps, first, known, addresses, self.code, shared, writers, frozenset((stored >> 4).tolist()),
+            self._unsure(stored), memory, self.lists.table,
+        )
+
+    def _unsure(self, stored: np.ndarray) -> dict[int, int]:
+        """Of the words that are stored to, those of which a fetch could follow a jump.
+
+        A fetch on a wrong path reaches the data behind the code. What it finds there is never issued, and only a jump
+        that the front end follows would change what is fetched next.
+        """
+        lines = np.unique(self.pcs >> 6)
+        near = np.union1d(lines, lines + 1)
+        stores = self.recorder.stores
+        if not stores:
+            return {}
+        addresses = np.concatenate([each for each, _ in stores]).astype(np.int64)
+        data = np.concatenate([each for _, each in stores])
+        here = np.isin(addresses >> 6, near)
+        # A store of less than a word makes a word that is not among the data.
+        parts = np.unique(addresses[here][addresses[here] & 3 != 0] >> 2)
+        table = CodeTable(self.config)
+        jumps = [word for word in np.unique(data[here]).tolist() if table.jumps(word)]
+        follows = np.unique(addresses[here][np.isin(data[here], np.array(jumps, np.uint32))] >> 2)
+        sure = np.setdiff1d(stored[np.isin(stored >> 4, near)], np.union1d(parts, follows))
+        return _by_line(np.setdiff1d(stored, sure))
+
+
+def _by_line(words: np.ndarray) -> dict[int, int]:
+    """Words as a mask for each line."""
+    lines, places = np.unique(words >> 4, return_inverse=True)
+    masks = np.zeros(len(lines), np.int64)
+    np.bitwise_or.at(masks, places, 1 << (words & 15))
+    return dict(zip(lines.tolist(), masks.tolist(), strict=True))

@@ -1,0 +1,1 @@
+"""From C source to what is in memory when a program starts."""

@@ -1,0 +1,1 @@
+"""Instruction words from Python, and back."""

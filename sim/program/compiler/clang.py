@@ -1,0 +1,203 @@
+"""The cross compiler in the ziglang wheel: its flags for this machine, and one source through it."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...build.processes import run, tool_environment
+from ...build.sources import ROOT
+from .refusals import compile_failure
+
+__all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_REGISTERS", "RUNTIME",
+           "ToolchainError", "Unit", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel",
+           "system_headers"]
+
+RUNTIME = ROOT / "riscv_kernels" / "runtime"
+
+#: What the machine executes (isa.md).
+ARCH = "rv32imf_zicond_zicsr_zifencei"
+
+MACHINE_FLAGS = ("--target=riscv32-unknown-elf", f"-march={ARCH}", "-mabi=ilp32f", "-mno-relax")
+COMPILE_FLAGS = (
+    *MACHINE_FLAGS,
+    "-ffreestanding",
+    "-fno-math-errno",
+    # a * b + c within one expression becomes one fused operation, across expressions never: host.py relies on it.
+    "-ffp-contract=on",
+    # SIMT_IF and SIMT_WHILE forbid jumps out of them with it (metronome.h).
+    "-fdefer-ts",
+    # No copying of SIMT instructions, no branch threaded past them (metronome.h).
+    "-fconvergent-functions",
+    # s2..s11 belong to the thread mapping (context.h).
+    *(f"-ffixed-x{number}" for number in range(18, 28)),
+    "-fomit-frame-pointer",
+    "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables",
+    # Code size and thus the instruction cache stay predictable; a kernel may ask for unrolling by pragma.
+    "-fno-unroll-loops",
+    "-ffile-compilation-dir=.",
+    "-Wall",
+    "-Wextra",
+    "-O2",
+    "-g",
+)
+#: s0 and s1 are the pass's (places.py), in all that calls what it has changed.
+PASS_REGISTERS = ("-ffixed-x8", "-ffixed-x9")
+#: What sim.program.divergence needs beside them.
+DIVERGENCE_FLAGS = (
+    "-DMETRONOME_DIVERGENCE",
+    *PASS_REGISTERS,
+    # It cannot follow jumps through a table, nor calls that are jumps.
+    "-fno-jump-tables",
+    "-fno-optimize-sibling-calls",
+    # -Oz would make functions of parts of others, that return by another register.
+    "-mno-outline",
+    # An instruction where nothing is reached, so that a function's text does not run on into the next one.
+    "-mllvm",
+    "-trap-unreachable",
+    # Copies of what stands behind a branch would let its lanes meet again later than need be.
+    "-mllvm",
+    "-tail-dup-placement=0",
+    "-mllvm",
+    "-disable-early-taildup",
+    "-mllvm",
+    "-disable-tail-duplicate",
+)
+#: Directives and attributes by which the text that is compiled names other files.
+_ASSEMBLER_READS = re.compile(rb"\.inc(bin|lude)\b|\bembed\b")
+
+
+class ToolchainError(Exception):
+    """The cross compiler is missing or refused a source; the text is one line and then the compiler's own message."""
+
+
+def compiler_version() -> str:
+    """The version of the ziglang wheel. Raises ToolchainError if it is not installed."""
+    try:
+        return importlib.metadata.version("ziglang")
+    except importlib.metadata.PackageNotFoundError:
+        raise ToolchainError("the cross compiler is missing: install the Python package ziglang") from None
+
+
+@functools.cache
+def _wheel() -> Path:
+    """Where the package lies."""
+    compiler_version()
+    spec = importlib.util.find_spec("ziglang")
+    assert spec is not None and spec.origin is not None, "the version check above found the package"
+    return Path(spec.origin).parent
+
+
+def system_headers() -> list[str]:
+    """Flags by which the compiler finds its own headers, wherever they lie."""
+    include = _wheel() / "lib" / "include"  # stdint.h and so on
+    return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
+
+
+def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
+    """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
+    # The program itself: `python -m ziglang`, which would start it, takes longer than most of what it is called for.
+    done = run([_wheel() / "zig", *arguments], cwd=directory, env=tool_environment(**_date()))
+    said = (done.stderr + done.stdout).strip()
+    if done.returncode != 0:
+        raise ToolchainError(failure(said or f"exit status {done.returncode}"))
+    return said
+
+
+def _date() -> dict[str, str]:
+    """What ``__DATE__`` shall be, if the user says so: it is part of the preprocessed text."""
+    return {name: os.environ[name] for name in ("SOURCE_DATE_EPOCH",) if name in os.environ}
+
+
+def relative(path: Path) -> str:
+    """The path as the debug information shall show it: relative to the repository where it lies inside."""
+    return _below(path, ROOT)
+
+
+def _below(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def headers(folders: Iterable[Path]) -> list[Path]:
+    """The header files in the folders."""
+    return sorted({header for folder in folders for header in folder.glob("*.h")})
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One source, the folder in which the compiler runs (and in which the paths of its messages begin), its flags."""
+
+    source: Path
+    directory: Path
+    flags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The source as the compiler is told it."""
+        return _below(self.source, self.directory)
+
+    @property
+    def machine_flags(self) -> tuple[str, ...]:
+        """Those of its flags that say what machine it is for."""
+        return tuple(flag for flag in self.flags if flag.startswith(("-march=", "-mabi=", "-mcpu=", "-mattr=")))
+
+    def compile(self, *arguments: str) -> str:
+        """Run the compiler on it and return its warnings."""
+        command = ["clang", *COMPILE_FLAGS, *self.flags, *system_headers(), *arguments, "--", self.name]
+        return run_wheel(command, self.directory, lambda said: compile_failure(self.name, said))
+
+    def assembly(self, work: Path) -> tuple[str, str]:
+        """The assembly of C, and the compiler's warnings; ``work`` is a folder for what is made on the way."""
+        result = work / "unit.s"
+        said = self.compile("-S", "-o", str(result))
+        text = result.read_text(encoding="latin-1")
+        result.unlink()
+        return text, said
+
+    def preprocessed(self, result: Path) -> list[bytes]:
+        """The text that is compiled, with all that it includes, and what the compiler reads besides.
+
+        That are files that a flag names (``@options``, ``-fprofile-use=FILE``), and those that the assembler includes:
+        of these the result tells.
+        """
+        self.compile("-E", "-w", "-o", str(result))
+        texts = [result.read_bytes(), *_named(self.flags, self.directory)]
+        if _ASSEMBLER_READS.search(texts[0]):
+            self.compile("-c", "-w", "-o", str(result))
+            texts.append(result.read_bytes())
+        return texts
+
+
+def _named(flags: Iterable[str], directory: Path) -> list[bytes]:
+    """The contents of the files that the flags name."""
+    found = []
+    for flag in flags:
+        for name in {flag, *re.split("[=,@]", flag)} - {""}:
+            if (path := directory / name).is_file():
+                found.append(path.read_bytes())
+                if flag.startswith("@"):
+                    found += _named(shlex.split(path.read_text("utf-8", "replace")), directory)
+    return found
+
+
+def our_unit(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> Unit:
+    """A source of this repository. The compiler runs there, so that the result does not depend on where that lies."""
+    return Unit(source, ROOT, ("-Werror", *(f"-I{relative(folder)}" for folder in folders), *flags))
+
+
+def own_unit(source: Path, flags: Sequence[str]) -> Unit:
+    """A user's source: a warning does not stop it, and messages show its path from where the user is."""
+    here = Path.cwd()
+    return Unit(source, here, (
+        # A thread-local variable becomes a call of what is not there, so that the linker names the line that uses it.
+        "-femulated-tls", f"-ffile-prefix-map={ROOT}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}",
+        *flags,
+    ))

@@ -1,0 +1,285 @@
+"""Cross compiling kernels with the LLVM inside the ziglang wheel, and a cache of the results by content.
+
+The cache key is the hash of everything a build depends on: what the preprocessor makes of each source, or, of our own
+kernels and the runtime, all sources and headers; the linker script, the flags and the compiler's version. There is no
+time stamp, so a stale build cannot be picked up.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from metronome.hdl.config import MemoryMap
+
+from ...build.cache import entry
+from ...build.processes import own_folder
+from ...build.sources import ROOT, closure, contents
+from ..divergence import SimtError, insert_divergence, listing
+from ..object_files import runs_around_main
+from ..symbols import as_named, for_the_assembler, plain_names
+from .clang import (
+    COMPILE_FLAGS,
+    DIVERGENCE_FLAGS,
+    MACHINE_FLAGS,
+    PASS_REGISTERS,
+    RUNTIME,
+    ToolchainError,
+    Unit,
+    compiler_version,
+    headers,
+    our_unit,
+    own_unit,
+    relative,
+    run_wheel,
+    system_headers,
+)
+from .options import refused_flag
+from .refusals import compile_failure, link_failure
+
+__all__ = ["RUNTIME", "ToolchainError", "build_elf", "compiler_version"]
+
+#: What a program gets only if it calls it: one object a source, in an archive.
+LIBRARY = RUNTIME / "library"
+#: Flags such as -flto change it.
+_UNREADABLE = "what the compiler wrote is no assembly (do --cflags make it write something else? or try --no-simt)"
+_LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
+
+
+def build_elf(
+    sources: Sequence[Path],
+    *,
+    name: str,
+    defines: Mapping[str, str | int] | None = None,
+    flags: Sequence[str] = (),
+    runtime: bool = True,
+    link_script: Path = RUNTIME / "link.ld",
+    ours: bool = False,
+    simt: bool = True,
+    memory_map: MemoryMap | None = None,
+    unit: Callable[[Path, Sequence[str]], Unit] = own_unit,
+    launcher: Sequence[Path] = (),
+    kernels: Sequence[str] = (),
+    warn: Callable[[str], None] | None = None,
+) -> Path:
+    """Compile C and assembly sources into one ELF in the cache and return its path.
+
+    With ``simt`` a file beside it, of the same name with ``.s``, shows the code of the C sources; what has been added
+    ends with ``# added``.
+
+    Parameters
+    ----------
+    sources
+        ``.c`` and ``.S`` files; headers are found beside them and in ``riscv_kernels/runtime``.
+    name
+        File name of the result, without a folder or suffix.
+    defines
+        Preprocessor macros of ``sources``.
+    flags
+        Further compiler flags of ``sources``, after the standard ones.
+    runtime
+        Link the start-up code and the C runtime too. Without it a source must define ``_start``.
+    ours
+        They are kernels of this repository: a warning is an error.
+    simt
+        Insert what divergent branches need (:mod:`sim.program.divergence`). Without it they are the source's business.
+    memory_map
+        That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
+    unit
+        How a user's source is compiled, from its path and flags.
+    launcher
+        Sources of the runtime that are part of this program.
+    kernels
+        Functions that assembly of the launcher starts on all lanes, with one argument for all.
+    warn
+        Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
+        they go to standard error.
+
+    Raises
+    ------
+    ToolchainError
+        A line that says what and where, then the compiler's or linker's message.
+    """
+    if refused := refused_flag(flags, simt):
+        raise ToolchainError(f"a flag for the compiler that cannot be used: {refused}")
+    places, start = _places(memory_map or MemoryMap())
+    passed = DIVERGENCE_FLAGS if simt else ()
+    library = [*places, *(PASS_REGISTERS if simt else ())]
+    own = [*places, *passed, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
+    paths = [_readable(Path(source)) for source in sources]
+    if ours:
+        folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
+        units = [our_unit(path, folders, own) for path in paths]
+    else:
+        units = [unit(path, own) for path in paths]
+    inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
+    before: list[Unit] = []
+    if runtime:
+        sources_before = [*(RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c")), *launcher]
+        before = [our_unit(source, [RUNTIME], [*places, *passed]) for source in sources_before]
+        inputs.append(_content([
+            *(RUNTIME.glob("*.[cS]")), *launcher, *headers([RUNTIME, *(source.parent for source in launcher)]),
+            *((ROOT / "sim" / "program" / "opencl").glob("*.py") if launcher else ()),
+        ]))
+    inputs += [_content([*paths, *headers(folders)])] if ours else [_preprocessed(units)]
+    if runtime:
+        inputs.append(_library_key(library))
+    inputs.append(simt)
+    key = _key(inputs, [*before, *units])
+    elf, notes = f"{name}.elf", f"{name}.warnings"
+
+    def make(folder: Path) -> None:
+        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start],
+                           library if runtime else None, kernels if simt else None)
+        if said:
+            (folder / notes).write_text(said + "\n")
+
+    built = entry(f"kernels/{key}", make, lambda target: (target / elf).exists())
+    if (built / notes).exists():
+        (warn or sys.stderr.write)((built / notes).read_text())
+    return built / elf
+
+
+def _library_key(flags: Sequence[str]) -> str:
+    return _key([_content([*LIBRARY.glob("*.c"), *headers([RUNTIME, LIBRARY])]), *flags], [])
+
+
+def _library(flags: Sequence[str]) -> Path:
+    """The archive of ``riscv_kernels/runtime/library``, in the cache."""
+    sources = sorted(LIBRARY.glob("*.c"))
+
+    def make(folder: Path) -> None:
+        # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
+        names = [f"-I{RUNTIME}", *system_headers(), f"-ffile-prefix-map={ROOT}/="]
+        run_wheel(["clang", *COMPILE_FLAGS, "-Werror", *flags, *names, "-c", *map(str, sources)], folder,
+                  lambda said: compile_failure("the C library", said))
+        objects = [f"{source.stem}.o" for source in sources]
+        run_wheel(["ar", "rcsD", "library.a", *objects], folder, lambda said: f"cannot archive the C library:\n{said}")
+        for name in objects:
+            (folder / name).unlink()
+
+    name = f"kernels/{_library_key(flags)}"
+    return entry(name, make, lambda target: (target / "library.a").exists()) / "library.a"
+
+
+def _places(memory_map: MemoryMap) -> tuple[list[str], list[str]]:
+    """Flags for the compiler and the linker that tell them the places that are not the usual ones."""
+    moved = [field.name for field in fields(MemoryMap) if getattr(memory_map, field.name) != field.default]
+    defines = [f"-DMEMORY_{name.upper()}={getattr(memory_map, name):#x}" for name in moved if name != "start"]
+    return defines, [f"--defsym=__start_address={memory_map.start:#x}"] if "start" in moved else []
+
+
+def _readable(path: Path) -> Path:
+    """The path, absolute. Raises ToolchainError unless it can be read."""
+    try:
+        with path.open("rb"):
+            return path.resolve()
+    except OSError as error:
+        raise ToolchainError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _content(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
+    return [(relative(path), path.read_bytes()) for path in sorted(paths)]
+
+
+def _preprocessed(units: Iterable[Unit]) -> list[list[bytes]]:
+    with own_folder() as folder:
+        return [unit.preprocessed(folder / "source.i") for unit in units]
+
+
+@functools.cache
+def _method() -> list[tuple[str, bytes]]:
+    """The text of the module and of all that it imports: how a program is built from its parts."""
+    return contents(closure(["sim/program/compiler/elf_cache.py"]))
+
+
+def _key(inputs: object, units: Iterable[Unit]) -> str:
+    flags = [(unit.name, unit.flags) for unit in units]
+    what = (compiler_version(), COMPILE_FLAGS, flags, _method(), inputs)
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
+
+
+def _assemble(
+    work: Path, texts: Mapping[int, str], machine: Mapping[int, tuple[str, ...]], whole: bool, kernels: Sequence[str]
+) -> dict[int, str]:
+    """Object files of the program's C, by number, with what divergent branches need; returns the assembly.
+
+    ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
+    """
+    try:
+        changed = insert_divergence([plain_names(text) for text in texts.values()], whole=whole, kernels=kernels)
+    except SimtError as error:
+        raise ToolchainError(as_named(str(error)).encode("latin-1", "replace").decode("utf-8", "replace")) from None
+    final = dict(zip(texts, changed, strict=True))
+    for number, text in final.items():
+        (work / f"{number}.s").write_text(for_the_assembler(text), encoding="latin-1")
+    for flags in set(machine.values()):  # those for one machine in one call, which writes where it runs
+        names = [f"{number}.s" for number in final if machine[number] == flags]
+        if names:
+            run_wheel(["clang", *MACHINE_FLAGS, *flags, "-c", *names], work, lambda said: f"{_UNREADABLE}:\n{said}")
+    for number in final:
+        (work / f"{number}.s").unlink()
+    return final
+
+
+def _part(unit: Unit, simt: bool) -> Path:
+    """What the compiler makes of a source of the runtime, which is the same for most programs: in the cache.
+
+    An object file, or of C the assembly that the pass goes through if there is one (``simt``).
+    """
+    name = "part.s" if simt and unit.source.suffix == ".c" else "part.o"
+
+    def make(folder: Path) -> None:
+        if name == "part.s":
+            (folder / name).write_text(unit.assembly(folder)[0], "latin-1")
+        else:
+            unit.compile("-c", "-o", str(folder / name))
+
+    key = _key([_content([unit.source, *headers([RUNTIME, unit.source.parent])]), name], [unit])
+    return entry(f"kernels/{key}", make, lambda target: (target / name).exists()) / name
+
+
+def _build_into(
+    work: Path, name: str, before: Sequence[Unit], units: Sequence[Unit], link: Sequence[str],
+    library: Sequence[str] | None, kernels: Sequence[str] | None,
+) -> str:
+    """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
+
+    The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused, as is
+    the C library with its flags ``library`` (None: without it). ``kernels`` is None without the pass.
+    """
+    said = []
+    texts: dict[int, str] = {}
+    for position, unit in enumerate(units, len(before)):
+        if kernels is not None and unit.source.suffix in (".c", ".cl"):
+            texts[position], warnings = unit.assembly(work)
+            said.append(warnings)
+        else:
+            said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
+    for position, unit in enumerate(before):
+        part = _part(unit, kernels is not None)
+        if part.suffix == ".s":
+            texts[position] = part.read_text("latin-1")
+        else:
+            shutil.copy(part, work / f"{position}.o")
+    machine = {number: unit.machine_flags for number, unit in enumerate([*before, *units])}
+    if kernels is not None:
+        whole = all(unit.source.suffix != ".S" for unit in units)
+        final = _assemble(work, texts, machine, whole=whole, kernels=kernels)
+        shown = "".join(listing(text) for number, text in final.items() if number >= len(before))
+        (work / name).with_suffix(".s").write_text(as_named(shown), "latin-1")
+    objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]
+    archives = [] if library is None else [str(_library(library))]
+    if archives and any(runs_around_main(Path(path)) for path in objects[len(before) :]):
+        link = [*link, "--wrap=main", "--wrap=exit"]  # library/constructors.c
+    elf = work / name
+    command = ["ld.lld", *_LINK_FLAGS, *link, *objects, *archives, "-o", str(elf)]
+    run_wheel(command, ROOT, lambda message: link_failure(name, message.replace(f"{work}/", "")))
+    for path in objects:
+        Path(path).unlink()
+    return "\n".join(filter(None, said))

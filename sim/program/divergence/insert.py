@@ -1,0 +1,119 @@
+"""The pass: assembly in, assembly with splits, joins and masks out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from .assembly import Lines, assembled, split_source, write
+from .graph import Block
+from .instructions import INTEGER, SP, Instruction
+from .masks import mask_loops
+from .places import TooManyValues, place_values
+from .program import BARRIER, Member, Program
+from .splits import split_branches
+
+__all__ = ["insert_divergence"]
+
+_APART = "where lanes of a warp may have parted: all must reach it together"
+
+
+def insert_divergence(
+    texts: Sequence[str], *, everything: bool = False, whole: bool = True, kernels: Collection[str] = ()
+) -> list[str]:
+    """Make branches that lanes disagree about right, in all assembly files of a program.
+
+    Parameters
+    ----------
+    texts
+        What clang writes with the flags of ``sim.program.compiler.elf_cache``, a file each.
+    everything
+        Take every conditional branch for divergent (to test the pass).
+    whole
+        No other code calls functions in these files, but for the runtime, which calls ``main``.
+    kernels
+        Further functions that the runtime starts on all lanes, with one argument for all.
+
+    Returns
+    -------
+    The files in the same order. A function in which nothing is needed is as it was, and so is one with ``split``,
+    ``join``, ``pred``, ``tmc`` or ``wspawn`` of its own.
+
+    Raises
+    ------
+    SimtError
+        For what cannot be made right: one line with source line and function.
+    """
+    sources = [split_source(text) for text in texts]
+    program = Program(sources, everything=everything, whole=whole, kernels=kernels)
+    bodies: dict[int, list[tuple[Lines, list[str]]]] = {id(source): [] for source in sources}
+    for member in program.members:
+        if member.function is not None:
+            if not everything:
+                _check(program, member)
+            lines = _body(member)
+            if lines is not None:
+                bodies[id(member.source)].append((member.lines, lines))
+    return [
+        assembled(source, bodies[id(source)]) if bodies[id(source)] else text
+        for source, text in zip(sources, texts, strict=True)
+    ]
+
+
+def _body(member: Member) -> list[str] | None:
+    """The lines of the function as it shall be, or None if nothing is needed."""
+    function, found = member.function, member.found
+    assert function is not None
+    made_header = any(block.made for block in function.blocks.values())
+    if not found.divergent and not found.loops and not made_header:
+        return None
+    for name in found.divergent:
+        function.blocks[name].divergent = True
+    mask_loops(function, found.loops)
+    split_branches(function)
+    try:
+        return write(function, place_values(function))
+    except TooManyValues:
+        reason = "more divergent branches around calls than there is room for: use several functions"
+        raise member.error("", reason) from None
+
+
+def _check(program: Program, member: Member) -> None:
+    """Refuse what goes wrong where lanes have parted."""
+    function, found = member.function, member.found
+    assert function is not None
+    if member.barrier:
+        # Lanes of a warp are taken to be of one block, else a barrier means nothing. Where they are not, a jump that
+        # they disagree about is a fault of the machine.
+        found = member.in_blocks
+    differ = {id(call): divergent for call, divergent in found.calls}
+    for name, block in function.blocks.items():
+        cause = member.in_blocks.apart.get(name)
+        for item in block.instructions:
+            if item.kind == "indirect" and (name in found.divergent or (found.loops and name in found.apart)):
+                raise member.error(item.source, "a jump through a register that may differ between lanes")
+            if cause is not None and program.is_barrier(member, item):
+                raise member.error(item.source, f"{_barrier(item)} {_APART}{_where(function.blocks[cause])}")
+            if item.kind == "call" and item.target in INTEGER and differ.get(id(item), 0) >> INTEGER[item.target] & 1:
+                raise member.error(item.source, "a call through a pointer that may differ between lanes")
+
+
+def _barrier(item: Instruction) -> str:
+    if item.simt == BARRIER:
+        return "a barrier"
+    pointer = item.target in INTEGER
+    what = "a call through a pointer, to what may wait" if pointer else f"a call of {item.target}, which waits"
+    return f"{what} at a barrier,"
+
+
+def _where(block: Block) -> str:
+    """Where lanes part, and why as far as the block's own instructions tell."""
+    if not isinstance(block.branch, Instruction) or not block.branch.source:
+        return ""
+    wanted = block.branch.reads
+    for item in reversed([item for item in block.items if isinstance(item, Instruction)]):
+        if item.writes & wanted:
+            if item.base is not None and item.base[0] == SP and not item.spill:
+                return (f". They may part at {block.branch.source}, by a value in the thread's own memory, which "
+                        "counts as different in each (take -O1 or more, and no volatile)")
+            wanted = wanted & ~item.writes | item.reads
+    return f". They may part at {block.branch.source}"

@@ -1,0 +1,76 @@
+"""All that is in memory when a program starts, as a text that ``$readmemh`` reads: for testbenches of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ..machine.memory.stacks import interleave
+from ..machine.memory.store import PAGE_BYTES, SparseMemory
+from .kernels import Launch, load_into
+
+__all__ = ["image_text", "image_words", "read_words"]
+
+_WORDS = 8  # of a line of the text
+
+
+def image_words(launch: Launch, config: SmConfig) -> SparseMemory:
+    """Memory as the SM's port sees it when the program starts."""
+    memory = SparseMemory(config.memory_map)
+    load_into(launch, memory)
+    interleave(config, memory)
+    return memory
+
+
+def _facts(launch: Launch, config: SmConfig) -> Iterator[str]:
+    """What a testbench must know, one a line."""
+    places = config.memory_map
+    yield f"entry {launch.entry:#010x}"
+    yield f"argument {launch.argument_address:#010x}"
+    yield f"memory {places.first:#010x} {places.end:#010x}"
+    yield f"exit_code {places.exit_code:#010x}"
+    yield f"console {places.console:#010x} {places.console_bytes}"
+    for name, (address, data) in (launch.buffers | launch.loads).items():
+        yield f"buffer {re.sub(r'[^!-~]+', '_', name)} {address:#010x} {len(data)}"
+
+
+def image_text(launch: Launch, config: SmConfig) -> str:
+    """The image: 32-bit words at word addresses (the byte address divided by 4). Memory is 0 where it says nothing.
+
+    The lines of its head are comments: where the program starts (``start_pc``) and its argument block (``arg``), the
+    first byte of memory and the one past its last, the exit code, the console with its bytes, and each buffer.
+    """
+    memory = image_words(launch, config)
+    lines = [f"// what is in memory when {launch.name} starts: words of 32 bits; 0 where nothing is said"]
+    lines += [f"// {fact}" for fact in _facts(launch, config)]
+    following = None
+    for page in memory.pages():
+        # The first and the last page reach beyond memory.
+        low, high = max(page, memory.memory_map.first), min(page + PAGE_BYTES, memory.memory_map.end)
+        words = np.frombuffer(memory.read(low, high - low), "<u4")
+        for first in range(0, len(words), _WORDS):
+            row = words[first : first + _WORDS]
+            if not row.any():
+                continue
+            address = low // 4 + first
+            if address != following:
+                lines.append(f"@{address:08x}")
+            lines.append(" ".join(f"{word:08x}" for word in row.tolist()))
+            following = address + len(row)
+    return "\n".join(lines) + "\n"
+
+
+def read_words(text: str) -> Iterator[tuple[int, int]]:
+    """Byte address and word of everything in such a text."""
+    address = 0
+    for line in text.splitlines():
+        for word in line.partition("//")[0].split():
+            if word.startswith("@"):
+                address = int(word[1:], 16) * 4
+            else:
+                yield address, int(word, 16)
+                address += 4

@@ -1,0 +1,298 @@
+"""The kernels of ``riscv_kernels`` and those of users, and what it takes to launch one of them, or any other program.
+
+A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py`` (kernel_folders.py).
+
+A :class:`Launch` is everything that has to be in memory before the machine starts, in a fixed order: the program
+image, the buffers, the argument block at the user area's start (whose address goes into mscratch).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.presets import BASE
+from metronome.riscv_kernels.host import KernelError, Problem, require_size
+from metronome.riscv_kernels.opencl import OpenCl
+
+from ..machine.memory.store import PAGE_BYTES, SparseMemory
+from .compiler.elf_cache import build_elf
+from .compiler.options import Compiling
+from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
+from .host import C_TYPES, Host, HostError, shown
+from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
+from .launch import Launch, Readable
+from .opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
+
+__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "Readable", "build_kernel", "kernels",
+           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
+           "with_loads", "with_vortex_memory"]
+
+#: The runtime's linker script defines it.
+RUNTIME_SYMBOL = "__metronome_runtime"
+#: Called with the compiler's warnings.
+Warn = Callable[[str], None]
+
+
+def _type(name: str, host: Host, dtype: str | None) -> str:
+    """The element type: by default the first one."""
+    if dtype is None:
+        return host.types[0]
+    if dtype not in host.types:
+        raise KernelError(f"type of {name} must be one of {', '.join(host.types)}, not {dtype!r}")
+    return dtype
+
+
+def build_kernel(
+    name: str, dtype: str | None = None, function: str | None = None, *, flags: Sequence[str] = (),
+    simt: bool = True, warn: Warn | None = None,
+) -> Path:
+    """Compile a kernel, or find it in the cache, and return the path of its ELF. See :func:`prepare`."""
+    host = host_of(name)
+    dtype = _type(name, host, dtype)
+    problem = None
+    if kernel_source(name).suffix == ".cl":
+        problem = _problem(name, host, function, (dtype, host.default_size, 1, BASE))
+    return _build(name, dtype, problem, flags, MemoryMap(), simt=simt, warn=warn)
+
+
+def _build(
+    name: str, dtype: str, problem: Problem | OpenCl | None, flags: Sequence[str], memory_map: MemoryMap, *,
+    simt: bool, warn: Warn | None,
+) -> Path:
+    source = kernel_source(name)
+    elf = f"{source.stem if source.name not in KERNEL_FILES else source.resolve().parent.name}_{dtype}"
+    if isinstance(problem, OpenCl):
+        if not simt:
+            raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has nothing but plain branches")
+        return build_elf(
+            [source], name=elf, flags=[*_options(source, problem), *flags], simt=simt, warn=warn, memory_map=memory_map,
+            unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
+        )
+    return build_elf(
+        [source], name=elf, flags=flags, simt=simt, warn=warn, ours=name in KERNELS,
+        memory_map=memory_map, defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
+    )
+
+
+def _options(source: Path, problem: OpenCl) -> list[str]:
+    try:
+        return shlex.split(problem.options)
+    except ValueError as error:
+        raise HostError(f"{shown(source.parent / 'host.py')}: options {problem.options!r}: {error}") from None
+
+
+def _problem(
+    name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]
+) -> Problem | OpenCl:
+    """The inputs; those of OpenCL have the kernel ``function``, if that is given."""
+    made = host.problem(*what, function)
+    if kernel_source(name).suffix == ".cl":
+        if not isinstance(made, OpenCl):
+            raise HostError(f"{host.file}: make() of an OpenCL kernel must return an OpenCl (docs/opencl.md)")
+        if function is not None and made.kernel not in (None, function):
+            raise HostError(f"{host.file}: make() has the arguments of kernel {made.kernel!r}, not of {function!r}")
+        return dataclasses.replace(made, kernel=made.kernel if function is None else function)
+    if isinstance(made, OpenCl):
+        raise HostError(f"{host.file}: make() returns an OpenCl, but the kernel beside it is no OpenCL C (kernel.cl)")
+    if function is not None:
+        raise KernelError(f"--kernel is for OpenCL C: {name} has one kernel")
+    return made
+
+
+def prepare(
+    name: str, dtype: str | None = None, size: int | None = None, seed: int = 1, config: SmConfig = BASE,
+    function: str | None = None, *, flags: Sequence[str] = (), simt: bool = True, warn: Warn | None = None,
+) -> Launch:
+    """Build a kernel and make inputs for it.
+
+    Parameters
+    ----------
+    name
+        One of :data:`KERNELS`, or the path of a folder with ``kernel.c`` or ``kernel.cl`` and ``host.py``, or of an
+        OpenCL source with ``host.py`` beside it.
+    dtype
+        The element type; None takes the kernel's first one.
+    size
+        What it counts is the kernel's (``KernelInfo.about``); None takes the default size.
+    config
+        The machine it shall run on: psum chooses its block by it. The program itself suits every machine.
+    function
+        Which kernel of an OpenCL source; None: what its ``host.py`` says, or the only one.
+    flags, simt, warn
+        As for :func:`sim.program.compiler.elf_cache.build_elf`.
+
+    Raises
+    ------
+    KernelError
+        For an unknown kernel, a type it does not have, a size that it or the machine cannot take, or a mistake in
+        its ``host.py``.
+    ToolchainError
+        If it does not compile.
+    """
+    host = host_of(name)
+    dtype = _type(name, host, dtype)
+    size = host.default_size if size is None else size
+    require_size(name, size, host.max_size)
+    problem = _problem(name, host, function, (dtype, size, seed, config))
+    elf = _build(name, dtype, problem, flags, config.memory_map, simt=simt, warn=warn)
+    image = load_elf(elf, config.memory_map)
+    launch = Launch(
+        name=name,
+        image=image,
+        memory_map=config.memory_map,
+        arguments=problem.arguments if isinstance(problem, Problem)
+        else launch_arguments(image, problem, config, host.file),
+        buffers=problem.buffers,
+        check=lambda memory: problem.check(memory.read),
+        dtype=dtype,
+        size=size,
+        seed=seed,
+        compiling=Compiling(tuple(flags), function, simt),
+        host_files=host.files,
+    )
+    overlap = _overlap(launch)
+    if overlap is not None:
+        raise HostError(f"{host.file}: {overlap}")
+    return launch
+
+
+def prepare_source(
+    path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE, *,
+    flags: Sequence[str] = (), simt: bool = True, warn: Warn | None = None,
+) -> Launch:
+    """A program of one C or assembly file, compiled with the runtime; else as :func:`prepare_elf`.
+
+    Raises
+    ------
+    ImageError, ToolchainError
+        If the argument block cannot be used, or the source does not compile.
+    """
+    path = Path(path)
+    elf = build_elf(
+        [path], name=path.resolve().stem, flags=flags, simt=simt, warn=warn, memory_map=config.memory_map
+    )
+    launch = _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
+    return dataclasses.replace(launch, compiling=Compiling(tuple(flags), simt=simt))
+
+
+def _overlap(launch: Launch) -> str | None:
+    """What is in the way of what, or outside memory, in words; None if all is well."""
+    places = {"the argument block": (launch.argument_address, launch.arguments)}
+    places |= {f"buffer {name!r}": place for name, place in launch.buffers.items()}
+    places |= {f"the file of {name}": place for name, place in launch.loads.items()}
+    ends = {what: (address, address + len(data)) for what, (address, data) in places.items() if data}
+    for what, (address, end) in ends.items():
+        if address < launch.memory_map.first or end > launch.memory_map.end:
+            return f"{what} at {address:#010x} is not in memory"
+    segments = launch.image.segments
+    parts = ends | {f"the program's segment at {its.address:#010x}": (its.address, its.end) for its in segments}
+    ordered = sorted(parts, key=lambda what: parts[what])
+    for first, second in itertools.pairwise(ordered):
+        if parts[second][0] < parts[first][1]:
+            return f"{first} and {second} overlap, at {parts[second][0]:#010x}"
+    return None
+
+
+def _require_apart(launch: Launch) -> None:
+    """Raise ImageError if the program covers the argument block or a buffer."""
+    places = {"the argument block": (launch.argument_address, launch.arguments)}
+    places |= {f"buffer {name!r}": place for name, place in launch.buffers.items()}
+    for what, (address, data) in places.items():
+        for segment in launch.image.segments:
+            if data and address < segment.end and segment.address < address + len(data):
+                raise ImageError(
+                    f"{launch.image.path}: segment at {segment.address:#010x} covers {what} at {address:#010x}; "
+                    f"link it to {launch.memory_map.start:#010x}"
+                )
+
+
+def _foreign(
+    image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None
+) -> Launch:
+    arguments = b""
+    if arguments_path is not None:
+        try:
+            arguments = Path(arguments_path).read_bytes()
+        except OSError as error:
+            raise ImageError(f"{arguments_path}: argument block cannot be read: {error.strerror or error}") from None
+        room = config.memory_map.start - config.memory_map.user
+        if len(arguments) > room:
+            raise ImageError(f"{arguments_path}: an argument block of {len(arguments)} bytes is longer than {room}")
+    launch = Launch(name=name or image.path.name, image=image, memory_map=config.memory_map, arguments=arguments)
+    _require_apart(launch)
+    return launch
+
+
+def prepare_elf(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
+    """A program that was not built here. ``arguments_path`` is a file with its argument block.
+
+    Raises
+    ------
+    ImageError
+        If either file cannot be used.
+    """
+    return _foreign(load_elf(path, config.memory_map), arguments_path, config)
+
+
+def prepare_binary(
+    path: str | Path, arguments_path: str | Path | None = None, base: int | None = None, config: SmConfig = BASE
+) -> Launch:
+    """A raw image at ``base`` (default: the start address); else as :func:`prepare_elf`."""
+    return _foreign(load_binary(path, base, config.memory_map), arguments_path, config)
+
+
+def prepare_vxbin(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
+    """An image in Vortex's format; else as :func:`prepare_elf`."""
+    return _foreign(load_vxbin(path, config.memory_map), arguments_path, config)
+
+
+def with_vortex_memory(launch: Launch, config: SmConfig) -> tuple[Launch, SmConfig]:
+    """``launch`` on ``config``, with memory up to the end of the address space unless it has the runtime of here."""
+    if RUNTIME_SYMBOL in launch.image.symbols:
+        return launch, config
+    memory_map = dataclasses.replace(config.memory_map, end=1 << 32)
+    return dataclasses.replace(launch, memory_map=memory_map), dataclasses.replace(config, memory_map=memory_map)
+
+
+def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:
+    """``launch`` with ``loads`` in memory.
+
+    Raises
+    ------
+    ImageError
+        If two of all that is in memory at the start overlap, or something is outside memory.
+    """
+    launch = dataclasses.replace(launch, loads=loads)
+    overlap = _overlap(launch)
+    if overlap is not None:
+        raise ImageError(f"{overlap}: choose another ADDR for --load")
+    return launch
+
+
+def load_into(launch: Launch, memory: SparseMemory) -> None:
+    """Write image, buffers, loads and argument block.
+
+    What a segment only reserves is zero afterwards, in used memory too.
+    """
+    pages = memory.pages()
+    for segment in launch.image.segments:
+        memory.write(segment.address, segment.data)
+        _clear(memory, pages, segment.address + len(segment.data), segment.end)
+    for address, data in (launch.buffers | launch.loads).values():
+        memory.write(address, data)
+    if launch.arguments:
+        memory.write(launch.argument_address, launch.arguments)
+
+
+def _clear(memory: SparseMemory, pages: list[int], first: int, end: int) -> None:
+    """Zero [first, end) where it lies in pages that exist; the others read zero anyway."""
+    for page in pages:
+        low, high = max(first, page), min(end, page + PAGE_BYTES)
+        if low < high:
+            memory.write(low, bytes(high - low))

@@ -1,0 +1,101 @@
+"""Compiling an OpenCL C source into the assembly of one kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...machine.settings import near
+from ..compiler.clang import RUNTIME, ToolchainError, Unit, own_unit
+from .alignment import on_the_stack
+from .local import as_threads, named, place_locals
+from .options import macros_file, split_macros
+from .source import Kernel, find_kernels, launcher
+
+__all__ = ["LAUNCHER", "OpenClUnit"]
+
+#: The main program of every kernel.
+LAUNCHER = tuple(RUNTIME / "opencl" / name for name in ("launch.c", "entry.S"))
+_LANGUAGE = (
+    "-x", "cl", "-cl-std=CL1.2", "-cl-no-stdinc", "-cl-single-precision-constant", "-cl-kernel-arg-info",
+    # The arguments of printf are promoted as in C; refused.h sees to it that nobody uses double.
+    "-Xclang", "-cl-ext=+cl_khr_fp64",
+    # Common: parameters that a kernel has for others' sake, and extensions that are asked for and not needed.
+    "-Wno-unused-parameter", "-Wno-ignored-pragmas",
+    # A __local variable is set by one work-item, and read by others.
+    "-Wno-sometimes-uninitialized",
+    "-include", str(RUNTIME / "opencl" / "builtins.h"),
+)
+_WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
+_LAUNCHER_NAME = "opencl_launcher.cl"
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenClUnit(Unit):
+    """A ``.cl`` source of a user, of which one kernel is built."""
+
+    #: The kernel's name; None: the only one that there is.
+    kernel: str | None = None
+    #: The flags of the program, without the user's macros: what becomes of the translation obeys them, too.
+    given: tuple[str, ...] = ()
+
+    @classmethod
+    def make(cls, kernel: str | None, source: Path, flags: Sequence[str]) -> OpenClUnit:
+        """The source with the flags of every user's source, and ``flags`` behind them.
+
+        Macros of ``flags`` are defined after the built-in header, which may use the same names for something else.
+        """
+        usual = own_unit(source, ())
+        # Its name is in the flags for the sake of the key in the cache.
+        name = [] if kernel is None else [f"-DMETRONOME_KERNEL={kernel}"]
+        macros, others = split_macros(flags)
+        header = ["-include", str(macros_file(macros))] if macros else []
+        return cls(
+            usual.source, usual.directory, (*usual.flags, *_LANGUAGE, *name, *header, *others), kernel, tuple(others)
+        )
+
+    def assembly(self, work: Path) -> tuple[str, str]:
+        """See :class:`Unit`. Besides the kernel it has a function that calls it, and tables for the host.
+
+        Raises
+        ------
+        ToolchainError
+            If it does not compile, or the kernel is not in it.
+        """
+        code = work / "unit.ll"
+        said = self.compile(*_WITHOUT_PASSES, "-o", str(code))
+        kernel = self._chosen(find_kernels(code.read_text("latin-1")))
+        # Behind the source, in the same translation, so that the kernel becomes part of the function that calls it.
+        (work / _LAUNCHER_NAME).write_text(launcher(kernel), "utf-8")
+        behind = Unit(work / _LAUNCHER_NAME, self.directory, (
+            *self.flags, "-include", self.name, "-w", f"-ffile-prefix-map={work}/=",
+        ))
+        behind.compile(*_WITHOUT_PASSES, "-o", str(code))
+        code.write_text(on_the_stack(as_threads(code.read_text("latin-1"))), "latin-1")
+        translated = Unit(code, self.directory, (
+            *self.given, "-x", "ir", "-w", "-Qunused-arguments",
+        ))
+        translated.compile("-S", "-o", str(work / "unit.s"))
+        text = (work / "unit.s").read_text("latin-1")
+        for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):
+            (work / name).unlink()
+        text = place_locals(text, any(one.kind == "local" for one in kernel.parameters))
+        # As it stands in assembly.
+        name = kernel.name if re.fullmatch(r"[\w.$]+", kernel.name, re.ASCII) else f'"{kernel.name}"'
+        return named(text, name.encode("utf-8").decode("latin-1")), said
+
+    def _chosen(self, kernels: Sequence[Kernel]) -> Kernel:
+        names = [each.name for each in kernels]
+        if not names:
+            raise ToolchainError(f"{self.name}: there is no kernel in it: a function void NAME(...) with __kernel")
+        if self.kernel is None:
+            if len(names) > 1:
+                raise ToolchainError(f"{self.name} has the kernels {', '.join(names)}: choose one: --kernel {names[0]}")
+            return kernels[0]
+        if self.kernel not in names:
+            raise ToolchainError(
+                f"{self.name} has no kernel {self.kernel!r}{near(self.kernel, names)}: use {', '.join(names)}"
+            )
+        return kernels[names.index(self.kernel)]

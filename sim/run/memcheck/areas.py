@@ -1,0 +1,105 @@
+"""What memory a program has: declared by its launch, or by the machine's contract (docs/isa.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metronome.hdl.config import SmConfig
+from metronome.riscv_kernels.host import UNWRITTEN
+
+if TYPE_CHECKING:  # the simulation process compiles no kernels: a fifth of its start
+    from ...program.kernels import Launch
+
+__all__ = ["HEAP_BYTES", "Area", "Declared", "declared"]
+
+#: Vortex's runtime writes 32 counters of 64 bits a core there.
+_COUNTER_DUMP_BYTES = 256
+#: Bytes: further away it does not help to know what is nearest.
+_NEAR = 1 << 20
+#: A heap that nobody declares may be so large.
+HEAP_BYTES = 64 << 20
+#: What the host fills an output with.
+_UNWRITTEN = UNWRITTEN.to_bytes(4, "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """``size`` bytes from ``address``; ``written``: they hold something from the start."""
+
+    name: str
+    address: int
+    size: int
+    written: bool = False
+
+    @property
+    def end(self) -> int:
+        """One past the last byte."""
+        return self.address + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The areas that a program may use, in ascending order; none overlap. ``named``: those that a report names."""
+
+    areas: tuple[Area, ...]
+    named: tuple[Area, ...]
+
+    def where(self, address: int) -> str:
+        """Where an ``address`` outside of everything is, in words: beside the nearest area."""
+        nearest = min(self.named, key=lambda area: max(area.address - address, address - area.end + 1))
+        if max(nearest.address - address, address - nearest.end) > _NEAR:
+            return "in nothing that the program has"
+        place = f"{nearest.name} ({nearest.address:#010x}, {nearest.size} bytes)"
+        if address < nearest.address:
+            return f"{nearest.address - address} bytes before {place}"
+        return f"{address - nearest.end} bytes behind the end of {place}"
+
+
+def declared(launch: Launch, config: SmConfig) -> Declared:
+    """The areas of a program on a machine.
+
+    A launch with buffers names all that it has. One without (``--elf``, ``--bin``) may have a heap that nobody
+    declares: HEAP_BYTES from the user area's start, and as many from the image's end, are its own, but not written.
+    So is memory above local memory, where there is some. Behind a raw image its .bss begins: it counts as written.
+    """
+    memory_map = config.memory_map
+    stacks = memory_map.stack_bytes_per_hart * config.harts * config.cores
+    own = [Area("the program", segment.address, segment.size, written=True) for segment in launch.image.segments]
+    own += [
+        Area(f"buffer '{name}'", address, len(data), written=data != _UNWRITTEN * (len(data) // len(_UNWRITTEN)))
+        for name, (address, data) in launch.buffers.items()
+    ]
+    own += [
+        Area(f"the file of {name}", address, len(data), written=True)
+        for name, (address, data) in launch.loads.items()
+    ]
+    if launch.arguments:
+        own.append(Area("the argument block", launch.argument_address, len(launch.arguments), written=True))
+    io_end = memory_map.counter_dump + _COUNTER_DUMP_BYTES * config.cores
+    own += [
+        Area("console and counter dump", memory_map.console, io_end - memory_map.console),
+        Area("the stacks", memory_map.stack_top - stacks, stacks),
+        Area("local memory", memory_map.local, config.local_bytes),
+    ]
+    areas = sorted((area for area in own if area.size), key=lambda area: area.address)
+    named = tuple(areas)
+    if not launch.buffers:
+        behind = launch.image.segments[-1].end, launch.image.raw
+        for start, written in ((memory_map.user, False), behind):
+            areas = _with_heap(areas, start, min(start + HEAP_BYTES, memory_map.stack_top - stacks), written)
+        areas = _with_heap(areas, memory_map.local + config.local_bytes, memory_map.end)
+    return Declared(tuple(areas), named)
+
+
+def _with_heap(areas: list[Area], first: int, end: int, written: bool = False) -> list[Area]:
+    """``areas`` (ascending) and, between them, all that is left of [first, end)."""
+    found, place = [], first
+    for area in areas:
+        if place < min(area.address, end):
+            found.append(Area("undeclared memory", place, min(area.address, end) - place, written))
+        found.append(area)
+        place = max(place, area.end)
+    if place < end:
+        found.append(Area("undeclared memory", place, end - place, written))
+    return found

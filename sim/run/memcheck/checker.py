@@ -1,0 +1,308 @@
+"""The memory checker itself: watches the golden model in lock step, access by access."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...machine.golden import Commit
+from ...machine.golden.memory_ops import loaded
+from ...machine.golden.state import State
+from ...machine.golden.view import View
+from .access import Access
+from .areas import Declared
+from .finding import SAME_VALUE, Finding, Side
+from .leftovers import Leftover, leftovers
+from .order import LANE_BITS, MAX_ACCESSES, Order
+from .origins import WHOLE, Origins
+from .plan import Plan
+from .shadow import DECLARED, WRITTEN, Cells, Flags, spread
+from .stacks import Stacks
+from .values import Values
+
+__all__ = ["MAX_FINDINGS", "MemCheck"]
+
+#: Defects that are kept; what comes behind is not told any more.
+MAX_FINDINGS = 1000
+_STACK_POINTER = 2
+_FENCE, _SYSTEM, _IMMEDIATE, _REGISTER = 0x0F, 0x73, 0x13, 0x33
+_ACTIVE_WARPS = 0xCC3
+_ALL = {size: (spread(DECLARED, size), spread(WRITTEN, size)) for size in (1, 2, 4)}
+
+
+class MemCheck:
+    """Watches one program on the golden model ``state`` (a ``Watch`` of it); ``findings``: what it finds.
+
+    Whoever steps the model sets ``cycle`` before each step, and hands what was committed to :meth:`commit`. What it
+    finds, and what it lets pass, is in docs/memcheck.md. ``strict``: stores of the same value are races like others.
+    """
+
+    def __init__(self, state: State, declared: Declared, *, strict: bool = False) -> None:
+        config = state.config
+        self.cycle = 0
+        self._strict = strict
+        self.findings: list[Finding] = []
+        self._found: dict[tuple[str, int, int], Finding] = {}
+        self._state = state
+        self._config = config
+        self._declared = declared
+        self._flags = Flags(declared)
+        self._cells = Cells(config.warps)
+        self._order = Order(config.warps)
+        self._origins = Origins(config.threads)
+        self._values = Values(config, self._decided)
+        self._plan: Plan | None = None
+        self._stacks = Stacks(config)
+        # Below it the console and the counters are: nobody races there.
+        self._io_end = config.memory_map.user
+        self._lanes = np.arange(config.threads)
+        # Warps whose next access, if it is a store, is a flag for others.
+        self._fenced: set[int] = set()
+
+    def leftovers(self) -> list[Leftover]:
+        """What the program has left in memory that depends on what nobody has written."""
+        return leftovers(self._flags.stored(), self._origins)
+
+    # What the golden model tells.
+
+    def before(self, view: View, pc: int, word: int) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+        self._plan = self._values.before(view, pc, word)
+
+    def barrier(self, warps: list[int]) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+        self._order.meet(warps)
+
+    def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`. The issuer is alone: all others have ended before."""
+        if warps:
+            self._stacks.share(issuer, mask)
+        self._order.meet([issuer, *warps], list(range(self._config.warps)))
+
+    def commit(self, commit: Commit, active: list[bool]) -> None:
+        """``commit`` was executed; then the warps in ``active`` (by warp) are active."""
+        opcode = commit.instr & 0x7F
+        if opcode == _FENCE:
+            self._fenced.add(commit.warp)
+        elif opcode == _SYSTEM and commit.instr >> 20 == _ACTIVE_WARPS:
+            self._order.learn(commit.warp, [warp for warp, runs in enumerate(active) if not runs])
+        if commit.rd == _STACK_POINTER:
+            self._move(commit)
+
+    def _move(self, commit: Commit) -> None:
+        """A new stack pointer."""
+        assert commit.values is not None
+        lanes = self._lanes[commit.mask >> self._lanes & 1 == 1]
+        harts, values = lanes + commit.warp * self._config.threads, commit.values[lanes].astype(np.int64)
+        sources = {commit.instr >> 15 & 31} | ({commit.instr >> 20 & 31} if commit.instr & 0x7F == _REGISTER else set())
+        relative = commit.instr & 0x7F in (_IMMEDIATE, _REGISTER) and _STACK_POINTER in sources
+        freed, moved = self._stacks.move(harts, values, relative)
+        for first, end in freed:
+            self._flags.forget(first, end)
+        if moved is not None:
+            position, value, end = moved
+            side = Side(commit.warp, int(lanes[position]), commit.pc, self.cycle, "moves")
+            self._stacks.overflow(harts, values, side)
+            self._report("stack", value, 4, side, f"{end - value} bytes below the end of its stack", None)
+
+    def access(
+        self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
+    ) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+        low, high = int(addresses.min()), int(addresses.max())
+        stacks, active = self._stacks, None
+        on_stack = low < stacks.top and high >= stacks.bottom
+        if low == high and not on_stack and not stacks.overflows:
+            # Of several that store to one place the highest wins.
+            one = slice(0, 1) if data is None else slice(-1, None)
+            active = lanes
+            lanes, addresses, data = lanes[one], addresses[one], data if data is None else data[one]
+        access = Access(warp, pc, lanes, addresses, size, data)
+        if stacks.overflows:
+            access = self._behind_stack(access)
+        if on_stack:
+            access = self._check_stacks(access)
+        access = self._check_flags(access, low, high, active)
+        if access.common is not None:
+            access = access.where(access.common)
+        if len(access.addresses) and high >= self._io_end:
+            self._check_order(access)
+        self._fenced.discard(warp)
+
+    # Its parts. Each hands on what the next is to look at.
+
+    def _behind_stack(self, access: Access) -> Access:
+        """Accesses to what a stack that has overflown covers behind its end."""
+        harts = access.lanes + access.warp * self._config.threads
+        bad = self._stacks.below(harts, access.addresses)
+        if not bad.any():
+            return access
+        mover, _ = self._stacks.overflows[int(harts[bad.argmax()])]
+        self._bad(access, "stack", bad, "behind the end of its stack, since", mover)
+        return access.where(~bad)
+
+    def _check_flags(self, access: Access, low: int, high: int, active: np.ndarray | None) -> Access:
+        """Declared; notes what is written, and takes undefined bits along. ``active``: it is one for all of these."""
+        if not len(access.addresses):
+            return access
+        known, size = self._flags, access.size
+        declared, written = _ALL[size]
+        access.places = known.places(access.addresses, low, high)
+        flags = known.read(access.places, size)
+        outside = flags & declared != declared
+        if outside.any():
+            first = int(access.addresses[outside.argmax()])
+            self._bad(access, "outside", outside, self._declared.where(self._first_outside(first, size)), None)
+            access, flags = access.where(~outside), flags[~outside]
+        if access.store:
+            self._note_store(access, flags)
+        elif np.count_nonzero(flags & written != written):
+            self._note_load(access, active)
+        return access
+
+    def _note_load(self, access: Access, active: np.ndarray | None) -> None:
+        """A load of bytes of which some are undefined."""
+        plan = self._plan
+        assert plan is not None
+        if plan.rd is None:
+            return
+        bits, origins = self._flags.undefined(access.places, access.size)
+        new = (bits != 0) & (origins == 0)
+        if new.any():
+            origins[new] = self._origins.note(
+                access.warp, access.pc, self.cycle, access.lanes[new], access.addresses[new], access.size
+            )
+        origins = np.where(bits == (1 << 8 * access.size) - 1, origins | np.uint32(WHOLE), origins)
+        if plan.signed is not None:
+            bits = bits.astype(plan.signed).astype(np.int32).view(np.uint32)
+        self._values.write(access.warp, plan.rd, access.lanes if active is None else active, bits, origins)
+
+    def _note_store(self, access: Access, flags: np.ndarray) -> None:
+        """A store: what is undefined of its data goes with it, or leaves the machine."""
+        plan, values, warp, size = self._plan, self._values, access.warp, access.size
+        assert plan is not None
+        source = plan.sources[1]
+        if values.marked[warp] >> source & 1:
+            bits = values.bits[warp, source, access.lanes] & np.uint32((1 << 8 * size) - 1)
+            if bits.any():
+                origins = values.origins[warp, source, access.lanes]
+                leaves = (bits != 0) & (access.addresses < self._io_end)
+                if leaves.any():
+                    self._decided(warp, access.pc, "stores for the host", access.lanes[leaves], origins[leaves])
+                    bits[leaves] = 0
+                stores = self._origins.note(warp, access.pc, self.cycle, access.lanes, access.addresses, size)
+                self._flags.write_undefined(access.places, size, bits, origins, stores)
+                return
+        self._flags.write(access.places, size, flags)
+
+    def _decided(self, warp: int, pc: int, verb: str, lanes: np.ndarray, origins: np.ndarray) -> None:
+        """What ``lanes`` do, whose values come from ``origins``, depends on what nobody has written."""
+        side = Side(warp, int(lanes[0]), pc, self.cycle, verb)
+        other, address, size = self._origins.of(int(origins[0]), "loads")
+        self._report("unwritten", address, size, side, "not written when", other, len(lanes))
+
+    def _first_outside(self, address: int, size: int) -> int:
+        """The first byte of an access that is not declared."""
+        for byte in range(address, address + size):
+            places = self._flags.places(np.array([byte], np.uint32), byte, byte)
+            if not self._flags.read(places, 1)[0] & DECLARED:
+                return byte
+        raise AssertionError("every byte of an access outside is declared")
+
+    def _check_stacks(self, access: Access) -> Access:
+        """Stacks of others; notes what several warps may use."""
+        harts = access.lanes + access.warp * self._config.threads
+        forbidden, common, owner = self._stacks.judge(harts, access.addresses)
+        if forbidden.any():
+            warp, lane = divmod(int(owner[forbidden.argmax()]), self._config.threads)
+            self._bad(access, "stack", forbidden, f"in the stack of warp {warp}, lane {lane}", None)
+        access.common = common
+        return access.where(~forbidden)
+
+    def _check_order(self, access: Access) -> None:
+        """Two warps, one of them writing, and nothing that orders them."""
+        order, known, warp, store = self._order, self._cells, access.warp, access.store
+        if order.count == MAX_ACCESSES - 1:
+            order.forget()
+            known.clear()
+        cells, each = known.of(access.addresses, access.size)
+        flag = store and warp in self._fenced and len(access.addresses) == 1
+        writers = known.writes.take(cells) >> LANE_BITS
+        if not store:
+            order.take_flags(warp, writers)
+        races = order.unordered(warp, writers)
+        if store and not flag:
+            self._check_readers(access, cells)
+        if races.any() and not flag:
+            first = int(races.argmax())
+            other = int(known.writes[cells[first]])
+            self._race_of_stores(access, races, other) if store else self._race(access, races, other, "stores")
+        number = order.note(warp, access.pc, self.cycle, flag) << LANE_BITS
+        entries = (access.lanes + number).astype(np.uint32)
+        if each > 1:
+            entries = np.repeat(entries, each)
+        if store:
+            known.writes[cells] = entries
+        else:
+            known.reads[cells, warp] = entries
+
+    def _check_readers(self, access: Access, cells: np.ndarray) -> None:
+        """A store behind loads of other warps."""
+        rows = self._cells.reads.take(cells, axis=0)
+        if not rows.any():
+            return
+        races = self._order.unordered(access.warp, rows >> LANE_BITS)
+        if races.any():
+            row, reader = divmod(int(races.argmax()), rows.shape[1])
+            self._race(access, races, int(rows[row, reader]), "loads")
+
+    def _race_of_stores(self, access: Access, races: np.ndarray, other: int) -> None:
+        """Two stores: those that leave what is there already are a note, unless they are to be failures."""
+        same = np.zeros(len(access.lanes), bool) if self._strict else self._same(access)
+        racing = races.reshape(len(access.lanes), -1)
+        for part, note in ((racing & ~same[:, None], False), (racing & same[:, None], True)):
+            if part.any():
+                self._race(access, part, other, "stores", note)
+
+    def _same(self, access: Access) -> np.ndarray:
+        """The lanes of a store after which memory is as before."""
+        assert access.data is not None
+        old = loaded(self._state, access.addresses, access.size)
+        same = old == access.data & np.uint32((1 << 8 * access.size) - 1)
+        if not same.all():
+            # Of several lanes that store to one place the highest wins.
+            _, last = np.unique(access.addresses[::-1], return_index=True)
+            wins = np.zeros(len(same), bool)
+            wins[len(same) - 1 - last] = True
+            same |= ~wins
+        return np.broadcast_to(same, access.lanes.shape)
+
+    def _race(self, access: Access, races: np.ndarray, other: int, verb: str, note: bool = False) -> None:
+        """``races``: what is true of the cells of each lane, one lane after the other."""
+        bad = np.asarray(races.reshape(len(access.lanes), -1).any(axis=1))
+        warp, pc, cycle = self._order.of(other >> LANE_BITS)
+        lane = other & (1 << LANE_BITS) - 1
+        what = SAME_VALUE if note else "no barrier since"
+        self._bad(access, "race", bad, what, Side(warp, lane, pc, cycle, verb), note)
+
+    def _bad(
+        self, access: Access, kind: str, bad: np.ndarray, what: str, other: Side | None, note: bool = False
+    ) -> None:
+        """Report the lanes of ``access`` in ``bad``."""
+        first = int(bad.argmax())
+        side = Side(
+            access.warp, int(access.lanes[first]), access.pc, self.cycle, "stores" if access.store else "loads"
+        )
+        self._report(kind, int(access.addresses[first]), access.size, side, what, other, int(bad.sum()), note)
+
+    def _report(
+        self, kind: str, address: int, size: int, side: Side, what: str, other: Side | None, count: int = 1,
+        note: bool = False,
+    ) -> None:
+        """One finding a defect: a kind and a pair of instructions; what a stack covers that is too large is one."""
+        key = (kind + note * " note", -1 if kind == "stack" and other else side.pc, -1 if other is None else other.pc)
+        known = self._found.get(key)
+        if known is not None:
+            known.count += count
+        elif len(self.findings) < MAX_FINDINGS:
+            self._found[key] = Finding(kind, address, size, side, what, other, count, note)
+            self.findings.append(self._found[key])

@@ -1,0 +1,287 @@
+"""What came of a run, in the words of docs/command-line.md: the JSON of ``metronome run``, and a row of a sweep."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import COUNTERS
+
+from ..machine.engines import Engine
+
+if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
+    from ..machine.memory.store import SparseMemory
+    from ..program.compiler.options import Compiling
+    from ..program.kernels import Launch
+    from .memcheck import Finding
+    from .types import RunRequest, RunResult
+
+__all__ = ["MOST_FINDINGS", "Asked", "Outcome", "described"]
+
+#: Findings of the memory checker that are told one by one.
+MOST_FINDINGS = 20
+
+
+class _Reads:
+    """Memory after a run; ``places`` lists what has been read, as (first, end)."""
+
+    def __init__(self, memory: SparseMemory) -> None:
+        self._memory = memory
+        self.places: list[tuple[int, int]] = []
+
+    def read(self, address: int, count: int, /) -> bytes:
+        """See :meth:`sim.machine.memory.store.SparseMemory.read`."""
+        self.places.append((address, address + count))
+        return self._memory.read(address, count)
+
+
+class Asked(Protocol):
+    """How a machine was asked for."""
+
+    @property
+    def preset(self) -> str:
+        """The preset that the fields were set in."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+
+    @property
+    def file(self) -> str | None:
+        """The TOML file of fields, as it was named."""
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Field -> value of each that was set by itself, as a text that ``--set`` takes."""
+
+
+def described(
+    machine: Asked, config: SmConfig, request: RunRequest, compiling: Compiling | None, dtype: str | None,
+    size: int | None, engine: Engine = Engine.RTL,
+) -> dict[str, Any]:
+    """How a run was asked for: ``config`` of its JSON. Without ``compiling`` the program was compiled elsewhere."""
+    from ..machine.memory.registry import DRAM_MODELS
+
+    dram = request.memory in DRAM_MODELS
+    return {
+        "preset": machine.preset,
+        "config_file": machine.file,
+        "set": dict(machine.settings),
+        "mode": config.coordination,
+        "issue": request.policy,
+        "fetch": request.fetch_policy,
+        "memory": request.memory,
+        "latency": None if dram else request.latency,
+        "timing": request.memory_options.timing if dram else None,
+        "memory_clock": str(request.memory_options.clock) if dram else None,
+        "bank_hash": request.memory_options.bank_hash if dram else None,
+        "cflags": None if compiling is None else shlex.join(compiling.flags),
+        "function": None if compiling is None else compiling.function,
+        "no_simt": None if compiling is None else not compiling.simt,
+        "type": dtype,
+        "size": size,
+        "seed": request.seed,
+        "max_cycles": request.max_cycles,
+        "check": request.check,
+        "memcheck": request.memcheck,
+        "strict_races": request.strict_races,
+        "engine": engine,
+        **dataclasses.asdict(config),
+    }
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    """``part / whole``, or None where there is nothing to divide by."""
+    return part / whole if whole else None
+
+
+def _exit_code(word: int, place: str) -> str:
+    """The exit code as ``main`` in C returns it: with a sign."""
+    negative = word >> 31
+    hint = ": spawn_threads returns it if a block has more threads than the machine" if word == 0xFFFF_FFFF else ""
+    return f"exit code {word - (1 << 32)} ({word:#010x}, {place}){hint}" if negative else f"exit code {word} ({place})"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A finished run with what was asked for."""
+
+    machine: Asked
+    #: That of the machine, with the front end that was asked for.
+    config: SmConfig
+    launch: Launch
+    request: RunRequest
+    result: RunResult
+    engine: Engine = Engine.RTL
+    #: (address, bytes) of what the host reads besides: --dump.
+    dumped: Sequence[tuple[int, int]] = ()
+    #: What was forecast of it (:func:`sim.predict.forecast.forecast_against`), if that was asked for.
+    forecast: Mapping[str, Any] | None = None
+
+    @functools.cached_property
+    def _checked(self) -> tuple[list[str], list[tuple[int, int]]]:
+        """The problems, and the places (first, end) that were read to find them."""
+        reads = _Reads(self.result.memory)
+        problems = self.launch.check(reads) if self.result.status == "ended" else []
+        return problems, reads.places
+
+    @property
+    def problems(self) -> list[str]:
+        """What the kernel's own check finds wrong in memory; nothing to find unless the program has ended."""
+        return self._checked[0]
+
+    @functools.cached_property
+    def findings(self) -> list[Finding] | None:
+        """What the memory checker has found, of results too; None if it was not asked for."""
+        from .memcheck import results
+
+        if self.result.memcheck is None:
+            return None
+        read = self._checked[1] + [(address, address + size) for address, size in self.dumped]
+        return self.result.memcheck + results(self.result.leftovers, read, self.launch, self.config)
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The findings that are no notes."""
+        return [finding for finding in self.findings or () if not finding.note]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program ended by itself, with a right result and nothing to complain of."""
+        if self.result.status != "ended":
+            return False
+        return not (self.problems or self.result.exit_code or self.failures)
+
+    @property
+    def counters(self) -> Mapping[str, Any]:
+        """The counters of the measured region; all 0 if the program never opened it."""
+        return self.result.counters
+
+    @property
+    def cycles(self) -> int | None:
+        """Cycles of the measured region; None if the program never opened it."""
+        return self.counters["cycles"] or None
+
+    def stalls(self) -> dict[str, int]:
+        """Cycles in which nothing was issued, by reason."""
+        return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
+
+    def counted(self) -> dict[str, Any]:
+        """Every counter by its name; None for the oracles' in a build without them (docs/policies.md)."""
+        values = {counter.name: self.counters[counter.name] for counter in COUNTERS}
+        if not self.config.oracles:
+            values |= {counter.name: None for counter in COUNTERS if counter.oracle}
+        return values | {"cycles": self.cycles, "total_cycles": self.result.total_cycles, "stalls": self.stalls()}
+
+    def rates(self) -> dict[str, float | None]:
+        """Ratios of counters."""
+        counters, cycles = self.counters, self.counters["cycles"]
+        return {
+            "ipc": _ratio(counters["committed_threads"], cycles),
+            "error_rate": _ratio(counters["errors"], cycles) if self.config.oracles else None,
+        }
+
+    @property
+    def dcache_misses(self) -> int | None:
+        """Lines that loads have requested from memory; None without a data cache, or without statistics."""
+        region = self.result.region
+        return region.loads.misses if region is not None and self.config.dcache_bytes else None
+
+    def region(self) -> dict[str, Any]:
+        """The statistics of the region that the simulation keeps; None each in a build without a probe."""
+        region = self.result.region
+        return dict.fromkeys(("lines", "coalescing", "load_latency", "warps")) if region is None else region.as_json()
+
+    def fault(self) -> dict[str, Any] | None:
+        """Why the machine stopped, or None."""
+        fault = self.result.fault
+        if fault is None:
+            return None
+        return {
+            "cause": fault.cause.name.lower(),
+            "warp": fault.warp,
+            "pc": fault.pc,
+            "address": fault.address,
+            "function": self.launch.image.function_at(fault.pc),
+            "source": self.launch.image.source_line(fault.pc),
+        }
+
+    def source_of(self, pc: int) -> tuple[str | None, str | None]:
+        """The function and the source line of ``pc``, None each if unknown."""
+        return self.launch.image.function_at(pc), self.launch.image.source_line(pc)
+
+    def place(self, pc: int) -> str:
+        """Where in the source ``pc`` is: " at FILE:LINE in FUNCTION", as much of it as the image tells."""
+        function, source = self.source_of(pc)
+        return (f" at {source}" if source else "") + (f" in {function}" if function else "")
+
+    def hang(self) -> list[str] | None:
+        """What each warp waits for, a line each; None unless the run was cut off."""
+        if self.result.status not in ("hang", "deadlock"):
+            return None
+        return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
+
+    def complaints(self) -> list[str]:
+        """Why the run has not passed, a line each; nothing if it has."""
+        result = self.result
+        lines = []
+        fault = self.fault()
+        if fault is not None:
+            what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
+            place = self.place(fault["pc"])
+            lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
+        elif result.status == "hang":
+            lines.append(f"not ended after {result.total_cycles} cycles (--max-cycles)")
+        elif result.status == "deadlock":
+            lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever go on")
+        lines += self.hang() or []
+        if any("in __groups_worker" in line for line in lines):
+            lines.append("(__groups_worker is the end of a block: its warps have not come to as many barriers each)")
+        # A defect of the machine can be what led to the fault or the hang.
+        lines += [f"assertion: {text}" for text in result.assertions]
+        lines += [f"differs from the golden model: {text}" for text in result.mismatches]
+        if result.exit_code:
+            lines.append(_exit_code(result.exit_code, f"the word at {self.config.memory_map.exit_code:#x}"))
+        lines += [f"check: {problem}" for problem in self.problems]
+        findings = self.failures
+        lines += [f"memcheck: {finding.describe(self.source_of)}" for finding in findings[:MOST_FINDINGS]]
+        if len(findings) > MOST_FINDINGS:
+            lines.append(f"memcheck: {len(findings) - MOST_FINDINGS} more: --json has them all")
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields that docs/command-line.md lists, and how the run was asked for."""
+        result = self.result
+        return {
+            "kernel": self.launch.name,
+            "config": described(
+                self.machine, self.config, self.request, self.launch.compiling, self.launch.dtype, self.launch.size,
+                self.engine,
+            ),
+            "passed": self.passed,
+            "status": str(result.status),
+            "problems": self.problems,
+            "exit_code": result.exit_code,
+            "fault": self.fault(),
+            "mismatches": result.mismatches,
+            "assertions": result.assertions,
+            "memcheck": None if self.findings is None else
+            [finding.as_json(self.source_of) for finding in self.findings],
+            "hang": self.hang(),
+            "region": self.launch.region,
+            **self.counted(),
+            **self.rates(),
+            "dcache_misses": self.dcache_misses,
+            **self.region(),
+            "memory_statistics": result.memory_statistics,
+            "python_share": result.python_seconds / result.sim_seconds if result.sim_seconds else None,
+            "sim_seconds": result.sim_seconds,
+            "cycles_per_second": result.cycles_per_second,
+            "elaborate_seconds": result.elaborate_seconds,
+            "build_seconds": result.build_seconds,
+            **({} if self.forecast is None else {"forecast": dict(self.forecast)}),
+        }

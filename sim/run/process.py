@@ -1,0 +1,161 @@
+"""The simulation process: starts it, feeds it a job list, and takes its messages as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from ..build.preflight import libpython, missing_for_simulation
+from ..build.processes import own_folder, started
+from ..build.simulator import BuildError
+from .types import Job, SimulationError, Waves
+
+__all__ = ["environment", "messages", "started_sooner"]
+
+#: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
+#: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation.
+_PYTEST = """
+import sys
+from types import SimpleNamespace
+
+raises, skip, xfail = (
+    SimpleNamespace(Exception=type(name, (Exception,), {})) for name in ("Failed", "Skipped", "XFailed")
+)
+sys.modules["_pytest.assertion"] = SimpleNamespace(install_importhook=None)
+sys.modules["_pytest.config"] = SimpleNamespace(Config=None)
+"""
+#: In place of jschon, with which Amaranth looks at a JSON schema of its own when it is imported: a fifth.
+_JSCHON = """
+from types import SimpleNamespace
+
+JSONSchemaError = type("JSONSchemaError", (Exception,), {})
+
+
+def create_catalog(version):
+    return None
+
+
+def JSONSchema(schema, catalog):
+    return SimpleNamespace(validate=lambda: SimpleNamespace(valid=True))
+"""
+
+
+def _cocotb_folder() -> Path:
+    """The package. cocotb_tools.config knows what is in it too, but imports all of cocotb or find_libpython for it."""
+    package = importlib.util.find_spec("cocotb")
+    if package is None or not package.submodule_search_locations:
+        raise SimulationError("the Python package cocotb is missing: run make setup")
+    return Path(next(iter(package.submodule_search_locations)))
+
+
+def _cocotb_entry() -> str:
+    """Library and function that start cocotb."""
+    library = PathFinder.find_spec("cocotb.simulator", [str(_cocotb_folder())])
+    if library is None or library.origin is None:
+        raise SimulationError("the Python package cocotb is damaged: run make setup")
+    return f"{library.origin},initialize"
+
+
+def environment(testbench: str, results: str) -> dict[str, str]:
+    """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes.
+
+    Raises
+    ------
+    BuildError
+        If this Python has no shared library.
+    """
+    library = libpython()
+    if library is None:
+        raise BuildError("; ".join(missing_for_simulation()))
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "LD_LIBRARY_PATH": os.pathsep.join(
+            [str(_cocotb_folder() / "libs"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "GPI_USERS": f"{library};{_cocotb_entry()}",
+        "COCOTB_TEST_MODULES": testbench,
+        "COCOTB_TOPLEVEL": "metronome_top",
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_RESULTS_FILE": results,
+        "COCOTB_LOG_LEVEL": "WARNING",
+        # Empty: no module's assertions are rewritten, which takes a second at every start.
+        "COCOTB_REWRITE_ASSERTION_FILES": "",
+    }
+
+
+def started_sooner(environ: dict[str, str], folder: Path) -> dict[str, str]:
+    """``environ`` with stand-ins for pytest and jschon, written to ``folder``; for testbenches that use neither."""
+    (folder / "pytest.py").write_text(_PYTEST)
+    (folder / "jschon.py").write_text(_JSCHON)
+    return environ | {"PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]])}
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()[-20:]
+    return "\n".join(lines) or "(its log is empty)"
+
+
+def _wanted(waves: Waves | None) -> dict[str, str]:
+    """The environment that says what is dumped (tb/waves_main.cpp)."""
+    if waves is None:
+        return {}
+    asked = {"METRONOME_WAVES": waves.path, "METRONOME_WAVES_FROM": waves.first, "METRONOME_WAVES_TO": waves.last}
+    return {name: str(value) for name, value in asked.items() if value is not None}
+
+
+def messages(executable: Path, jobs: list[Job], waves: Waves | None) -> Iterator[tuple[Any, ...]]:
+    """Run ``jobs`` in one process; yields the messages of tb/kernel_tb.py but for the last, as they arrive.
+
+    Raises
+    ------
+    BuildError
+        If the executable is none.
+    SimulationError
+        If the process crashes, or its testbench raises.
+    """
+    with own_folder("metronome-") as folder:
+        (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
+        read_fd, write_fd = os.pipe()
+        command = [str(executable), *(["--trace", "--trace-file", str(waves.path)] if waves else [])]
+        environ = started_sooner(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
+            "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
+            **_wanted(waves),
+        }
+        log = folder / "log"
+        with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe, contextlib.ExitStack() as stack:
+            try:
+                process = stack.enter_context(started(
+                    command, cwd=folder, env=environ, stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd],
+                ))
+            except OSError as error:  # damaged in a way that the cache does not notice
+                raise BuildError(
+                    f"cannot start the cached simulation {executable}: {error.strerror}:"
+                    f" delete {executable.parent}, and it is built again"
+                ) from None
+            finally:
+                os.close(write_fd)
+            yield from _read(pipe, process, log)
+
+
+def _read(pipe: Any, process: subprocess.Popen, log: Path) -> Iterator[tuple[Any, ...]]:
+    while True:
+        try:
+            message = pickle.load(pipe)
+        except (EOFError, pickle.UnpicklingError):
+            status = process.wait()
+            raise SimulationError(f"the simulation process died with status {status}:\n{_tail(log)}") from None
+        if message[0] == "error":
+            raise SimulationError(f"the testbench failed:\n{message[1]}")
+        if message[0] == "done":
+            process.wait()
+            return
+        yield message

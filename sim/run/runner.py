@@ -1,0 +1,280 @@
+"""Runs programs on the simulated SM: build cache, simulation process, results."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ..build.simulator import Build, BuildError, Progress, build
+from ..machine.memory.registry import MEMORY_MODELS
+from ..machine.memory.store import SparseMemory
+from ..program.kernels import Launch, load_into
+from .memcheck import declared
+from .probe_events import EVENT_PARTS, events_of
+from .process import messages
+from .types import (
+    Job,
+    ResultCallback,
+    RunRequest,
+    RunResult,
+    SimulationError,
+    WarpState,
+    Watcher,
+    Waves,
+    pack_memory,
+    unpack_memory,
+)
+
+__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "job_of", "run", "run_many"]
+
+#: Called with the position of a request and a line (with its newline) that its program has printed.
+ConsoleCallback = Callable[[int, str], None]
+
+
+def _silent(step: str) -> None:
+    """Progress that nobody watches."""
+
+
+def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
+    """ValueError for a fetch policy that this build does not have, or for none where one is needed."""
+    if not config.fetch_policies and name is not None:
+        raise ValueError(f"fetch_policy must be None, not {name!r}: swas has one scheduler for fetch and issue")
+    if config.fetch_policies and name not in config.fetch_policies:
+        raise ValueError(f"fetch_policy must be one of {', '.join(config.fetch_policies)}, not {name!r}")
+
+
+def job_of(config: SmConfig, request: RunRequest) -> Job:
+    """The request as plain data; ValueError for what this configuration cannot run."""
+    if request.policy not in config.policies:
+        raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
+    _check_fetch_policy(config, request.fetch_policy)
+    if request.memory not in MEMORY_MODELS:
+        raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {request.memory!r}")
+    if request.latency < 1:
+        raise ValueError(f"latency must be at least 1, not {request.latency!r}")
+    if request.seed < 0:
+        raise ValueError(f"seed must be at least 0, not {request.seed!r}")
+    if request.max_cycles < 1:
+        raise ValueError(f"max_cycles must be at least 1, not {request.max_cycles!r}")
+    if (request.check or request.memcheck or request.trace) and not config.probe:
+        raise ValueError("check, memcheck and trace need a configuration with probe")
+    if request.memcheck and not isinstance(request.launch, Launch):
+        raise ValueError("memcheck needs a Launch, which says what memory the program has")
+    memory = SparseMemory(config.memory_map)
+    if isinstance(request.launch, Launch):
+        load_into(request.launch, memory)
+    else:
+        request.launch.load_into(memory)
+    return Job(
+        config=config, pages=pack_memory(memory), start_pc=request.launch.entry, arg=request.launch.argument_address,
+        policy=config.policies.index(request.policy),
+        fetch_policy=config.fetch_policies.index(request.fetch_policy) if request.fetch_policy else 0,
+        memory=request.memory, latency=request.latency, memory_options=request.memory_options,
+        seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
+        max_cycles=request.max_cycles,
+        arrival=_arrival(request.launch) if isinstance(request.launch, Launch) else None,
+        memcheck=declared(request.launch, config) if request.memcheck and isinstance(request.launch, Launch) else None,
+        strict_races=request.strict_races,
+        without_argument=isinstance(request.launch, Launch) and request.launch.without_argument,
+    )
+
+
+def _arrival(launch: Launch) -> tuple[int, tuple[tuple[int, bytes], ...]] | None:
+    """What memory holds again when ``main`` is entered."""
+    if not launch.at_main or launch.main is None:
+        return None
+    return launch.main, tuple(launch.at_main.values())
+
+
+def _with_source(report: str, source: Callable[[int], str | None]) -> str:
+    """The lock-step report with the source line behind each pc that has one."""
+
+    def place(match: re.Match[str]) -> str:
+        line = source(int(match[1], 16))
+        return match[0] if line is None else f"{match[0]} ({line})"
+
+    return re.sub(r"\bpc (0x[0-9a-f]{8})\b", place, report)
+
+
+def _result(
+    config: SmConfig, request: RunRequest, fields: dict[str, Any], console: list[str],
+    events: np.ndarray | None, built: Build,
+) -> RunResult:
+    memory = unpack_memory(config, fields.pop("pages"))
+    source = request.launch.image.source_line if isinstance(request.launch, Launch) else lambda pc: None
+    fields["mismatches"] = [_with_source(text, source) for text in fields["mismatches"]]
+    return RunResult(
+        memory=memory, console="".join(console), build_seconds=built.build_seconds,
+        elaborate_seconds=built.elaborate_seconds, events=events, **fields,
+    )
+
+
+class _Records:
+    """The records of each cycle of one run, as they come: kept if ``keep``, and told to ``watcher``."""
+
+    def __init__(self, config: SmConfig, *, keep: bool, watcher: Watcher | None) -> None:
+        self._config, self._watcher = config, watcher
+        self._kept: list[np.ndarray] | None = [] if keep else None
+        #: The last record that has come: nobody knows yet whether there is another behind it.
+        self._last: np.ndarray | None = None
+        if watcher is not None:
+            watcher.begin()
+
+    def take(self, content: bytes) -> None:
+        # Here, with the hardware language behind it: most runs have no records.
+        from ..build.records import decode_records, record_words
+
+        words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._config))
+        records = decode_records(self._config, words, None if self._kept is not None else EVENT_PARTS)
+        if self._kept is not None:
+            self._kept.append(records)
+        if self._watcher is not None:
+            whole = records if self._last is None else np.concatenate([self._last, records])
+            self._watcher.take(events_of(whole[:-1]))
+            self._last = whole[-1:].copy()
+
+    def all(self) -> np.ndarray | None:
+        if self._kept is None:
+            return None
+        return np.concatenate(self._kept)
+
+
+def _process(
+    config: SmConfig, built: Build, batch: Sequence[tuple[int, Job, bool, Watcher | None]], waves: Waves | None,
+    on_console: ConsoleCallback | None, report: Progress,
+) -> Iterator[tuple[int, dict[str, Any], list[str], np.ndarray | None]]:
+    """One simulation process: position, fields, what was printed, and the events (if kept) of each that ends.
+
+    ``batch``: position, job, whether its events are kept, who is told of them.
+    """
+    lines: list[str] = []
+    records: _Records | None = None
+    for kind, index, content, *more in messages(built.executable, [job for _, job, _, _ in batch], waves):
+        position, _, keep, watcher = batch[index]
+        records = records or _Records(config, keep=keep, watcher=watcher)
+        if kind == "records":
+            records.take(content)
+        elif kind == "cycles":
+            report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
+        elif kind == "console":
+            lines.append(content)
+            if on_console is not None:
+                on_console(position, content)
+        else:
+            yield position, content, lines, records.all()
+            lines, records = [], None
+
+
+def run(
+    config: SmConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None,
+    progress: Progress | None = None, verilog: str | None = None, watcher: Watcher | None = None,
+) -> RunResult:
+    """Run one program; see :func:`run_many`."""
+    watchers = None if watcher is None else [watcher]
+    return run_many(
+        config, [request], on_console=on_console, progress=progress, verilog=verilog, watchers=watchers
+    )[0]
+
+
+def _waves_asked(requests: Sequence[RunRequest]) -> Waves | None:
+    """What is to be dumped.
+
+    Raises
+    ------
+    ValueError
+        If a request among several asks for it.
+    BuildError
+        For a file that cannot be written.
+    """
+    asked = [request.waves for request in requests if request.waves is not None]
+    if not asked:
+        return _waves_of_environment()
+    if len(requests) > 1:
+        raise ValueError("waves is of a run alone, not of one among several")
+    return asked[0]
+
+
+def _waves_of_environment() -> Waves | None:
+    """The file that METRONOME_WAVES asks for, made here: the simulation itself says nothing if it cannot write it."""
+    name = os.environ.get("METRONOME_WAVES")
+    if not name:
+        return None
+    path = Path(name).absolute()
+    try:
+        path.open("ab").close()  # what an earlier run has written stays until the simulation starts
+    except OSError as error:
+        raise BuildError(f"METRONOME_WAVES: cannot write {name}: {error.strerror}: name another file") from None
+    if not path.is_file():
+        raise BuildError(f"METRONOME_WAVES: {name} is no ordinary file: name another one")
+    return Waves(path=path)
+
+
+def run_many(
+    config: SmConfig, requests: Sequence[RunRequest], *, on_result: ResultCallback | None = None,
+    on_console: ConsoleCallback | None = None, progress: Progress | None = None, verilog: str | None = None,
+    watchers: Sequence[Watcher | None] | None = None,
+) -> list[RunResult]:
+    """Run programs, as many as possible in one simulation process, with a reset between them.
+
+    A process goes on only after a program that ended by itself, and runs either checked or unchecked programs, since
+    registers and local memory survive a reset (and start as 0 in a new process).
+
+    Parameters
+    ----------
+    on_result
+        Called with the position of a request and its result, as soon as it is there.
+    on_console
+        Called with the position of a request and a line that its program has printed, as soon as it is there.
+    progress
+        Called at the start of each long step, and with the step and its state in parentheses while programs run.
+    verilog
+        A ``metronome_sm`` in place of the SM (:func:`sim.build.simulator.build`).
+    watchers
+        For each request who is told of every cycle, as they come, or None. It needs a configuration with probe.
+
+    Returns
+    -------
+    The results, in the order of the requests.
+
+    Raises
+    ------
+    ValueError
+        For a request that ``config`` cannot run, or if one of several asks for waves.
+    BuildError, SimulationError
+        If the simulation cannot be built (or METRONOME_WAVES be written), or goes wrong itself.
+    """
+    told: Sequence[Watcher | None] = watchers or [None] * len(requests)
+    jobs = [
+        job_of(config, request if watcher is None else replace(request, trace=True))
+        for request, watcher in zip(requests, told, strict=True)
+    ]
+    if any(job.arrival is not None for job in jobs):
+        raise ValueError("a run of the hardware cannot set variables when main is entered")
+    waves = _waves_asked(requests)
+    built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
+    report = progress or _silent
+    report("simulate")
+    results: dict[int, RunResult] = {}
+    for check in (False, True):
+        waiting = [position for position, job in enumerate(jobs) if job.check == check]
+        while waiting:
+            ended = 0
+            batch = [(position, jobs[position], requests[position].trace, told[position]) for position in waiting]
+            for position, content, lines, events in _process(config, built, batch, waves, on_console, report):
+                results[position] = _result(config, requests[position], content, lines, events, built)
+                built = Build(built.executable)  # its seconds count once
+                ended += 1
+                if on_result is not None:
+                    on_result(position, results[position])
+            if ended == 0:
+                raise SimulationError("the simulation process ended without a result")
+            waiting = waiting[ended:]
+    return [results[position] for position in range(len(jobs))]

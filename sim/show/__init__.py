@@ -1,0 +1,1 @@
+"""Pictures of a run: traces, waveforms, charts."""

@@ -1,0 +1,118 @@
+"""The critical path of a run through its warps: back from the warp that ended last, who waited last for whom.
+
+It is the chain of the argument about bounds (docs/wcet.md, "Work-conserving").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+
+from ...predict.model.records import NONE
+from .cycles import Cycles
+
+__all__ = ["Chain", "Link"]
+
+
+class Link(NamedTuple):
+    """The path is on ``warp`` from cycle ``begin`` on, until the next link begins."""
+
+    begin: int
+    warp: int
+
+
+class _Node(NamedTuple):
+    link: Link
+    before: _Node | None
+
+
+class Chain:
+    """A sink of cycles (:class:`sim.show.trace.cycles.Sink`): :attr:`links` has the path when the run is over.
+
+    A warp that is released from a barrier has waited for the one that came last. Warps that a wspawn starts, and the
+    one that goes on behind it, have waited for it, or for the last warp that ended before it could start them.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._warps = config.warps
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        #: Of each warp the path that leads to what it does now.
+        self._nodes: list[_Node | None] = [None] * self._warps
+        #: When it has last come to a wspawn or barrier, and when it has ended.
+        self._came = [NONE] * self._warps
+        self._ended = [NONE] * self._warps
+        #: Whether warps have just been started; then who has started them goes on.
+        self._spawned = False
+        self._last = NONE
+        self._active = self._cycles = 0
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        events = cycles.events
+        names = "active", "waiting", "executed"
+        states = {name: np.concatenate([cycles.before[name], events[name]]) for name in names}
+        changes = (np.diff(states["active"]) != 0) | (np.diff(states["waiting"]) != 0)
+        changes |= (events["release"] != 0) | (events["activates"] != 0)
+        for at in np.flatnonzero(changes).tolist():
+            self._step(
+                self._cycles + at, {name: (int(each[at]), int(each[at + 1])) for name, each in states.items()},
+                int(events["release"][at]), int(events["activates"][at]),
+            )
+        self._cycles += len(events)
+        self._active = int(events["active"][-1])
+
+    def _step(self, cycle: int, states: dict[str, tuple[int, int]], release: int, activates: int) -> None:
+        """A cycle in which something changes; of ``states`` what was in the cycle before, and what is."""
+        (was_active, active), (was_waiting, waiting) = states["active"], states["waiting"]
+        for warp in range(self._warps):
+            if waiting >> warp & 1 and not was_waiting >> warp & 1:
+                self._came[warp] = cycle
+            if was_active >> warp & 1 and not active >> warp & 1:
+                self._ended[warp] = cycle
+                self._last = warp
+        # The last to arrive at a barrier has done so in the cycle before.
+        last = states["executed"][0]
+        if release and last != NONE and release >> last & 1:
+            for warp in range(self._warps):
+                if release >> warp & 1 and warp != last:
+                    self._go_on(cycle, warp, last)
+        elif activates or (release and not self._spawned):
+            self._start(cycle, active, activates)
+        self._spawned = activates != 0
+
+    def _start(self, cycle: int, active: int, activates: int) -> None:
+        """Warps start: by the launch, or by the only active one, which may also have waited to be that."""
+        spawner = active.bit_length() - 1
+        last = spawner
+        if spawner != NONE:
+            ended = max(range(self._warps), key=lambda warp: self._ended[warp])
+            if self._ended[ended] > self._came[spawner]:
+                last = ended
+                self._go_on(cycle, spawner, last)
+        for warp in range(self._warps):
+            if activates >> warp & 1:
+                self._go_on(cycle, warp, last)
+
+    def _go_on(self, cycle: int, warp: int, after: int) -> None:
+        """``warp`` goes on in ``cycle``, since ``after`` has come; NONE: the launch."""
+        self._nodes[warp] = _Node(Link(cycle, warp), self._nodes[after] if after != NONE else None)
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+
+    @property
+    def links(self) -> list[Link]:
+        """From the launch to the last end, or to where the run was when it was over."""
+        # The last to end does so in the last cycle.
+        last = self._active.bit_length() - 1 if self._active else self._last
+        links = []
+        node = self._nodes[last] if last != NONE else None
+        while node is not None:
+            links.append(node.link)
+            node = node.before
+        return links[::-1]

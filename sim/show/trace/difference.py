@@ -1,0 +1,180 @@
+"""Two pages of runs as one, on one time axis, with the first difference between their schedules."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from .legend import LEGEND
+from .page import block_line, page_head, page_tail
+from .profile import USES
+
+__all__ = ["PageError", "write_difference"]
+
+_BLOCK = re.compile(
+    rb'<script type="text/plain" data-run="(\d+)" data-level="(\d+)" data-block="(\d+)">([^<]*)</script>\n'
+)
+_RUN = re.compile(rb'<script type="application/json" class="run" id="run-\d+">(.*)</script>\n')
+_NAMES = {word: sign.label for signs in LEGEND.values() for word, sign in signs.items()}
+
+
+class PageError(ValueError):
+    """A file is no page of one run."""
+
+
+class _Cycles(NamedTuple):
+    """What is selected in consecutive cycles, from ``first`` on.
+
+    ``keys``: -1 for nobody, else 2 * code + 1 of an instruction or 0 of a NOP, with the warp in the upper half. ``sm``:
+    the state of the SM.
+    """
+
+    first: int
+    keys: np.ndarray
+    sm: np.ndarray
+
+    def since(self, cycle: int) -> _Cycles:
+        cut = max(0, min(len(self.keys), cycle - self.first))
+        return _Cycles(self.first + cut, self.keys[cut:], self.sm[cut:])
+
+
+class _Page:
+    """A page, read a line at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        runs = [match[1] for line in self._lines() if (match := _RUN.fullmatch(line))]
+        if len(runs) != 1:
+            raise PageError(f"{path}: not a page of one run: make it with `metronome trace -o FILE.html`")
+        self.run: dict[str, Any] = json.loads(runs[0])
+        #: Of each number of an instruction: its pc, which two runs have in common.
+        self._pcs = np.array([code[0] for code in self.run["codes"]], np.int64)
+
+    def _lines(self) -> Iterator[bytes]:
+        with self.path.open("rb") as file:
+            yield from file
+
+    def blocks(self) -> Iterator[tuple[int, int, bytes]]:
+        """Level, number and text of each block."""
+        for line in self._lines():
+            match = _BLOCK.fullmatch(line)
+            if match:
+                yield int(match[2]), int(match[3]), match[4]
+
+    def cycles(self) -> Iterator[_Cycles]:
+        """What is selected in every cycle, block by block."""
+        states, warps, first = len(self.run["states"]), self.run["warps"], 0
+        for level, _, text in self.blocks():
+            if level:
+                continue
+            content = zlib.decompress(base64.b64decode(text))
+            count = len(content) // (states + 2 * len(self.run["numbers"]) + 8)
+            rows = np.frombuffer(content, np.uint8, states * count).reshape(states, count)
+            codes = np.frombuffer(content, "<u4", count, offset=(states + 2 * len(self.run["numbers"])) * count)
+            uses = rows[:warps]
+            chosen = (uses > 0) & (uses <= 1 + USES.index("nop_redirect"))
+            warp, selected = chosen.argmax(axis=0), chosen.any(axis=0)
+            issued = (uses == 1).any(axis=0)
+            what = np.where(issued, 2 * self._pcs[codes] + 1, 0)
+            yield _Cycles(first, np.where(selected, warp << 40 | what, -1), rows[warps])
+            first += count
+
+    def issues(self) -> Iterator[_Cycles]:
+        """The same of the cycles in which an instruction is issued; ``sm`` is the cycle."""
+        for part in self.cycles():
+            at = np.flatnonzero((part.keys >= 0) & (part.keys & 1 != 0))
+            yield _Cycles(0, part.keys[at], part.first + at)
+
+
+def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str, Any] | None]:
+    """Write the page of both, and return where each comes from (:mod:`sim.build.origin`); None if it does not say.
+
+    Raises
+    ------
+    PageError
+        For a file that is no page of one run, or if the runs cannot stand side by side.
+    OSError
+        If a file cannot be read or written.
+    """
+    pages = [_Page(path) for path in paths]
+    file.seek(0)
+    file.truncate()
+    facts = [page.run["facts"] for page in pages]
+    file.write(page_head(" and ".join(dict.fromkeys(page.run["name"] for page in pages)), facts))
+    for number, page in enumerate(pages):
+        for level, block, text in page.blocks():
+            file.write(block_line(number, level, block, text))
+    file.write(page_tail([page.run for page in pages], _differences(*pages)))
+    return [page.run.get("origin") for page in pages]
+
+
+def _differences(one: _Page, other: _Page) -> dict[str, Any]:
+    begins = [page.run["regions"][0][0] if page.run["regions"] else 0 for page in (one, other)]
+    return {
+        "cycle": _of_cycles(one, other, 0, 0), "region": _of_cycles(one, other, *begins),
+        "order": _of_order(one, other),
+    }
+
+
+def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
+    """The first cycle behind ``begins`` in which not the same is selected."""
+    parts = [[part.since(begin) for part in page.cycles()] for page, begin in zip((one, other), begins, strict=True)]
+    place = _parting([[part.keys for part in its] for its in parts])
+    if place is None:
+        return None
+    cycles, texts = [], []
+    for page, its, begin, name in zip((one, other), parts, begins, "AB", strict=True):
+        cycle = begin + place
+        cycles.append(cycle if cycle < page.run["cycles"] else None)
+        found = [(part.keys[cycle - part.first], part.sm[cycle - part.first]) for part in its
+                 if part.first <= cycle < part.first + len(part.keys)]
+        texts.append(f"{name} {_told(*found[0]) if found else 'is over'}")
+    after = f" after the begin of the region ({begins[0]:,} and {begins[1]:,})" if any(begins) else ""
+    return {"cycles": cycles, "text": f"cycle {place:,}{after}: {', '.join(texts)}"}
+
+
+def _of_order(one: _Page, other: _Page) -> dict[str, Any] | None:
+    """The first instruction at which the order of issue is another; NOPs and waiting do not count."""
+    parts = [list(page.issues()) for page in (one, other)]
+    place = _parting([[part.keys for part in its] for its in parts])
+    if place is None:
+        return None
+    cycles: list[int | None] = []
+    texts = []
+    for its, name in zip(parts, "AB", strict=True):
+        at = place
+        for part in its:
+            if at < len(part.keys):
+                cycles.append(int(part.sm[at]))
+                texts.append(f"{name} {_told(part.keys[at], 0)} in cycle {part.sm[at]:,}")
+                break
+            at -= len(part.keys)
+        else:
+            cycles.append(None)
+            texts.append(f"{name} has issued all")
+    return {"cycles": cycles, "text": f"instruction {place:,} in the order of issue: {', '.join(texts)}"}
+
+
+def _parting(sides: list[list[np.ndarray]]) -> int | None:
+    """The first place in which two rows of numbers, each in pieces, are not the same."""
+    one, other = (np.concatenate([np.zeros(0, np.int64), *pieces]) for pieces in sides)
+    common = min(len(one), len(other))
+    differ = np.flatnonzero(one[:common] != other[:common])
+    if len(differ):
+        return int(differ[0])
+    return None if len(one) == len(other) else common
+
+
+def _told(key: int, state: int) -> str:
+    """What is selected, in words."""
+    if key < 0:
+        return f"issues nothing ({_NAMES[USES[state - 1]]})" if state else "does nothing"
+    warp, what = int(key) >> 40, int(key) & (1 << 40) - 1
+    return f"issues {what >> 1:#010x} of warp {warp}" if what & 1 else f"issues a NOP of warp {warp}"

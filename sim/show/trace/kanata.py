@@ -1,0 +1,240 @@
+"""Kanata 0004, which the viewer Konata shows: a line for each fetch, with the stages that it went through.
+
+Source: docs/kanata-log-format.md of Konata. A thread is a warp. Lane 0 has the stages: F fetch, D decode, B in the
+instruction buffer, I issue, R operand read, X execution, W write of the register. Lane 1 says what the warp's next
+instruction waits for. What never becomes an instruction is flushed: a NOP in its place, a wrong path.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import IO
+
+import numpy as np
+
+from metronome.hdl.config import Coordination, SmConfig
+
+from ...predict.model.records import NONE
+from ...program.assembler.disassembly import disassemble, registers_of
+from .cycles import Cause, Cycles
+from .rows import DETAILS, INACTIVE, READY, states_of
+
+__all__ = ["KanataTrace"]
+
+_FETCH, _STAGE_X = 3, 2
+#: Nobody has written a register yet.
+_NEVER = "", -2
+#: How the line of an end ends.
+_RETIRED, _FLUSHED = "\t0\n", "\t1\n"
+_ABOUT = {
+    Cause.START: "NOP: in the buffer at the start", Cause.MISS: "NOP: its fetch missed the I-cache",
+    Cause.REDIRECT: "NOP: control flow went elsewhere",
+}
+
+
+class _Warp:
+    """What is in a warp's buffer and on the way there, and who writes its registers."""
+
+    def __init__(self) -> None:
+        #: (id, cycle of the fetch), the next to be issued first. An id is kept as it is written.
+        self.fetched: deque[tuple[str, int]] = deque()
+        #: The next one, if it waits, and the reason.
+        self.waits: tuple[str, str] | None = None
+        #: By register: the instruction that is to write it.
+        self.writers: dict[int, str] = {}
+        #: By register: who has written it last, and when.
+        self.written: dict[int, tuple[str, int]] = {}
+
+
+class KanataTrace:
+    """A trace for Konata. ``source``: the source line of a pc, or None."""
+
+    def __init__(self, config: SmConfig, sink: IO[bytes], source: Callable[[int], str | None]) -> None:
+        self._config, self._sink, self._source = config, sink, source
+        self._swas = config.coordination is Coordination.SWAS
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._sink.seek(0)
+        self._sink.truncate()
+        self._sink.write(b"Kanata\t0004\nC=\t0\n")
+        self._warps = [_Warp() for _ in range(self._config.warps)]
+        #: Lines of the cycle that is looked at.
+        self._lines: list[str] = []
+        #: By cycle: what ends in it, and how the line ends. Retirements are numbered when their cycle has come.
+        self._ends: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+        #: Who has been fetched one to four cycles ago, and who was issued one and two ago: empty for nobody.
+        self._fetches, self._issues = [""] * 4, [""] * 2
+        self._next = self._retired = self._told = self._cycle = 0
+        self._alive: set[str] = set()
+        #: What is said of an instruction: by warp, pc, word and lanes its labels; by word the registers.
+        self._labels: dict[tuple[int, int, int, int], tuple[str, str]] = {}
+        self._registers: dict[int, tuple[int | None, tuple[int, ...]]] = {}
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        events = cycles.events
+        states = states_of(events, self._config.warps)
+        changed = states != np.concatenate([states_of(cycles.before, self._config.warps), states[:-1]])
+        at, whose = np.nonzero(changed)
+        changes = iter([*zip(at.tolist(), whose.tolist(), states[at, whose].tolist(), strict=True), (NONE, 0, 0)])
+        changes_at, changes_warp, becomes = next(changes)
+        names = ("cycle", "selected", "fetched", "resolved_warp", "turn", "written_warp", "written_register")
+        columns = [events[name].tolist() for name in names]
+        redirects = ((events["resolves"] != 0) & (events["redirects"] != 0)).tolist()
+        ends = ((events["written"] != 0) & (events["written_last"] != 0)).tolist()
+        selections = (cycles.pc, cycles.word, cycles.lanes, cycles.cause, cycles.missed)
+        rows = zip(*columns, redirects, ends, *(each.tolist() for each in selections), strict=True)
+        warps, swas, fetches, issues = self._warps, self._swas, self._fetches, self._issues
+        parts: list[str] = []
+        for place, row in enumerate(rows):
+            (cycle, selected, fetched, resolved, turn, writer, register, redirect, end,
+             pc, word, lanes, cause, missed) = row
+            self._go_on()
+            if end:
+                # Before the issue: who is issued now may write the same register.
+                self._write(warps[writer], cycle, register)
+            if missed != NONE and not swas:
+                self._flush(missed, cycle, cycle - 1, "its fetch missed the I-cache")
+            while changes_at == place:
+                self._state(warps[changes_warp], becomes)
+                changes_at, changes_warp, becomes = next(changes)
+            issues.insert(0, "" if selected == NONE else self._issue(
+                warps[selected], selected, cycle, pc, word, lanes, cause
+            ))
+            fetches.insert(0, "" if fetched == NONE else self._fetch(fetched, cycle))
+            if not swas:
+                if redirect:
+                    self._flush(resolved, cycle, 0, "control flow went elsewhere")
+                if turn != NONE:
+                    self._flush(turn, cycle, cycle - _FETCH + 1, "behind a jump")
+            self._put(cycle, parts)
+        self._sink.write("".join(parts).encode())
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        parts: list[str] = []
+        # What has begun goes on to its stages. What never ends does so with the last that is told.
+        while any(self._fetches) or any(self._issues) or self._ends:
+            self._go_on()
+            self._fetches.insert(0, "")
+            self._issues.insert(0, "")
+            self._put(self._cycle, parts)
+        if self._alive:
+            parts += [f"L\t{number}\t0\t(the run is over)\n" for number in sorted(self._alive, key=int)]
+            parts += [f"R\t{number}\t{self._retired}{_FLUSHED}" for number in sorted(self._alive, key=int)]
+        self._sink.write("".join(parts).encode())
+
+    def _go_on(self) -> None:
+        """A cycle begins: who was fetched or issued before it comes to its next stage."""
+        lines, fetches, issues = self._lines, self._fetches, self._issues
+        oldest, older = fetches.pop(), fetches[-1]
+        if oldest:
+            lines.append(f"S\t{oldest}\t0\tB\n")
+        if older:
+            lines.append(f"S\t{older}\t0\tD\n")
+        executed, read = issues.pop(), issues[-1]
+        if executed:
+            lines.append(f"S\t{executed}\t0\tX\n")
+        if read:
+            lines.append(f"S\t{read}\t0\tR\n")
+
+    def _put(self, cycle: int, parts: list[str]) -> None:
+        """The cycle is over."""
+        lines, ends = self._lines, self._ends.pop(cycle, None)
+        self._cycle = cycle + 1
+        if not lines and ends is None:
+            return
+        if cycle > self._told:
+            parts.append(f"C\t{cycle - self._told}\n")
+            self._told = cycle
+        parts += lines
+        lines.clear()
+        for number, end in ends or ():
+            parts.append(f"R\t{number}\t{self._retired}{end}")
+            self._retired += end is _RETIRED
+
+    def _fetch(self, warp: int, cycle: int) -> str:
+        number = str(self._next)
+        self._next += 1
+        self._alive.add(number)
+        self._lines.append(f"I\t{number}\t{number}\t{warp}\nS\t{number}\t0\tF\n")
+        self._warps[warp].fetched.append((number, cycle))
+        return number
+
+    def _end(self, number: str, cycle: int, end: str) -> None:
+        alive = self._alive
+        if number in alive:
+            alive.remove(number)
+            self._ends[cycle].append((number, end))
+
+    def _flush(self, warp: int, cycle: int, since: int, about: str) -> None:
+        """Whatever the warp has fetched since a cycle is for nothing."""
+        mine = self._warps[warp]
+        while mine.fetched and mine.fetched[-1][1] >= since:
+            number, _ = mine.fetched.pop()
+            if number in self._fetches:  # it does not come to its next stage
+                self._fetches[self._fetches.index(number)] = ""
+            self._lines.append(f"L\t{number}\t0\t(flushed: {about})\n")
+            if mine.waits is not None and mine.waits[0] == number:
+                mine.waits = None
+            self._end(number, cycle, _FLUSHED)
+
+    def _state(self, mine: _Warp, state: int) -> None:
+        """The warp waits for something else from here on, or for nothing."""
+        if mine.waits is not None:
+            self._lines.append(f"E\t{mine.waits[0]}\t1\t{mine.waits[1]}\n")
+            mine.waits = None
+        if state not in (READY, INACTIVE) and mine.fetched:
+            number, reason = mine.fetched[0][0], DETAILS[state - 1]
+            mine.waits = number, reason
+            self._lines.append(f"S\t{number}\t1\t{reason}\n")
+
+    def _labels_of(self, warp: int, pc: int, word: int, lanes: int) -> tuple[str, str]:
+        """What is put behind the id, in both labels; the first ends where the id comes again."""
+        place = self._source(pc)
+        about = f"warp {warp}, {lanes.bit_count()} of {self._config.threads} lanes ({lanes:#x}), word {word:#010x}"
+        label = f"\t0\t{pc:08x}: {disassemble(word, pc)}\nL\t"
+        self._labels[warp, pc, word, lanes] = label, f"\t1\t{about}" + (f", {place}\n" if place else "\n")
+        self._registers[word] = registers_of(word)
+        return self._labels[warp, pc, word, lanes]
+
+    def _issue(self, mine: _Warp, warp: int, cycle: int, pc: int, word: int, lanes: int, cause: int) -> str:
+        """What is issued; empty if it is not executed."""
+        lines, new = self._lines, ""
+        if cause == Cause.START or not mine.fetched:
+            number = str(self._next)
+            self._next += 1
+            self._alive.add(number)
+            new = f"I\t{number}\t{number}\t{warp}\n"
+        else:
+            number, _ = mine.fetched.popleft()
+        if cause:
+            lines.append(f"{new}S\t{number}\t0\tI\nL\t{number}\t0\t{_ABOUT[Cause(cause)]}\n")
+            self._end(number, cycle + 1, _FLUSHED)
+            return ""
+        if pc == NONE:
+            lines.append(f"{new}S\t{number}\t0\tI\n")
+            return ""  # the run is over before it is executed
+        label, about = self._labels.get((warp, pc, word, lanes)) or self._labels_of(warp, pc, word, lanes)
+        lines.append(f"{new}S\t{number}\t0\tI\nL\t{number}{label}{number}{about}")
+        register, sources = self._registers[word]
+        written = mine.written
+        for each in sources:
+            writer, when = written.get(each, _NEVER)
+            # It came just in time: what is issued next has waited for it, or might have.
+            if when >= cycle - 1:
+                lines.append(f"W\t{number}\t{writer}\t0\n")
+        if register is None:
+            self._end(number, cycle + _STAGE_X + 1, _RETIRED)
+        else:
+            mine.writers[register] = number
+        return number
+
+    def _write(self, mine: _Warp, cycle: int, register: int) -> None:
+        number = mine.writers.pop(register, None)
+        if number is not None:
+            self._lines.append(f"S\t{number}\t0\tW\n")
+            self._end(number, cycle + 1, _RETIRED)
+            mine.written[register] = number, cycle

@@ -1,0 +1,202 @@
+"""A run as one HTML page that needs nothing else: a picture of the schedule, and where the cycles went.
+
+The page has the run in blocks (:mod:`sim.show.trace.levels`), each compressed by itself, so it opens at once however
+long the run was. The viewer is in ``viewer/``. It draws with D3, which is vendored there.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from metronome.hdl.config import SmConfig
+
+from ...build.origin import line, origin
+from ...predict.model.records import NONE
+from ...program.assembler.disassembly import disassemble
+from ...program.elf import ElfImage
+from ..drawing.palette import css_variables
+from .about import About
+from .chain import Chain
+from .cycles import Cycles
+from .legend import LEGEND
+from .levels import BLOCK, Levels
+from .places import Place, place_of
+from .profile import USES, Profile
+from .tracks import Part, Tracks
+
+__all__ = ["HtmlTrace", "RunData", "block_line", "page_head", "page_tail"]
+
+_VIEWER = Path(__file__).with_name("viewer")
+_SCRIPTS = ("blocks.js", "drawing.js", "timeline.js", "profile.js", "main.js")
+#: Fast, and of such regular data hardly worse than the best.
+_COMPRESSION = 6
+
+
+class RunData:
+    """What the page knows of a run beside its blocks; :meth:`as_json` is complete when the run is over."""
+
+    def __init__(self, config: SmConfig, about: About) -> None:
+        self._config, self._about = config, about
+        self.tracks = Tracks(config)
+        #: Of each block: how many instructions each warp has issued before it.
+        self._before: list[list[int]] = []
+        self._issued = np.zeros(config.warps, np.int64)
+        self._regions: list[list[int]] = []
+        self._greatest = np.zeros(len(self.tracks.numbers), np.int64)
+        self._used = [np.zeros(len(track.words) + 1, bool) for track in self.tracks.states]
+        self.cycles = 0
+
+    def take(self, cycles: Cycles, part: Part) -> None:
+        """The next cycles."""
+        for place in range(-(-self.cycles // BLOCK) * BLOCK - self.cycles, len(part), BLOCK):
+            before = (part.states[: self._config.warps, :place] == 1).sum(axis=1)
+            self._before.append((self._issued + before).tolist())
+        self._issued += (part.states[: self._config.warps] == 1).sum(axis=1)
+        self._greatest = np.maximum(self._greatest, part.numbers.max(axis=1))
+        for used, row in zip(self._used[self._config.warps :], part.states[self._config.warps :], strict=True):
+            used[row] = True
+        region = np.diff(np.concatenate([cycles.before["region"], cycles.events["region"]]))
+        for at in np.flatnonzero(region).tolist():
+            if region[at] > 0:
+                self._regions.append([self.cycles + at, NONE])
+            else:
+                self._regions[-1][1] = self.cycles + at
+        self.cycles += len(part)
+
+    def as_json(self, profile: Profile, chain: Chain, rows: int) -> dict[str, Any]:
+        """Names as in viewer/blocks.js. ``rows``: numbers of a bin."""
+        for region in self._regions:
+            region[1] = self.cycles if region[1] == NONE else region[1]
+        places = _Places(self._about.image)
+        codes = [
+            [pc, disassemble(word, pc) if pc != NONE else "", word, places.number(pc)]
+            for pc, word in self.tracks.codes
+        ]
+        states, numbers = self.tracks.states, self.tracks.numbers
+        of_profile = _Places(self._about.image)
+        cells = [
+            [cell.warp, of_profile.number(cell.pc), USES.index(cell.use), cell.cycles] for cell in profile.cells()
+        ]
+        return {
+            "name": self._about.name, "facts": self._about.facts,
+            "cycles": self.cycles, "warps": self._config.warps, "threads": self._config.threads, "rows": rows,
+            "states": [{"name": track.name, "group": track.group, "words": track.words} for track in states],
+            "numbers": [{"name": track.name, "group": track.group, "most": track.most} for track in numbers],
+            "used": [
+                [word for word, used in zip(track.words, used[1:], strict=True) if used]
+                for track, used in zip(states, self._used, strict=True)
+            ],
+            "greatest": self._greatest.tolist(), "regions": self._regions, "before": self._before,
+            "codes": codes, "places": places.rows,
+            "chain": chain.links,
+            "profile": {"uses": USES, "places": of_profile.rows, "cells": cells},
+        }
+
+
+class _Places:
+    """Source lines with their functions, by number."""
+
+    def __init__(self, image: ElfImage) -> None:
+        self._image = image
+        self._numbers: dict[Place, int] = {}
+        self._of_pc: dict[int, int] = {}
+        self.rows: list[dict[str, Any]] = []
+
+    def number(self, pc: int) -> int:
+        """The place of a pc."""
+        if pc not in self._of_pc:
+            place = place_of(self._image, pc)
+            row = {"line": place.line, "own": place.function, "frames": place.frames}
+            self._of_pc[pc] = self._numbers.setdefault(place, len(self.rows))
+            if self._of_pc[pc] == len(self.rows):
+                self.rows.append(row)
+        return self._of_pc[pc]
+
+
+class HtmlTrace:
+    """The page of a run, as a sink of cycles. ``file`` is a binary file."""
+
+    def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
+        self._config, self._file, self._about = config, file, about
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(page_head(self._about.name, [[list(fact) for fact in self._about.facts]]))
+        self._data, self._profile = RunData(self._config, self._about), Profile(self._config)
+        self._profile.begin()
+        self._chain = Chain(self._config)
+        self._chain.begin()
+        self._levels = Levels(self._data.tracks, self._put)
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        part = self._data.tracks.of(cycles)
+        self._data.take(cycles, part)
+        self._profile.take(cycles)
+        self._chain.take(cycles)
+        self._levels.add(part)
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._levels.finish()
+        self._profile.finish()
+        self._file.write(page_tail(
+            [self._data.as_json(self._profile, self._chain, self._levels.rows) | {"origin": origin()}], None,
+        ))
+
+    def _put(self, level: int, number: int, content: bytes) -> None:
+        text = base64.b64encode(zlib.compress(content, _COMPRESSION))
+        self._file.write(block_line(0, level, number, text))
+
+
+@functools.cache
+def _halves() -> tuple[jinja2.Template, jinja2.Template]:
+    """The page in front of the data and behind it."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    text = (_VIEWER / "page.html.jinja").read_text(encoding="utf-8")
+    head, _, tail = text.partition("{# data #}")
+    return environment.from_string(head), environment.from_string(tail)
+
+
+def page_head(title: str, runs: Sequence[Sequence[Sequence[str]]]) -> bytes:
+    """What is in front of the blocks. ``runs``: of each run, pairs of a fact's name and what it is."""
+    text = _halves()[0].render(
+        title=title, runs=runs, foot=line(origin()), legend=LEGEND,
+        css=Markup((_VIEWER / "viewer.css").read_text(encoding="utf-8")),
+        light=Markup(css_variables(False)), dark=Markup(css_variables(True)),
+    )
+    return text.encode()
+
+
+def block_line(run: int, level: int, number: int, text: bytes) -> bytes:
+    """A block on a line; ``text`` is Base64."""
+    head = f'<script type="text/plain" data-run="{run}" data-level="{level}" data-block="{number}">'
+    return head.encode() + text + b"</script>\n"
+
+
+def page_tail(runs: Sequence[Mapping[str, Any]], difference: Mapping[str, Any] | None) -> bytes:
+    """What is behind the blocks: what else is known of the runs, and the viewer."""
+    words = {word: sign._asdict() for signs in LEGEND.values() for word, sign in signs.items()}
+    text = _halves()[1].render(
+        runs=[_json(run) for run in runs], words=_json(words), difference=_json(difference),
+        d3=Markup((_VIEWER / "vendor" / "d3.min.js").read_text(encoding="utf-8")),
+        script=Markup("\n".join((_VIEWER / name).read_text(encoding="utf-8") for name in _SCRIPTS)),
+    )
+    return text.encode()
+
+
+def _json(value: Any) -> Markup:
+    """As JSON that may stand in a script element, on one line."""
+    return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))

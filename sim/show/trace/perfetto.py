@@ -1,0 +1,300 @@
+"""A trace for Perfetto: the SM as a process, its warps as threads, and tracks for the SM, memory and counters.
+
+Source: perfetto.dev, "Track events" and protos/perfetto/trace/track_event. A cycle is a nanosecond. Slices of a track
+never overlap: each tag of the memory port has a track. Packets are not in the order of time, by which readers sort
+them: what ends comes first, so that at the same time one slice ends before the next begins.
+"""
+
+from __future__ import annotations
+
+from typing import IO
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
+
+from ...predict.model.records import NONE
+from ...program.assembler.disassembly import disassemble
+from .about import About
+from .cycles import Cycles
+from .places import place_of
+from .profile import USES
+from .protobuf import Template, double, fixed, number, text
+from .rows import OUTCOMES, SOURCES, outcomes_of, sources_of
+from .tracks import WARP_WORDS, Part, Tracks
+
+__all__ = ["CATEGORIES", "PerfettoTrace"]
+
+_SEQUENCE, _PID, _PROCESS = 1, 1, 1
+_BEGIN, _END, _COUNTER = 1, 2, 4
+#: Bytes of a number: a time, a track, a name or source line, a pc or mask, a count.
+_TIME, _TRACK, _NAME, _VALUE, _COUNT = 6, 3, 3, 5, 3
+#: Cycles for which a value of the warp IPC stands.
+_WINDOW = 64
+_LAST_NOP = USES.index("nop_redirect") + 1
+_LOAD_MISSES = tuple(OUTCOMES.index(name) for name in ("load_miss", "load_uncached"))
+_ANNOTATIONS = ("pc", "lanes", "source", "address")
+#: Of slices.
+CATEGORIES = ("issue", "nop", "stall", "memory", "region", "oracle")
+_ORACLES = ("osched1", "osched2")
+_COUNTERS = (("write buffer", "entries"), ("reads under way", "lines"))
+
+
+def _annotation(name: str, field: int, value: int, width: int = 0) -> bytes:
+    return text(4, number(1, _ANNOTATIONS.index(name) + 1) + number(field, value, width))
+
+
+def _packet(content: bytes, time: int) -> bytes:
+    return text(1, number(8, time, _TIME) + number(10, _SEQUENCE) + number(13, 2) + text(11, content))
+
+
+def _begin(category: str, time: int, track: int, name: int, more: bytes = b"") -> bytes:
+    kind = number(9, _BEGIN) + number(3, CATEGORIES.index(category) + 1)
+    return _packet(kind + number(11, track, _TRACK) + number(10, name, _NAME) + more, time)
+
+
+def _end(time: int, track: int) -> bytes:
+    return _packet(number(9, _END) + number(11, track, _TRACK), time)
+
+
+def _issue(time: int, track: int, name: int, pc: int, lanes: int, source: int) -> bytes:
+    more = _annotation("pc", 7, pc, _VALUE) + _annotation("lanes", 7, lanes, _VALUE)
+    return _begin("issue", time, track, name, more + _annotation("source", 17, source, _NAME))
+
+
+def _count(time: int, track: int, value: int) -> bytes:
+    return _packet(number(9, _COUNTER) + number(11, track, _TRACK) + number(30, value, _COUNT), time)
+
+
+_SLICE = {"time": _TIME, "track": _TRACK, "name": _NAME}
+_TEMPLATES = {
+    "issue": Template(_issue, **_SLICE, pc=_VALUE, lanes=_VALUE, source=_NAME),
+    "nop": Template(lambda **values: _begin("nop", **values), **_SLICE),
+    "stall": Template(lambda **values: _begin("stall", **values), **_SLICE),
+    "oracle": Template(lambda **values: _begin("oracle", **values), **_SLICE),
+    "end": Template(_end, time=_TIME, track=_TRACK), "count": Template(_count, time=_TIME, track=_TRACK, value=_COUNT),
+}
+
+
+def _is_stall(states: np.ndarray) -> np.ndarray:
+    return (states > _LAST_NOP) & (states <= len(USES))
+
+
+class PerfettoTrace:
+    """A trace for ui.perfetto.dev and for trace_processor. ``file`` is a binary file."""
+
+    def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
+        self._config, self._file, self._about = config, file, about
+        # In swas their picks are the scheduler's.
+        self._shows_oracles = config.oracles and config.coordination is not Coordination.SWAS
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._tracks = Tracks(self._config)
+        #: Numbers of the names of slices and of source lines, and what is not yet written of them.
+        self._names: dict[str, int] = {}
+        self._sources: dict[str, int] = {}
+        self._new: list[bytes] = []
+        #: Of each instruction by its number in the tracks: its name and its source line.
+        self._code_names, self._code_sources = [self._name("(never executed)")], [self._source("(never executed)")]
+        self._uses = np.array([0, *(self._name(word) for word in WARP_WORDS)])
+        self._header()
+        #: The last state of each row, the warps and the SM; the last values of counters.
+        self._states = np.zeros(self._config.warps + 1, np.uint8)
+        self._values = np.full(len(_COUNTERS), NONE)
+        self._ipc = -1.0
+        self._cycle = 0
+        #: By line: the flow of a load that misses, or of a store. By track: whether a request is under way.
+        self._flows: dict[int, int] = {}
+        self._flow = 0
+        self._open: dict[int, bool] = {}
+        self._region = False
+        self._picks = dict.fromkeys(_ORACLES, NONE)
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        part = self._tracks.of(cycles)
+        for pc, word in self._tracks.codes[len(self._code_names) :]:
+            self._code_names.append(self._name(disassemble(word, pc)))
+            self._code_sources.append(self._source(place_of(self._about.image, pc).line))
+        ends: list[bytes] = []
+        begins: list[bytes] = []
+        self._schedule(cycles, part, ends, begins)
+        self._memory(cycles, ends, begins)
+        self._oracles(cycles, ends, begins)
+        self._count(part, begins)
+        self._tell_names()
+        self._file.writelines(ends)
+        self._file.writelines(begins)
+        self._cycle += len(part)
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        waiting = self._rows[_is_stall(self._states)].tolist()
+        under_way = [track for track, is_open in self._open.items() if is_open]
+        picking = [self._fixed[name] for name, pick in self._picks.items() if pick != NONE]
+        for track in [*waiting, *under_way, *picking, *([self._fixed["measured region"]] if self._region else [])]:
+            self._file.write(_end(self._cycle, track))
+
+    def _header(self) -> None:
+        """The process, its tracks, and the names of categories and annotations."""
+        self._file.write(text(1, text(60, number(1, _PROCESS) + text(3, number(1, _PID) + text(6, self._about.name)))))
+        interned = [text(3, number(1, place) + text(2, name)) for place, name in enumerate(_ANNOTATIONS, 1)]
+        interned += [text(1, number(1, place) + text(2, name)) for place, name in enumerate(CATEGORIES, 1)]
+        self._file.write(text(1, number(13, 1) + number(10, _SEQUENCE) + text(12, b"".join(interned))))
+        self._next_track = _PROCESS + 1
+        rows = []
+        for warp in range(self._config.warps):
+            thread = number(1, _PID) + number(2, _PID + 1 + warp) + text(5, f"warp {warp}")
+            rows.append(self._describe(text(4, thread)))
+        self._fixed = {name: self._describe_child(name) for name in ("SM", "measured region", "load/store", "fills")}
+        self._rows = np.array([*rows, self._fixed["SM"]])
+        if self._shows_oracles:
+            self._fixed |= {name: self._describe_child(name) for name in _ORACLES}
+        for name, unit in (("warp IPC", "warp-instructions per cycle"), *_COUNTERS):
+            self._fixed[name] = self._describe_child(name, text(8, text(6, unit)))
+        #: By sender and tag.
+        self._requests: dict[tuple[int, int], int] = {}
+
+    def _describe(self, what: bytes) -> int:
+        track = self._next_track
+        self._next_track += 1
+        self._file.write(text(1, text(60, number(1, track) + what)))
+        return track
+
+    def _describe_child(self, name: str, more: bytes = b"") -> int:
+        return self._describe(text(2, name) + number(5, _PROCESS) + more)
+
+    def _name(self, name: str) -> int:
+        if name not in self._names:
+            self._names[name] = len(self._names) + 1
+            self._new.append(text(2, number(1, self._names[name]) + text(2, name)))
+        return self._names[name]
+
+    def _source(self, line: str) -> int:
+        if line not in self._sources:
+            self._sources[line] = len(self._sources) + 1
+            self._new.append(text(29, number(1, self._sources[line]) + text(2, line)))
+        return self._sources[line]
+
+    def _tell_names(self) -> None:
+        if self._new:
+            self._file.write(text(1, number(10, _SEQUENCE) + number(13, 2) + text(12, b"".join(self._new))))
+            self._new = []
+
+    def _schedule(self, cycles: Cycles, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
+        """Issues and NOPs, a slice each, on the warps' tracks; waiting, a slice a reason, there and on the SM's."""
+        now = part.states[: self._config.warps + 1].T
+        then = np.concatenate([self._states[None], now[:-1]])
+        self._states = now[-1].copy()
+        at, row = np.nonzero((now != then) & _is_stall(then))
+        ends.append(_TEMPLATES["end"].fill(time=self._cycle + at, track=self._rows[row]))
+        at, row = np.nonzero((now != then) & _is_stall(now))
+        begins.append(_TEMPLATES["stall"].fill(
+            time=self._cycle + at, track=self._rows[row], name=self._uses[now[at, row]]
+        ))
+        warps = now[:, : self._config.warps]
+        at, warp = np.nonzero((warps > 0) & (warps <= _LAST_NOP))
+        ends.append(_TEMPLATES["end"].fill(time=self._cycle + at + 1, track=self._rows[warp]))
+        issued = warps[at, warp] == 1
+        nop_at, nop_warp, at, warp = at[~issued], warp[~issued], at[issued], warp[issued]
+        codes = part.codes[at]
+        begins.append(_TEMPLATES["issue"].fill(
+            time=self._cycle + at, track=self._rows[warp], name=np.array(self._code_names)[codes],
+            pc=np.maximum(cycles.pc[at], 0), lanes=part.lanes[at], source=np.array(self._code_sources)[codes],
+        ))
+        begins.append(_TEMPLATES["nop"].fill(
+            time=self._cycle + nop_at, track=self._rows[nop_warp], name=self._uses[warps[nop_at, nop_warp]]
+        ))
+        region = np.diff(np.concatenate([cycles.before["region"], cycles.events["region"]]))
+        track = self._fixed["measured region"]
+        for place in np.flatnonzero(region).tolist():
+            self._region = bool(region[place] > 0)
+            if self._region:
+                begins.append(_begin("region", self._cycle + place, track, self._name("measured region")))
+            else:
+                ends.append(_end(self._cycle + place, track))
+
+    def _memory(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
+        """Accesses to lines, and requests from when they are accepted until their answer is taken.
+
+        Flows lead from an access that misses to its request, and from there to the fill.
+        """
+        events = cycles.events
+        asks, answers = events["port_tag"] != NONE, events["port_answer"] != NONE
+        busy = np.flatnonzero(asks | answers | (events["access"] != 0) | (events["fill"] != 0))
+        chosen = events[busy]
+        outcomes = outcomes_of(chosen)
+        senders, answered = (sources_of(self._config, chosen[name]) for name in ("port_tag", "port_answer"))
+        for place, (at, event) in enumerate(zip(busy.tolist(), chosen, strict=True)):
+            cycle = self._cycle + at
+            if event["port_answer"] != NONE:
+                track = self._request_track(int(answered[place]), int(event["port_answer"]))
+                if self._open.get(track):
+                    ends.append(_end(cycle, track))
+                self._open[track] = False
+            if event["access"]:
+                begins.append(self._access(event, int(outcomes[place]), cycle))
+                ends.append(_end(cycle + 1, self._fixed["load/store"]))
+            if event["port_tag"] != NONE:
+                sender, line = int(senders[place]), int(event["port_line"])
+                track = self._request_track(sender, int(event["port_tag"]))
+                flow = b"" if sender == 0 or line not in self._flows else fixed(47, self._flows[line])
+                name = self._name(SOURCES[sender])
+                begins.append(_begin("memory", cycle, track, name, _annotation("address", 7, line * LINE_BYTES) + flow))
+                self._open[track] = True
+            if event["fill"]:
+                line = int(event["fill_line"])
+                flow = fixed(48, self._flows.pop(line)) if line in self._flows else b""
+                more = _annotation("address", 7, line * LINE_BYTES) + flow
+                begins.append(_begin("memory", cycle, self._fixed["fills"], self._name("fill"), more))
+                ends.append(_end(cycle + 1, self._fixed["fills"]))
+
+    def _oracles(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
+        """Whom the oracles would select: a slice as long as it is the same warp."""
+        for name in _ORACLES if self._shows_oracles else ():
+            now = cycles.events[name]
+            then = np.concatenate([[self._picks[name]], now[:-1]])
+            self._picks[name] = int(now[-1])
+            warps = np.array([self._name(f"warp {warp}") for warp in range(self._config.warps)])
+            over, new = np.flatnonzero((now != then) & (then != NONE)), np.flatnonzero((now != then) & (now != NONE))
+            track = self._fixed[name]
+            ends.append(_TEMPLATES["end"].fill(time=self._cycle + over, track=np.full(len(over), track)))
+            begins.append(_TEMPLATES["oracle"].fill(
+                time=self._cycle + new, track=np.full(len(new), track), name=warps[now[new]]
+            ))
+
+    def _access(self, event: np.void, outcome: int, cycle: int) -> bytes:
+        line, flow = int(event["line"]), b""
+        if outcome in _LOAD_MISSES or (event["store"] and not event["merge"]):
+            self._flow += 1
+            self._flows[line] = self._flow
+            flow = fixed(47, self._flow)
+        name = self._name(f"{OUTCOMES[outcome]} of warp {int(event['access_warp'])}")
+        more = _annotation("address", 7, line * LINE_BYTES) + flow
+        return _begin("memory", cycle, self._fixed["load/store"], name, more)
+
+    def _request_track(self, sender: int, tag: int) -> int:
+        """The track of a tag, by its sender; tags are described when they come first."""
+        if (sender, tag) not in self._requests:
+            count = sum(its == sender for its, _ in self._requests)
+            self._requests[sender, tag] = self._describe_child(f"memory: {SOURCES[sender]} {count}")
+        return self._requests[sender, tag]
+
+    def _count(self, part: Part, begins: list[bytes]) -> None:
+        """Counters, where they change; warp IPC over windows."""
+        for place, (name, _) in enumerate(_COUNTERS):
+            values = part.numbers[place].astype(np.int64)
+            changed = np.flatnonzero(np.diff(values, prepend=self._values[place]))
+            self._values[place] = values[-1]
+            track = np.full(len(changed), self._fixed[name])
+            begins.append(_TEMPLATES["count"].fill(time=self._cycle + changed, track=track, value=values[changed]))
+        issued = part.states[self._config.warps] == 1
+        for first in range(0, len(part), _WINDOW):
+            ipc = float(issued[first : first + _WINDOW].mean())
+            if ipc != self._ipc:
+                self._ipc = ipc
+                content = number(9, _COUNTER) + number(11, self._fixed["warp IPC"]) + double(44, ipc)
+                begins.append(_packet(content, self._cycle + first))

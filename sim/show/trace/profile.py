@@ -1,0 +1,147 @@
+"""Where the cycles of the measured region went: every cycle counts for one instruction of one warp, with a reason.
+
+docs/looking.md ("Where did my cycles go") has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.layouts.counters import StallReason
+
+from ...predict.model.records import NONE
+from .cycles import Cause, Cycles
+
+__all__ = ["ISSUED", "USES", "Cell", "Profile", "use_of"]
+
+_CAUSES = [cause for cause in Cause if cause]
+#: What a cycle can be used for, in this order: an issue, a NOP by its cause, or nothing by its reason.
+USES = (
+    "issued", *(f"nop_{cause.name.lower()}" for cause in _CAUSES), *(each.name.lower() for each in StallReason if each),
+)
+ISSUED = 0
+_NOP, _STALL = 1, 1 + len(_CAUSES)
+_REDIRECT = _NOP + Cause.REDIRECT - 1
+
+
+class Cell(NamedTuple):
+    """So many cycles of the region. ``warp``, ``pc``: NONE where there is none to lay them to."""
+
+    warp: int
+    pc: int
+    use: str
+    cycles: int
+
+
+def use_of(cycles: Cycles) -> np.ndarray:
+    """What each cycle is used for, as a place in :data:`USES`; NONE before anything has started."""
+    events = cycles.events
+    nothing = np.where(events["stall"] != 0, _STALL + events["stall"] - 1, NONE)
+    selected = np.where(events["nop"] != 0, _NOP + cycles.cause - 1, ISSUED)
+    return np.where(events["selected"] != NONE, selected, nothing)
+
+
+class Profile:
+    """A sink of cycles that counts them (:class:`sim.show.trace.cycles.Sink`). It keeps one number a cell."""
+
+    def __init__(self, config: SmConfig) -> None:
+        self._warps = config.warps
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        #: Place 0 is of cycles that can be laid to no instruction, the last warp of those that can be laid to no warp.
+        self._places = {NONE: 0}
+        self._counts = np.zeros((self._warps + 1, 64, len(USES)), np.int64)
+        #: Of each warp: what waits for its next instruction; its last one, and when that was issued.
+        self._waiting = np.zeros((self._warps, len(USES)), np.int64)
+        self._last_pc = np.full(self._warps, NONE)
+        self._last_cycle = np.full(self._warps, NONE)
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        events = cycles.events
+        at = np.arange(len(cycles))
+        executed = [np.flatnonzero((events["selected"] == warp) & (cycles.pc != NONE)) for warp in range(self._warps)]
+        counted = np.flatnonzero(events["region"])
+        use = use_of(cycles)
+        warps = np.where(events["selected"] != NONE, events["selected"], self._blamed(events, executed))
+        for warp in [NONE, *range(self._warps)]:
+            mine = counted[warps[counted] == warp]
+            if warp == NONE:
+                self._add(warp, np.full(len(mine), NONE), use[mine])
+                continue
+            its = executed[warp]
+            issued, redirected = use[mine] == ISSUED, use[mine] == _REDIRECT
+            # An issue is its own; a NOP behind a jump is the jump's; all else waits for what comes next.
+            self._add(warp, cycles.pc[mine[issued]], use[mine[issued]])
+            before = np.searchsorted(its, mine[redirected]) - 1
+            pcs = cycles.pc[its[np.maximum(before, 0)]] if len(its) else np.full(len(before), NONE)
+            self._add(warp, np.where(before < 0, self._last_pc[warp], pcs), use[mine[redirected]])
+            waits = mine[~issued & ~redirected]
+            next_one = np.searchsorted(its, at[waits], side="right")
+            if len(its):
+                self._come(warp, int(cycles.pc[its[0]]))
+                comes = next_one < len(its)
+                self._add(warp, cycles.pc[its[next_one[comes]]], use[waits[comes]])
+                waits = waits[~comes]
+                self._last_pc[warp], self._last_cycle[warp] = cycles.pc[its[-1]], events["cycle"][its[-1]]
+            self._waiting[warp] += np.bincount(use[waits], minlength=len(USES))
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        for warp in range(self._warps):
+            self._come(warp, NONE)
+
+    def cells(self) -> Iterator[Cell]:
+        """Every count that is not 0, by warp, pc and use; NONE comes last."""
+        pcs = sorted(self._places, key=lambda pc: (pc == NONE, pc))
+        for warp in range(self._warps + 1):
+            for pc in pcs:
+                for use, count in zip(USES, self._counts[warp, self._places[pc]].tolist(), strict=True):
+                    if count:
+                        yield Cell(warp if warp < self._warps else NONE, pc, use, count)
+
+    def _blamed(self, events: np.ndarray, executed: Sequence[np.ndarray]) -> np.ndarray:
+        """Whom a cycle without an issue is laid to: of the warps that wait for its reason, the one that waits longest.
+
+        NONE where no warp does.
+        """
+        blamed = np.full(len(events), NONE)
+        at = np.flatnonzero((events["stall"] != 0) & (events["region"] != 0) & (events["selected"] == NONE))
+        if not len(at):
+            return blamed
+        numbers = np.arange(self._warps)
+        reasons, stall = events["reason"][at, : self._warps], events["stall"][at, None]
+        active = events["active"][at, None] >> numbers & 1 != 0
+        eligible = events["eligible"][at, None] >> numbers & 1 != 0
+        waits = np.where(stall == StallReason.POLICY, eligible, active & (reasons == stall))
+        since = np.empty((len(at), self._warps), np.int64)
+        for warp, its in enumerate(executed):
+            before = np.searchsorted(its, at) - 1
+            cycles = events["cycle"][its[np.maximum(before, 0)]] if len(its) else np.zeros(len(at), np.int64)
+            since[:, warp] = np.where(before < 0, self._last_cycle[warp], cycles)
+        longest = np.where(waits, since, np.iinfo(np.int64).max).argmin(axis=1)
+        blamed[at] = np.where(waits.any(axis=1), longest, NONE)
+        return blamed
+
+    def _come(self, warp: int, pc: int) -> None:
+        """The instruction that the warp has waited for."""
+        if self._waiting[warp].any():
+            self._counts[warp, self._place(pc)] += self._waiting[warp]
+            self._waiting[warp] = 0
+
+    def _add(self, warp: int, pcs: np.ndarray, uses: np.ndarray) -> None:
+        values, which = np.unique(pcs, return_inverse=True)
+        places = np.array([self._place(pc) for pc in values.tolist()], np.int64)
+        if len(values):
+            np.add.at(self._counts[warp], (places[which], uses), 1)
+
+    def _place(self, pc: int) -> int:
+        place = self._places.setdefault(pc, len(self._places))
+        if place == self._counts.shape[1]:
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
+        return place

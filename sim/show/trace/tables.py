@@ -1,0 +1,148 @@
+"""Events as CSV and Parquet."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import numpy as np
+import pyarrow
+from pyarrow import csv, parquet
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+
+from ...build.origin import metadata
+from ...predict.model.records import NONE
+from .cycles import Cycles
+from .rows import DETAILS, Kind, Rows
+
+__all__ = ["CsvTrace", "ParquetTrace"]
+
+_KINDS = pyarrow.array([kind.name.lower() for kind in Kind])
+_DETAILS = pyarrow.array(DETAILS)
+_WORD = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
+#: Columns of numbers, with their field of ROW.
+_NUMBERS = {
+    "warp": ("warp", pyarrow.int8()), "pc": ("pc", pyarrow.uint32()), "instruction": ("word", pyarrow.uint32()),
+    "lanes": ("lanes", pyarrow.uint32()), "address": ("line", pyarrow.uint32()), "tag": ("tag", pyarrow.int16()),
+    "register": ("register", pyarrow.int8()),
+}
+#: Those that CSV has in hexadecimal.
+_HEXADECIMAL = ("pc", "instruction", "lanes", "address")
+_SCHEMA = pyarrow.schema([
+    ("cycle", pyarrow.int64()), ("event", _WORD), *((name, kind) for name, (_, kind) in _NUMBERS.items()),
+    ("detail", _WORD),
+])
+_TEXT_SCHEMA = pyarrow.schema([
+    (field.name, pyarrow.string() if field.name in _HEXADECIMAL or field.type == _WORD else field.type)
+    for field in _SCHEMA
+])
+#: Rows that are written as one group of a Parquet file.
+_GROUP = 1 << 17
+
+
+def _numbers(rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of numbers; NONE: there is none."""
+    numbers = {name: rows[field].astype(np.int64) for name, (field, _) in _NUMBERS.items()}
+    # An address needs no more than 32 bits: the lines are those of the SM's memory port.
+    numbers["address"] = np.where(rows["line"] == NONE, NONE, rows["line"] * LINE_BYTES)
+    return numbers
+
+
+def _hexadecimal(numbers: np.ndarray) -> pyarrow.Array:
+    """As text with 8 digits; few numbers come often."""
+    values, places = np.unique(numbers, return_inverse=True)
+    words = pyarrow.array([None if value == NONE else f"0x{value:08x}" for value in values.tolist()], pyarrow.string())
+    return words.take(pyarrow.array(places))
+
+
+class _Table:
+    """Rows as a table, a part at a time. ``sink`` is a binary file."""
+
+    def __init__(self, config: SmConfig, sink: IO[bytes]) -> None:
+        self._rows, self._sink = Rows(config), sink
+        self._writer: Any = None
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        if self._writer is not None:
+            self._writer.close()  # now, not when it is collected: it writes its end
+        self._sink.seek(0)
+        self._sink.truncate()
+        self._open()
+
+    def take(self, cycles: Cycles) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._write(self._rows.of(cycles))
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._writer.close()
+
+    def _open(self) -> None:
+        raise NotImplementedError
+
+    def _write(self, rows: np.ndarray) -> None:
+        raise NotImplementedError
+
+
+class CsvTrace(_Table):
+    """CSV: a line a row, empty where a row says nothing; addresses, words and masks in hexadecimal."""
+
+    def _open(self) -> None:
+        # Its own header has quotes.
+        self._sink.write(f"{','.join(_TEXT_SCHEMA.names)}\n".encode())
+        options = csv.WriteOptions(quoting_style="none", include_header=False)
+        self._writer = csv.CSVWriter(self._sink, _TEXT_SCHEMA, write_options=options)
+
+    def _write(self, rows: np.ndarray) -> None:
+        columns = {
+            name: _hexadecimal(numbers) if name in _HEXADECIMAL
+            else pyarrow.array(numbers, _NUMBERS[name][1], mask=numbers == NONE, safe=False)
+            for name, numbers in _numbers(rows).items()
+        }
+        none = rows["detail"] == NONE
+        columns |= {
+            "cycle": pyarrow.array(rows["cycle"]), "event": _KINDS.take(pyarrow.array(rows["kind"])),
+            "detail": _DETAILS.take(pyarrow.array(rows["detail"], mask=none)),
+        }
+        self._writer.write_table(pyarrow.table([columns[name] for name in _TEXT_SCHEMA.names], schema=_TEXT_SCHEMA))
+
+
+class ParquetTrace(_Table):
+    """Parquet: the same columns as numbers; event and detail are dictionaries."""
+
+    def _open(self) -> None:
+        self._writer = parquet.ParquetWriter(self._sink, _SCHEMA.with_metadata(metadata()))
+        self._waiting: list[np.ndarray] = []
+        self._count = 0
+
+    def _write(self, rows: np.ndarray) -> None:
+        self._waiting.append(rows)
+        self._count += len(rows)
+        if self._count < _GROUP:
+            return
+        # Groups of one size, however the rows come: so the same rows are the same file.
+        rows = np.concatenate(self._waiting)
+        whole = len(rows) // _GROUP * _GROUP
+        for first in range(0, whole, _GROUP):
+            self._write_group(rows[first : first + _GROUP])
+        self._waiting, self._count = [rows[whole:]], len(rows) - whole
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        if self._count:
+            self._write_group(np.concatenate(self._waiting))
+        super().finish()
+
+    def _write_group(self, rows: np.ndarray) -> None:
+        columns = {
+            name: pyarrow.array(numbers, _NUMBERS[name][1], mask=numbers == NONE, safe=False)
+            for name, numbers in _numbers(rows).items()
+        }
+        columns |= {
+            "cycle": pyarrow.array(rows["cycle"]),
+            "event": pyarrow.DictionaryArray.from_arrays(rows["kind"], _KINDS),
+            "detail": pyarrow.DictionaryArray.from_arrays(
+                pyarrow.array(rows["detail"], mask=rows["detail"] == NONE), _DETAILS),
+        }
+        self._writer.write_table(pyarrow.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA))

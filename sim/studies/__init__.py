@@ -1,0 +1,1 @@
+"""Many runs, and what follows from them."""

@@ -1,0 +1,66 @@
+"""How long a sweep may take, roughly: from the golden model's count of instructions, and speeds measured once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ...build.simulator import is_built
+from ...machine.engines import Engine
+from ...machine.golden import Iss
+from ...machine.memory.store import SparseMemory
+from ...program.kernels import load_into
+from .pools import Task
+
+__all__ = ["Estimate", "estimate"]
+
+#: Seconds for a cycle and for a build: of the smallest machine, and for each lane of each warp (docs/performance.md).
+_CYCLE_SECONDS, _CYCLE_SECONDS_A_LANE = 4.1e-6, 1.6e-8
+_BUILD_SECONDS, _BUILD_SECONDS_A_LANE = 28.0, 0.07
+#: Cycles for an instruction, about; seconds to start a simulation.
+_CYCLES_AN_INSTRUCTION, _START_SECONDS = 2.5, 2.0
+#: Seconds for a prediction and for each of its cycles; the machine hardly counts.
+_PREDICTED_SECONDS, _PREDICTED_CYCLE_SECONDS = 0.3, 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """``builds``: simulations that are not in the cache; ``seconds`` of all on as many workers."""
+
+    builds: int
+    seconds: float
+
+
+def _instructions(task: Task) -> int:
+    """Of one run, on the golden model."""
+    run = task.run
+    memory = SparseMemory(run.config.memory_map)
+    launch = run.prepare()
+    load_into(launch, memory)
+    iss = Iss(run.config, memory)
+    iss.launch(launch.entry, launch.argument_address)
+    # The machine issues at most one instruction in a cycle, so that more cannot run.
+    return iss.run(task.run.max_cycles).executed
+
+
+def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
+    """What the tasks may take. Runs that differ in the front end, the policy or the memory only are counted once."""
+    counted: dict[Any, int] = {}
+    seconds = 0.0
+    for task in tasks:
+        run, config = task.run, task.run.config
+        lanes = config.warps * config.threads
+        what = (run.kernel, run.max_cycles, run.compiling, run.dtype, run.size, run.seed, config.warps,
+                config.threads, config.memory_map)
+        if what not in counted:
+            counted[what] = _instructions(task)
+        cycles = min(_CYCLES_AN_INSTRUCTION * counted[what], run.max_cycles)
+        if run.engine is Engine.PREDICT:
+            seconds += _PREDICTED_SECONDS + cycles * _PREDICTED_CYCLE_SECONDS
+        else:
+            seconds += _START_SECONDS + cycles * (_CYCLE_SECONDS + _CYCLE_SECONDS_A_LANE * lanes)
+    configs = {task.run.config for task in tasks if task.run.engine is Engine.RTL}
+    missing = {config for config in configs if not is_built(config)}
+    seconds += sum(_BUILD_SECONDS + _BUILD_SECONDS_A_LANE * config.warps * config.threads for config in missing)
+    return Estimate(len(missing), seconds / workers)

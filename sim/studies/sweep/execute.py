@@ -1,0 +1,97 @@
+"""One run of an experiment, wherever it is executed: here, in a process of its own, or on a worker of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.access_order.estimate import estimate_of
+from ...build.simulator import BuildError, build
+from ...machine.engines import CannotPredictError, Engine
+from ...program.compiler.elf_cache import ToolchainError
+from ...program.elf import ImageError
+from ...program.kernels import KernelError
+from ...run.outcome import Outcome
+from ...run.runner import SimulationError
+from ...run.runner import run as simulate
+from ...run.types import RunRequest, RunResult
+from .progress import progress_of
+from .record import Run
+from .rows import failed_row, result_row
+
+if TYPE_CHECKING:
+    from ...predict.predictor import Prediction, Recordings
+
+__all__ = ["TRIES", "build_machine", "execute"]
+
+#: So often a run is begun whose process dies, be it that of the simulation or the worker's own.
+TRIES = 3
+#: What says in a line for people what is wrong.
+_PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, SimulationError, ToolchainError)
+
+
+def execute(run: Run, key: str) -> dict[str, Any]:
+    """The row of the run. What goes wrong with it is the row's ``reason``."""
+    try:
+        outcome, more = _outcome(run)
+        return result_row(run, key, outcome, more)
+    except Exception as error:  # whatever it is: the sweep goes on, and the row has it
+        text = str(error) if isinstance(error, _PLAIN) else f"{type(error).__name__}: {error}"
+        return failed_row(run, key, text.splitlines()[0].strip().rstrip(":") if text else type(error).__name__)
+
+
+def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
+    """What came of it, and what only a sweep's row has: the progress of its warps, the misses of its list."""
+    launch, listing = run.with_listing()
+    request = run.request(launch)
+    forecast = progress = None
+    if run.engine is Engine.PREDICT:
+        prediction = _predicted(run, request)
+        result = prediction.result
+        progress = progress_of(run.config, result.total_cycles, prediction.issued) if run.progress else None
+    else:
+        result = _simulated(run, request)
+    if run.forecast and result.events is not None:
+        from ...predict.forecast import forecast_against
+
+        forecast = forecast_against(run.config, request, result.events, _recordings())
+    return Outcome(
+        machine=run, config=run.config, launch=launch, request=request, result=result, engine=run.engine,
+        forecast=forecast,
+    ), {"progress": progress, "estimated_misses": listing and estimate_of(listing, run.config).total.misses}
+
+
+def _simulated(run: Run, request: RunRequest) -> RunResult:
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(SimulationError):  # it may have been killed for want of memory
+            return simulate(run.config, request)
+    return simulate(run.config, request)
+
+
+def _predicted(run: Run, request: RunRequest) -> Prediction:
+    from ...predict.predictor import predict
+
+    return predict(run.config, request, recordings=_recordings())
+
+
+@functools.cache
+def _recordings() -> Recordings:
+    """What this process has recorded: runs of one program that follow each other share it."""
+    from ...predict.predictor import Recordings
+
+    return Recordings()
+
+
+def build_machine(run: Run) -> str | None:
+    """Build the simulation of the run's machine, or the model, unless the cache has it; what went wrong, if it did."""
+    if run.engine is Engine.PREDICT:
+        from ...predict.predictor import prepare
+
+        prepare()
+        return None
+    try:
+        build(run.config)
+    except BuildError as error:
+        return " ".join(str(error).split())
+    return None

@@ -1,0 +1,151 @@
+"""One run of an experiment: everything that its result depends on, as plain data that can go to another process."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+
+from ...analysis.access_order.ordered import ordered_launch
+from ...analysis.access_order.records import Listing
+from ...analysis.code.program import RefusedError
+from ...build.origin import note_program
+from ...build.simulator import versions
+from ...build.verilog import Design, model_digest, outside, sources_digest
+from ...machine.engines import Engine
+from ...machine.memory.registry import MemoryOptions
+from ...program.compiler.options import AS_USUAL, Compiling
+from ...program.elf import ImageError
+from ...program.kernels import KernelError, Launch, prepare
+from ...run.outcome import described
+from ...run.types import RunRequest
+
+__all__ = ["Run"]
+
+#: Options that a title has only where they are not the usual ones.
+_OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
+            "max_cycles", "check", "memcheck", "engine", "forecast", "progress")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run:
+    """A kernel with its inputs, a machine with its front end, a memory.
+
+    ``config`` may have more policies than the one of ``issue`` (of ``fetch``): runs that differ in them share a build.
+    The other fields are options of ``metronome run``.
+    """
+
+    kernel: str
+    config: SmConfig
+    issue: str
+    #: Where the kernel is, from where the command runs; None: ``kernel`` says it.
+    place: str | None = None
+    compiling: Compiling = AS_USUAL
+    dtype: str | None = None
+    size: int | None = None
+    seed: int = 1
+    preset: str = "BASE"
+    file: str | None = None
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fetch: str | None = None
+    memory: str = "fixed"
+    latency: int = 20
+    memory_options: MemoryOptions = dataclasses.field(default_factory=MemoryOptions)
+    max_cycles: int = 10_000_000
+    check: bool = False
+    memcheck: bool = False
+    engine: Engine = Engine.RTL
+    #: Whether its schedule is forecast (:mod:`sim.predict.forecast`) and compared.
+    forecast: bool = False
+    #: Whether the row has how far each warp has come over time (:mod:`sim.studies.sweep.progress`).
+    progress: bool = False
+
+    def prepare(self) -> Launch:
+        """The kernel, built, with its inputs; raises as :meth:`with_listing`."""
+        return self.with_listing()[0]
+
+    def with_listing(self) -> tuple[Launch, Listing | None]:
+        """The kernel, built, with its inputs, and with ordered channels what its list of accesses is made of.
+
+        Raises
+        ------
+        KernelError, ToolchainError
+            As :func:`sim.program.kernels.prepare`. With ordered channels also KernelError if there is no list of
+            accesses.
+        """
+        launch = prepare(
+            self.place or self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling.function,
+            flags=self.compiling.flags, simt=self.compiling.simt, warn=lambda text: None,
+        )
+        try:
+            return ordered_launch(self.config, self.request(launch), launch)
+        except (RefusedError, ImageError) as error:
+            raise KernelError(f"{self.kernel}: channels=ordered needs a list of its accesses: {error}") from None
+
+    def request(self, launch: Launch | None) -> RunRequest:
+        """What the simulation is asked for; without a launch, to be described only."""
+        return RunRequest(
+            launch=launch,  # type: ignore[arg-type]  # None is never run, only described
+            policy=self.issue, fetch_policy=self.fetch, memory=self.memory,
+            latency=self.latency, seed=self.seed, memory_options=self.memory_options, check=self.check,
+            memcheck=self.memcheck, max_cycles=self.max_cycles, trace=self.forecast,
+        )
+
+    @functools.cached_property
+    def described(self) -> dict[str, Any]:
+        """``config`` of the JSON of ``metronome run``, and what only a sweep has."""
+        asked = self.config, self.request(None), self.compiling, self.dtype, self.size, self.engine
+        return {"forecast": self.forecast, "progress": self.progress} | described(self, *asked)
+
+    @functools.cached_property
+    def title(self) -> str:
+        """For people: ``psort int32 1024, BASE, baseline lrr-gtlrr not_taken, dram``, and what is not as usual."""
+        pair = self.issue if self.fetch is None else f"{self.fetch}-{self.issue}"
+        settings = [f"{name}={text}" for name, text in self.settings.items()]
+        machine = ", ".join([self.preset, *([self.file] if self.file else []), *settings])
+        what = " ".join(str(part) for part in (self.kernel, self.dtype, self.size) if part is not None)
+        usual = Run(kernel="", config=self.config, issue="", memory=self.memory).described
+        options = [
+            name if value is True else f"{name}={value}" for name, value in self.described.items()
+            if name in _OPTIONS and value is not None and value != usual[name]
+        ]
+        return ", ".join([
+            what, machine, f"{self.config.coordination} {pair} {self.config.prediction}", self.memory, *options,
+        ])
+
+    def key(self) -> str:
+        """The same for two runs that must give the same result, and for no others.
+
+        It changes with the kernel, its inputs, its check, the tools, and the sources of the hardware and of whatever
+        else runs it; for what is predicted or forecast also with those of the model. The policies that are in a build
+        only for other runs do not count.
+        """
+        asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
+        launch = self.prepare()
+        name = " ".join(filter(None, (launch.name, self.dtype)))
+        note_program(name, launch.image.loaded)
+        what = [self.kernel, asked, _content(launch), versions()]
+        sources = [sources_digest()] + [model_digest()] * (self.forecast or self.engine is Engine.PREDICT)
+        if outside(self.config):
+            sources.append(Design(self.config).digest())
+        return hashlib.sha256(json.dumps([what, *sources], sort_keys=True).encode()).hexdigest()[:24]
+
+    def refuse(self) -> None:
+        """CannotPredictError for a run that its engine cannot do."""
+        if self.engine is Engine.PREDICT:
+            from ...predict.predictor import refuse
+
+            refuse(self.config, self.issue, check=self.check or self.memcheck)
+
+
+def _content(launch: Launch) -> str:
+    """What is in memory at the start, and what makes the inputs and checks the result."""
+    host = [(path.name, path.read_bytes()) for path in launch.host_files()]
+    memory = [launch.image.loaded, launch.entry, launch.arguments, sorted(launch.buffers.items())]
+    what = [*memory, sorted(launch.loads.items()), host]
+    return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -1,0 +1,296 @@
+"""What a lane that may be active finds again: words that it has stored, and registers behind a loop that it left.
+
+Each program of assembly takes long exactly if the lane does not find that.
+"""
+
+import dataclasses
+import random
+
+import pytest
+
+from metronome.hdl.isa.csrs import Csr
+from metronome.hdl.presets import BASE, TINY
+from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.paths.path import Path
+from metronome.sim.analysis.paths.private_values import Found, Reading
+from metronome.sim.program.assembler.asm import (
+    add,
+    addi,
+    and_,
+    andi,
+    beq,
+    bne,
+    csrr,
+    join,
+    lw,
+    nop,
+    or_,
+    pred,
+    slli,
+    sltiu,
+    split,
+    srli,
+    sub,
+    sw,
+    tmc,
+    xori,
+)
+from tests.sim.analysis.assembled import (
+    A0,
+    DATA,
+    INPUTS,
+    ONES,
+    S0,
+    T0,
+    T1,
+    T2,
+    T4,
+    T6,
+    ZEROS,
+    Assembled,
+    bound_of,
+    holds,
+    launch_of,
+    one,
+    words,
+)
+from tests.sim.analysis.programs import compiled, machine
+from tests.support.tiers import some_long
+
+A1, A2, A3, A4, A5, A6 = (A0 + each for each in (1, 2, 3, 4, 5, 6))
+LONG, SHORT = 300, 5
+FOUR = dataclasses.replace(one(), threads=4)
+#: Inputs of two lanes: neither, one, the other, both.
+EACH = [words(a, b) for a in (0, 1) for b in (0, 1)]
+
+HEAD = """#include "metronome.h"
+uint32_t inputs[16] = {1};
+uint32_t out[16];
+static const uint32_t n = 8;
+"""
+TAIL = """
+static void work(__attribute__((unused)) const void *arg) { const uint32_t i = blockIdx.x; uint32_t x = inputs[i]; %s }
+int main(void) { return spawn_threads(1, &n, 0, work, 0); }
+"""
+APART = "__attribute__((noinline)) static uint32_t "
+PROGRAMS = {
+    "a function is called where lanes differ": (
+        APART + "f(uint32_t x) { if (x > 100) return 7; return x * 3 + 1; }"
+        + APART + "g(uint32_t x) { return f(x) + f(x + 1); }",
+        "uint32_t y; if (x & 1) y = g(x); else y = f(x) - 2; out[i] = y;"),
+    "it returns out of a loop": (
+        APART + "f(uint32_t x) { for (uint32_t j = 0; j < 6; j++) { if (x & (1u << j)) return j; } return 32; }",
+        "uint32_t y = f(x); if (y > 3) out[i] = y; else out[i] = f(x >> 2) + 1;"),
+    "a switch in a loop": ("", (
+        "for (int j = 0; j < 3; j++) { switch (x >> 4 * j & 7) { case 0: x += 3; break; case 1: x *= 7; break; "
+        "case 2: x /= 3; break; case 3: x ^= inputs[x & 15]; break; case 4: out[x & 15] = j; break; "
+        "case 5: x = x % 11; default: x = ~x; } } out[i] = x;")),
+    "a loop to the lesser of two numbers": ("", (
+        "uint32_t y = 0, m = x < 12 ? x : 12; "
+        "for (uint32_t k = 0; k < m; k++) y = y * 3 + (y >> 5) + k; out[i] = y;")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", some_long([TINY, BASE], 1), ids=["TINY", "BASE"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_as_people_write_them(tmp_path, name, preset):
+    before, body = PROGRAMS[name]
+    config = machine(preset)
+    launch = compiled(tmp_path, HEAD + before + TAIL % body, config=config)
+    rng = random.Random(name)
+    values = [[rng.choice((0, 1, 2, 5, 13, 64, 200, rng.getrandbits(32))) for _ in range(16)] for _ in range(12)]
+    inputs = [words(*each) for each in values]
+    bound, longest = holds(config, launch, [ZEROS, ONES, *inputs])
+    assert not bound.exact and bound.cycles < 2.5 * longest
+
+
+def begin(program, lanes=3):
+    """Four lanes. A0 is their word of the inputs, of the first ``lanes`` only; A1 a word of their own, A2 another's."""
+    program.li(T2, 15)
+    program.add(tmc(T2), csrr(S0, Csr.THREAD_ID), slli(A1, S0, 2), xori(A2, A1, 4))
+    program.li(T0, INPUTS)
+    program.add(add(T0, T0, A1), lw(A0, 0, T0), sltiu(T2, S0, lanes), sub(T2, 0, T2), and_(A0, A0, T2))
+    program.li(T0, DATA)
+    program.add(add(A1, A1, T0), add(A2, A2, T0))
+    program.li(A3, LONG)
+    program.li(A4, SHORT)
+
+
+def spin(program, register):
+    """Turns of an empty loop, as many as the register of the second lane says."""
+    program.li(T2, 2)
+    program.add(tmc(T2), addi(T6, register, 0))
+    program.label("spin")
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "spin")
+    program.add(tmc(0))
+
+
+@pytest.mark.parametrize(("body", "turns"), [
+    ([sw(A4, 0, A1), lw(T6, 0, A1)], SHORT),
+    ([sw(A4, 0, A1), sw(A3, 0, A2), lw(T6, 0, A1)], LONG),
+    ([sw(A4, 0, A1), sw(A3, 0, A2), sw(A4, 0, A1), lw(T6, 0, A1)], SHORT),
+], ids=["alone", "the other lane stores there", "it stores again"])
+def test_a_loop_on_a_side(body, turns):
+    """As long as what each lane finds in its word says; with one lane on the side the other stores nothing."""
+    program = Assembled()
+    begin(program)
+    program.add(sw(A3, 0, A1))
+    program.add(andi(T4, A0, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "off")
+    program.add(*body)
+    program.label("spin")
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "spin")
+    program.label("off")
+    program.add(join(T1), tmc(0))
+    bound, longest = holds(FOUR, program, EACH)
+    assert (longest > 3 * LONG) == (bound.cycles > 3 * LONG) == (turns == LONG)
+
+
+def test_a_store_to_an_address_that_is_not_known():
+    """It may be one's own word."""
+    program = Assembled()
+    begin(program)
+    program.add(andi(T4, A0, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "off")
+    program.add(andi(A5, A0, 4), add(A5, A5, T0), sw(A4, 0, A1), sw(A3, 0, A5), lw(A5, 0, A1))
+    program.label("spin")
+    program.add(addi(A5, A5, -1))
+    program.branch(bne, A5, 0, "spin")
+    program.label("off")
+    program.add(join(T1), tmc(0))
+    with pytest.raises(RefusedError, match="has no bound"):
+        bound_of(FOUR, launch_of(FOUR, program))
+
+
+def loop_left(program, *body):
+    """Lanes whose word is even leave a loop at a ``pred``; the others execute the body; all go on.
+
+    If there are no others, T6 and the word of the lane become what the body makes of them.
+    """
+    program.add(csrr(A5, Csr.ACTIVE_THREADS), andi(T4, A0, 1), pred(T4, A5))
+    program.branch(beq, T4, 0, "none")
+    program.add(*body)
+    program.add(pred(0, A5))
+    program.jal(0, "left")
+    program.label("none")
+    program.add(addi(T6, A4, 0), sw(A4, 0, A1))
+    program.label("left")
+    program.add(nop())
+
+
+@pytest.mark.parametrize(("before", "body", "behind"), [
+    ([addi(T6, A3, 0)], [addi(T6, A4, 0)], []),
+    ([sw(A3, 0, A1)], [sw(A4, 0, A1)], [lw(T6, 0, A1)]),
+], ids=["a register", "a word"])
+@pytest.mark.parametrize("uncertain", [False, True])
+def test_a_loop_that_lanes_leave(before, body, behind, uncertain):
+    """Who left it first has not done what the others did."""
+    program = Assembled()
+    begin(program)
+    if uncertain:
+        program.add(addi(T6, A4, 0), sw(A3, 0, A1), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
+        program.branch(beq, T4, 0, "off")
+    program.add(*before)
+    loop_left(program, *body)
+    program.add(*behind)
+    if uncertain:
+        program.label("off")
+        program.add(join(T1))
+    spin(program, T6)
+    inputs = [words(a, b) for a in (2, 3) for b in (2, 3)]
+    _, longest = holds(FOUR, program, inputs)
+    assert longest > 2 * LONG
+
+
+def test_lanes_that_leave_a_loop_and_do_not_come_back():
+    """They go on behind the split, and have what they had."""
+    program = Assembled()
+    begin(program)
+    program.add(sw(A4, 0, A1), addi(T6, A4, 0), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "off")
+    program.add(sw(A4, 0, A1), andi(T4, A0, 4), srli(T4, T4, 2), split(A6, T4))
+    program.branch(beq, T4, 0, "inner")
+    program.add(sw(A3, 0, A1), csrr(A5, Csr.ACTIVE_THREADS), andi(T4, A0, 1), pred(T4, A5), nop(), sw(A4, 0, A1))
+    program.label("inner")
+    program.add(join(A6), lw(T6, 0, A1))
+    program.label("off")
+    program.add(join(T1))
+    spin(program, T6)
+    _, longest = holds(FOUR, program, [words(a, b, 2) for a in (6, 7) for b in (6, 7)])
+    assert longest > 2 * LONG
+
+
+def test_a_store_of_the_other_side():
+    """Lanes of the first side store to a word of one that waits for its own."""
+    program = Assembled()
+    begin(program)
+    program.add(sw(A4, 0, A1), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "off")
+    program.add(sw(A4, 0, A1), andi(T4, A0, 1), split(A6, T4))
+    program.branch(beq, T4, 0, "other")
+    program.add(sw(A3, 0, A2))
+    program.jal(0, "end")
+    program.label("other")
+    program.add(lw(T6, 0, A1))
+    program.label("spin")
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "spin")
+    program.label("end")
+    program.add(join(A6))
+    program.label("off")
+    program.add(join(T1), tmc(0))
+    _, longest = holds(FOUR, program, [words(3, 2, 3), words(3, 2, 0), words(2, 0, 3)])
+    assert longest > 2 * LONG
+
+
+def test_a_mask_of_a_side_that_has_ended():
+    """A lane that was on the other side has something else in that register: by it any lane may go on."""
+    program = Assembled()
+    begin(program, 4)
+    program.add(addi(T6, A4, 0))
+    for register in (A3, A4):
+        program.li(register, 15)
+    program.li(T2, 3)
+    program.add(tmc(T2), csrr(A3, Csr.ACTIVE_THREADS), sltiu(T4, S0, 1), split(T1, T4))
+    program.branch(beq, T4, 0, "other")
+    program.add(csrr(A4, Csr.ACTIVE_THREADS))
+    program.label("other")
+    # All four go on, and of the last two some may stop: these have 15 in A3.
+    program.add(join(T1), tmc(A4), sltiu(T4, S0, 2), andi(A5, A0, 1), or_(T4, T4, A5), pred(T4, 0), tmc(A3))
+    program.add(csrr(T6, Csr.ACTIVE_THREADS), andi(T6, T6, 8), slli(T6, T6, 6), addi(T6, T6, SHORT))
+    spin(program, T6)
+    _, longest = holds(FOUR, program, [words(0, 0, a, b) for a in (0, 1) for b in (0, 1)])
+    assert longest > 2 * LONG
+
+
+SIDE = ([sw(A4, 0, A1), sw(A3, 0, A2), lw(T6, 0, A1)], LONG)
+WORD = ([sw(A3, 0, A1)], [sw(A4, 0, A1)], [lw(T6, 0, A1)], False)
+REGISTER = ([addi(T6, A3, 0)], [addi(T6, A4, 0)], [], False)
+
+
+def keeps_the_first(found, word, lane, own):
+    if own is not None:
+        found.own.setdefault(word, own)
+
+
+def keeps_those_of_the_other_side(found, word, lane, own):
+    found.own[word] = own
+    if own is None:
+        del found.own[word]
+
+
+@pytest.mark.parametrize(("where", "name", "bug", "test", "arguments"), [
+    (Found, "keep", keeps_the_first, test_a_loop_on_a_side, SIDE),
+    (Found, "keep", keeps_those_of_the_other_side, test_a_store_of_the_other_side, ()),
+    (Path, "stop", lambda path, lanes: None, test_a_loop_that_lanes_leave, REGISTER),
+    (Found, "whole", lambda found: found.own, test_lanes_that_leave_a_loop_and_do_not_come_back, ()),
+    (Found, "go_on", lambda found, reading: None, test_a_loop_that_lanes_leave, WORD),
+    (Reading, "stop", lambda reading, on, lanes: reading, test_a_loop_that_lanes_leave, REGISTER),
+], ids=["another's store", "the other side's", "who stops", "who stays away", "words of who goes on", "with what"])
+def test_a_bug_is_seen(monkeypatch, where, name, bug, test, arguments):
+    monkeypatch.setattr(where, name, bug)
+    with pytest.raises(AssertionError):
+        test(*arguments)

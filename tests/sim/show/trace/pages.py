@@ -1,0 +1,77 @@
+"""Pages of runs, and what the tests of them ask of a browser."""
+
+import time
+
+import pytest
+
+from metronome.hdl.presets import BASE
+from metronome.sim.predict.predictor import predict
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.types import RunRequest
+from metronome.sim.show.trace.about import About
+from metronome.sim.show.trace.cycles import CycleStream
+from metronome.sim.show.trace.page import HtmlTrace
+
+
+class Kept:
+    """A sink of cycles that keeps them."""
+
+    def begin(self):
+        self.parts = []
+
+    def take(self, cycles):
+        self.parts.append(cycles)
+
+    def finish(self):
+        pass
+
+    def issues(self):
+        """Cycle, warp, pc and lanes of each instruction."""
+        for part in self.parts:
+            rows = zip(part.events["cycle"], part.events["selected"], part.pc, part.lanes, strict=True)
+            yield from ((int(cycle), int(warp), int(pc), int(lanes)) for cycle, warp, pc, lanes in rows if pc >= 0)
+
+
+def page_of(file, kernel, size, policy):
+    request = RunRequest(launch=prepare(kernel, None, size, 1, BASE), policy=policy, memory="dram")
+    with file.open("w+b") as output:
+        about = About(name=f"{kernel} <&> {policy}", facts=[("policy", policy)], image=request.launch.image)
+        kept = Kept()
+        stream = CycleStream(BASE, [HtmlTrace(BASE, output, about), kept])
+        result = predict(BASE, request, watcher=stream).result
+        stream.finish()
+    return file, request.launch.image, kept, result
+
+
+def settle(tab):
+    """Wait until the picture is drawn and nothing more is to come."""
+    for _ in range(400):
+        if tab.evaluate("timeline.drawn > 0 && !timeline.asked && runs.every(run => !run.coming.size)"):
+            return
+        time.sleep(0.02)
+    pytest.fail("the picture is not drawn")
+
+
+def domain(tab):
+    return tab.evaluate("timeline.domain")
+
+
+def place(tab, cycle, warp, run=0):
+    """Where on the screen a cell is, in the middle."""
+    return tab.evaluate("""([cycle, warp, run]) => {
+        const box = timeline.canvas.getBoundingClientRect();
+        const row = timeline.rows.find(each => each.run === run && each.warp === warp);
+        return [box.left + timeline.x(cycle + 0.5 + runs[run].offset), box.top + row.top + row.height / 2];
+    }""", [cycle, warp, run])
+
+
+def details(tab, element="details"):
+    settle(tab)
+    tab.wait_for_timeout(50)
+    return dict(tab.evaluate(f"""[...document.querySelectorAll("#{element} dt")].map(
+        term => [term.textContent, term.nextElementSibling.textContent])"""))
+
+
+def show(tab, cycle, span=60):
+    tab.evaluate(f"timeline.show({cycle - span // 2}, {cycle + span // 2})")
+    settle(tab)
