@@ -23,7 +23,7 @@ help:
 	@echo "make test       all but the long tests: run them before you share a change"
 	@echo "make test-long  all tests (hours): run them before a release"
 	@echo "                each with PART=hdl/memory: only the tests below tests/hdl/memory; JOBS=4: on 4 cores"
-	@echo "make lint       ruff and mypy"
+	@echo "make lint       ruff, mypy, and who may import whom"
 	@echo "make clean      remove build products;  make distclean  also $(VENV)"
 
 preflight:
@@ -63,6 +63,7 @@ test-long: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 clean:
 	rm -rf build .pytest_cache .ruff_cache .mypy_cache *.egg-info

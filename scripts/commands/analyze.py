@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..options.asking import AskedRun, asked_run, with_parameters_of
 from ..output.outputs import require_writable, write_file, write_json
 from ..process.errors import Exit, UsageError
 from .analyze_output import described_analysis, print_analysis
+from .asking import AskedRun, asked_run, with_parameters_of
 from .run import run
 from .wcet_lines import refusal
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from metronome.sim.analysis.access_order.measured_misses import Verified
     from metronome.sim.analysis.access_order.records import Listing
 
-    from ..options.asking import AskedRun
+    from .asking import AskedRun
 
 __all__ = ["described_analysis", "described_estimate", "print_analysis"]
 

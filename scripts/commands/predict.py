@@ -11,12 +11,12 @@ import typer
 
 from metronome.sim.machine.engines import Engine
 
-from ..options.asking import asked_run, with_parameters_of
 from ..output.outputs import require_writable, write_file
 from ..output.profiling import Counted
 from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from .asking import asked_run, with_parameters_of
 from .run import print_console, run
 from .tracing import TraceFile, about, trace_files, traced
 from .waving import WAVEFORMS

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..options.asking import asked_run
 from ..options.common import JsonOption
 from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption
 from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption
@@ -33,6 +32,7 @@ from ..output.profiling import Counted, ProfileOption
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from ..process.progress import show_progress, write_bytes
+from .asking import asked_run
 from .tracing import FormatOption, TraceFile, TraceOption, about, trace_files, traced
 from .waving import WAVEFORMS, check_waveforms, waved
 

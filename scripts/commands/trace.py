@@ -10,9 +10,9 @@ import typer
 
 from metronome.sim.machine.engines import Engine
 
-from ..options.asking import with_parameters_of
 from ..output.outputs import refuse_shared, require_writable, warn_of_others
 from ..process.errors import UsageError
+from .asking import with_parameters_of
 from .predict import predict
 from .run import run, run_traced
 from .tracing import FORMATS, FormatOption, trace_files, written

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from metronome.sim.show.trace.about import About
     from metronome.sim.show.trace.cycles import Cycles, Sink
 
-    from ..options.asking import AskedRun
+    from .asking import AskedRun
 
 __all__ = ["FORMATS", "FormatOption", "Output", "TraceFile", "TraceOption", "about", "trace_files", "traced", "written"]
 

@@ -13,7 +13,6 @@ from rich.markup import escape
 
 from metronome.sim.machine.engines import Engine
 
-from ..options.asking import AskedRun, asked_run, with_parameters_of
 from ..options.common import positive, within
 from ..options.flow_facts import facts_of
 from ..options.ranges import ranges_of
@@ -22,6 +21,7 @@ from ..output.tables import new_table
 from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from .asking import AskedRun, asked_run, with_parameters_of
 from .run import run
 from .tracing import TraceFile, about, trace_files, traced
 from .wcet_lines import described_lines, place_in, print_lines, refusal

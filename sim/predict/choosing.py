@@ -8,10 +8,11 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 
+from ..machine.events import NONE
 from ..machine.policies.base import Policy, PolicyInputs
 from .model.compiled import as_python
 from .model.policies import fetched
-from .model.records import NONE, Machine
+from .model.records import Machine
 
 __all__ = ["Chooser", "PickError"]
 

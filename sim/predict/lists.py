@@ -6,7 +6,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
 
-from ..analysis.access_order.configuration import ENTRY_BYTES, fields
+from ..machine.access_list import ENTRY_BYTES, fields
 from ..machine.memory.store import AccessError, SparseMemory
 from .model.records import AHEAD
 

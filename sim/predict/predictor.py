@@ -13,6 +13,7 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
 
 from ..machine.engines import CannotPredictError
+from ..machine.events import WARPS
 from ..machine.memory.model import Console
 from ..machine.memory.stacks import restore
 from ..machine.memory.store import SparseMemory
@@ -23,7 +24,7 @@ from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
 from . import sums
 from .model import machine, policies
 from .model.compiled import compiling
-from .model.records import CODE, CONFIG, STEP, WARPS
+from .model.records import CODE, CONFIG, STEP
 from .running import OrderMattersError, Running, StoppedError
 from .setup import new_machine
 from .streams import Streams, record

@@ -1,4 +1,4 @@
-"""One prediction under way: the machine of :mod:`.model`, a memory model behind its port, the golden model beside it."""
+"""One prediction under way: the machine of :mod:`.model`, a memory model at its port, the golden model beside it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
+from ..machine.events import NONE
 from ..machine.memory.model import Console
 from ..machine.memory.registry import create_model
 from ..machine.memory.stacks import interleave, to_bus
@@ -20,7 +21,7 @@ from . import sums
 from .choosing import Chooser
 from .model import machine, policies
 from .model.code import CodeTable
-from .model.records import NONE, RING
+from .model.records import RING
 from .setup import LOG, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams

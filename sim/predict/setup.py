@@ -9,22 +9,11 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
 from metronome.hdl.isa.ops import Unit
 
+from ..machine.events import EVENT, NONE
 from ..machine.policies.with_parameters import CacheConscious, frame_of
 from ..run.types import RunRequest
 from .model import policies
-from .model.records import (
-    CONFIG,
-    CONTROL,
-    EVENT,
-    FRONT,
-    ISSUE,
-    ISSUED,
-    LSU,
-    NONE,
-    OBSERVER,
-    PORT,
-    Machine,
-)
+from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, Machine
 
 __all__ = ["LOG", "configured", "data_cache", "latencies", "new_machine"]
 

@@ -11,10 +11,11 @@ import numpy as np
 from metronome.hdl.config import FaultCause
 from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
 
+from ..machine.events import LANES, NONE, WARPS
 from ..machine.memory.store import SparseMemory
 from ..run.types import Job
 from .lists import Lists
-from .model.records import LANES, NONE, STEP, WARPS
+from .model.records import STEP
 
 __all__ = ["Stepper"]
 

@@ -14,6 +14,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
 
+from ..machine.events import NONE, WARPS
 from ..machine.golden import EndStatus, Iss, IssEnd
 from ..machine.golden.state import State
 from ..machine.memory.store import SparseMemory
@@ -21,7 +22,7 @@ from ..run.types import Job
 from .lists import Lists
 from .model import races
 from .model.code import CodeTable
-from .model.records import CODE, NONE, STEP, WARPS
+from .model.records import CODE, STEP
 
 __all__ = ["Streams", "record"]
 

@@ -16,9 +16,9 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
+from ..machine.events import NONE
 from ..run.probe_events import events_of
 from ..run.types import RunResult
-from .model.records import NONE
 
 __all__ = ["RESULT_FIELDS", "Parting", "Verification", "Verifier", "compare", "result_differences"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..predict.model.records import EVENT, NONE
+from ..machine.events import EVENT, NONE
 
 __all__ = ["EVENT_PARTS", "events_of", "tidy"]
 

@@ -15,7 +15,7 @@ from metronome.scripts.cli import main
 from metronome.scripts.commands.tracing import TraceFile, traced
 from metronome.scripts.commands.waving import waved
 from metronome.scripts.process.errors import UsageError
-from metronome.sim.predict.model.records import EVENT
+from metronome.sim.machine.events import EVENT
 from metronome.sim.program.elf import ElfImage
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import nothing_before

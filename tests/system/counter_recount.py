@@ -1,6 +1,6 @@
 """The SM's counters once more, in Python, from the events of every cycle (RunRequest(trace=True)).
 
-Of all but the two of the oracles (:func:`metronome.tests.system.oracles.oracle_differences`) and those of whole runs. A
+Of all but the two of the oracles (:func:`tests.system.oracles.oracle_differences`) and those of whole runs. A
 warp's state in a cycle is that of :func:`tests.system.statistics_recount.warp_states`.
 """
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES
 
+from ...machine.access_list import ENTRY, ENTRY_BYTES, LINE_BITS, MOST_LINES, MOST_WARPS, WARP_BITS
 from .records import Access
 
-__all__ = ["ENTRY_BYTES", "MOST_LINES", "MOST_WARPS", "Entry", "decode", "encode", "entries_of", "fields"]
+__all__ = ["Entry", "decode", "encode", "entries_of"]
 
-_ENTRY = struct.Struct("<II")
-ENTRY_BYTES = _ENTRY.size
-#: What an entry has bits for.
-_WARP_BITS, _LINE_BITS = 6, 6
-MOST_WARPS, MOST_LINES = 1 << _WARP_BITS, (1 << _LINE_BITS) - 1
 _END = bytes(ENTRY_BYTES)
-
-
-def fields(first: int, second: int) -> tuple[int, int, int, int]:
-    """Of the two words of an entry: pc, whether it is a store, warp, lines; all 0 at the end."""
-    return first & ~3, first & 1, second & MOST_WARPS - 1, second >> _WARP_BITS & MOST_LINES
 
 
 @dataclass(frozen=True)
@@ -51,7 +41,7 @@ def entries_of(accesses: Iterable[Access]) -> list[Entry]:
 def encode(entries: Iterable[Entry]) -> bytes:
     """The configuration: the entries, one of zeros, and zeros to the end of the line."""
     packed = b"".join(
-        _ENTRY.pack(each.pc | each.store, each.lines << _WARP_BITS | each.warp) for each in entries
+        ENTRY.pack(each.pc | each.store, each.lines << WARP_BITS | each.warp) for each in entries
     ) + _END
     return packed + bytes(-len(packed) % LINE_BYTES)
 
@@ -69,8 +59,8 @@ def decode(data: bytes) -> list[Entry]:
         packed = data[start : start + ENTRY_BYTES]
         if packed == _END:
             return entries
-        first, second = _ENTRY.unpack(packed)
-        if second >> _WARP_BITS + _LINE_BITS:
-            raise ValueError(f"bits above {_WARP_BITS + _LINE_BITS - 1} of word 1 must be 0, not {second:#x}")
-        entries.append(Entry(first & ~1, bool(first & 1), second & MOST_WARPS - 1, second >> _WARP_BITS))
+        first, second = ENTRY.unpack(packed)
+        if second >> WARP_BITS + LINE_BITS:
+            raise ValueError(f"bits above {WARP_BITS + LINE_BITS - 1} of word 1 must be 0, not {second:#x}")
+        entries.append(Entry(first & ~1, bool(first & 1), second & MOST_WARPS - 1, second >> WARP_BITS))
     raise ValueError("the configuration must end with an entry of zeros")

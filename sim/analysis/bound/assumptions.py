@@ -28,8 +28,7 @@ _ALWAYS = (
 )
 _EXACT = (
     Assumption("what the predictor computes is what the hardware does", "tests/system/test_prediction_rtl.py"),
-    Assumption("no order of the warps changes what a load finds", "sim/predict/model/races.py, in this very
-    prediction"),
+    Assumption("no order of the warps changes what a load finds", "sim/predict/model/races.py, in this prediction"),
 )
 _COMPOSED = (
     Assumption("who is eligible and selected follows the policy; a slot is popped and fetched in one", "proof P1, P3"),

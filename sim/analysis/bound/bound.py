@@ -12,8 +12,8 @@ import numpy as np
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
+from ...machine.events import NONE
 from ...machine.golden import EndStatus
-from ...predict.model.records import NONE
 from ...predict.predictor import predict, refuse
 from ...program.kernels import Launch
 from ...run.runner import job_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...show.trace.cycles import Cycles
 from ...show.trace.profile import Profile
 from ..code.decoding import Decoded

@@ -10,7 +10,8 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.ops import Unit
 
-from ...predict.model.records import NONE, QUEUE
+from ...machine.events import NONE
+from ...predict.model.records import QUEUE
 from ...predict.model.scoreboard import ISSUE_TO_EXECUTE
 from ...predict.predictor import predict
 from ...run.types import RunRequest

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import BranchOp, SystemOp, Unit
 
+from ...machine.events import DEPTH
 from ...predict.model.code import CodeTable
-from ...predict.model.records import CODE, DEPTH
+from ...predict.model.records import CODE
 from ...predict.model.scoreboard import ISSUE_TO_EXECUTE
 from ...predict.setup import latencies
 from .decoding import decode

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...machine.events import NONE, Wait
 from . import l1
 from .compiled import inlined
-from .records import NONE, Wait
 
 __all__ = ["enter", "offer", "put", "remove", "take_from", "take_head"]
 

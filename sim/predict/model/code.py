@@ -14,7 +14,8 @@ from metronome.hdl.isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from metronome.hdl.isa.ops import FLOAT_UNITS, STORE_BIT, BranchOp, SystemOp, Unit
 from metronome.hdl.isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 
-from .records import CODE, LINE_WORDS, NONE
+from ...machine.events import NONE
+from .records import CODE, LINE_WORDS
 
 __all__ = ["CodeTable"]
 

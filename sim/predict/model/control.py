@@ -6,9 +6,9 @@ t + R, R = 3: stage X in t+2, and the outcome is a register.
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from . import order
 from .compiled import inlined
-from .records import NONE
 
 __all__ = ["execute", "reset", "spawn", "tick"]
 

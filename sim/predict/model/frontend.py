@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ...machine.events import DEPTH, NONE, Reason
 from . import icache, scoreboard
 from .compiled import inlined
 from .control import place
 from .policies import begin, change, pick, remember
-from .records import DEPTH, NONE, Reason
 
 __all__ = ["reset", "select", "tick"]
 

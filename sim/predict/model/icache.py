@@ -7,8 +7,8 @@ selectable in c+1.
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from .compiled import inlined
-from .records import NONE
 from .search import least_recently_used
 
 __all__ = ["look_up", "offer", "tick"]

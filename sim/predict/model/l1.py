@@ -5,8 +5,8 @@ An access at the head of the queue in c is in the lookup in c+1. What waits ther
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from .compiled import inlined
-from .records import NONE
 from .search import least_recently_used, places_of
 
 __all__ = [

@@ -6,8 +6,9 @@ the lowest lane left, global first.
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from .compiled import inlined
-from .records import LOADS, NONE, QUEUE
+from .records import LOADS, QUEUE
 
 __all__ = ["arrive", "count_made", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes"]
 

@@ -5,10 +5,10 @@ What waits there holds back everything behind it.
 
 from __future__ import annotations
 
+from ...machine.events import NONE, Wait
 from . import l1
 from .compiled import inlined
 from .policies import lowest
-from .records import NONE, Wait
 from .search import first_of
 
 __all__ = ["adds_part", "find", "look_up"]

@@ -5,6 +5,7 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
+from ...machine.events import MSHRS, NONE, PARTS, STORES
 from . import channels, l1, order, victims
 from .compiled import inlined
 from .lanes import (
@@ -21,7 +22,7 @@ from .lanes import (
     writes,
 )
 from .lookup import adds_part, find, look_up
-from .records import MSHRS, NONE, PARTS, QUEUE, STORES
+from .records import QUEUE
 from .search import first_of, least_recently_used
 
 __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]

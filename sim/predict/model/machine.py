@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...machine.events import NONE
 from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
 from .compiled import inlined, outer
-from .records import NONE, RING, SLOTS
+from .records import RING, SLOTS
 
 __all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 

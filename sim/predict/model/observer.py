@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...machine.events import NONE, REGISTERS, WARPS, Reason
 from .compiled import inlined
-from .records import NONE, REGISTERS, WARPS, Reason
 
 __all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from .channels import put, remove, take_from, take_head
 from .compiled import inlined
 from .policies import lowest
-from .records import AHEAD, BURST, LIST_WORDS, NONE
+from .records import AHEAD, BURST, LIST_WORDS
 
 __all__ = ["asks", "busy", "give", "list_end", "room", "start", "stop", "tick"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...machine.events import DEPTH, NONE
 from .compiled import inlined
-from .records import DEPTH, NONE
 
 __all__ = ["NAMES", "OUTSIDE", "begin", "change", "pick", "remember"]
 

@@ -6,9 +6,10 @@ rings for the model, which is plain Python and is looked at only when it has to 
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from . import order
 from .compiled import inlined
-from .records import NONE, RING
+from .records import RING
 
 __all__ = ["accept", "present", "ready", "wants_service"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...machine.events import NONE
 from .compiled import inlined, kept
-from .records import NONE
 
 __all__ = ["find", "number_words", "see", "trace"]
 

@@ -10,18 +10,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
+
 __all__ = [
-    "AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "DEPTH", "EVENT", "FRAME", "FRONT", "ISSUE", "ISSUED",
-    "LANES", "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "MSHRS", "NONE", "OBSERVER", "PARTS", "PORT", "QUEUE",
-    "REGISTERS", "RING", "SLOTS", "STEP", "STORES", "VICTIMS", "WARPS", "Machine", "Reason", "Wait",
+    "AHEAD",
+    "BURST",
+    "CHANNEL",
+    "CODE",
+    "CONFIG",
+    "CONTROL",
+    "FRAME",
+    "FRONT",
+    "ISSUE",
+    "ISSUED",
+    "LINE_WORDS",
+    "LIST_WORDS",
+    "LOADS",
+    "LSU",
+    "OBSERVER",
+    "PORT",
+    "QUEUE",
+    "RING",
+    "SLOTS",
+    "STEP",
+    "VICTIMS",
+    "Machine",
 ]
 
-#: The most of each that a configuration can have (hdl.config).
-WARPS, LANES, MSHRS, PARTS, STORES = 64, 32, 64, 64, 64
-#: Registers of a warp, integer and floating point.
-REGISTERS = 64
-#: d = t_F + 1 instructions in a buffer (design.md section 3).
-DEPTH = 4
 LINE_WORDS = 16
 #: Loads and stores that may be taken and not yet through the coalescer (docs/memory.md).
 QUEUE = 8
@@ -39,38 +54,6 @@ AHEAD, BURST, LIST_WORDS = 16, 8, 8
 FRAME = 256
 #: Victim tags of a warp.
 VICTIMS = 64
-NONE = -1
-
-
-class _Reasons(NamedTuple):
-    LOAD: int = 1
-    DATA: int = 2
-    UNIT: int = 3
-    WRITEBACK: int = 4
-    DRAIN: int = 5
-    ICACHE: int = 6
-    CONTROL: int = 7
-    BARRIER: int = 8
-    BUFFER: int = 9
-    IDLE: int = 10
-    POLICY: int = 11
-    COUNT: int = 12
-
-
-class _Waits(NamedTuple):
-    MSHR: int = 1
-    PARTS: int = 2
-    ORDER: int = 3
-    BUFFER: int = 4
-    FILL: int = 5
-    WRITEBACK: int = 6
-    COUNT: int = 7
-
-
-#: Why a warp is not eligible, or nobody is selected (docs/counters.md, in its order).
-Reason = _Reasons()
-#: Why an access waits in the lookup (docs/memory.md, "What waits").
-Wait = _Waits()
 
 
 def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
@@ -225,19 +208,6 @@ OBSERVER = _fields(
 
 #: One issue of the log: ``pc`` is NONE for a NOP.
 ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
-
-#: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.
-EVENT = np.dtype([
-    *((name, np.int64) for name in (
-        "cycle eligible fetched selected nop missed miss refill refill_line turn unresolved request answer active"
-        " waiting region resolves resolved_warp redirects release activates taken retired executed executed_pc"
-        " executed_word executed_mask access first access_warp line store uncached hit merge forward wait fill"
-        " fill_line written written_warp written_register written_last halt stall port_tag port_line port_write"
-        " port_answer port_error osched1 osched2 lost change"
-    ).split()),
-    ("reason", np.int64, WARPS),
-])
-
 
 class Machine(NamedTuple):
     """Everything: the records as arrays of one element, and the arrays whose sizes are free."""

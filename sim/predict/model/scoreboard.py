@@ -6,10 +6,11 @@ the slot that it has reserved in t. What depends on it can be selected in W.
 
 from __future__ import annotations
 
+from ...machine.events import NONE, Reason
 from . import lsu as unit
 from . import order
 from .compiled import inlined
-from .records import NONE, QUEUE, SLOTS, Reason
+from .records import QUEUE, SLOTS
 
 __all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...machine.events import NONE
 from .compiled import inlined
-from .records import NONE
 
 __all__ = ["first_of", "least_recently_used", "places_of"]
 

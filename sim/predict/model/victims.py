@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...machine.events import NONE, WARPS
 from .compiled import inlined
-from .records import NONE, VICTIMS, WARPS
+from .records import VICTIMS
 
 __all__ = ["leave", "miss", "reset"]
 

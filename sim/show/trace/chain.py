@@ -11,7 +11,7 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from .cycles import Cycles
 
 __all__ = ["Chain", "Link"]

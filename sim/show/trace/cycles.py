@@ -15,7 +15,7 @@ import numpy as np
 
 from metronome.hdl.config import Coordination, SmConfig
 
-from ...predict.model.records import DEPTH, NONE
+from ...machine.events import DEPTH, NONE
 
 __all__ = ["Cause", "CycleStream", "Cycles", "Sink"]
 

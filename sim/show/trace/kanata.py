@@ -15,7 +15,7 @@ import numpy as np
 
 from metronome.hdl.config import Coordination, SmConfig
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble, registers_of
 from .cycles import Cause, Cycles
 from .rows import DETAILS, INACTIVE, READY, states_of

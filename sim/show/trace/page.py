@@ -21,7 +21,7 @@ from markupsafe import Markup
 from metronome.hdl.config import SmConfig
 
 from ...build.origin import line, origin
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble
 from ...program.elf import ElfImage
 from ..drawing.palette import css_variables

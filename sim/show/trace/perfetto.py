@@ -13,7 +13,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble
 from .about import About
 from .cycles import Cycles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...program.elf import ElfImage
 from ...program.source_lines import Frame, own_frame
 

@@ -13,7 +13,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from .cycles import Cause, Cycles
 
 __all__ = ["ISSUED", "USES", "Cell", "Profile", "use_of"]

@@ -13,7 +13,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.waits import LookupWait
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from .cycles import Cause, Cycles
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...program.elf import ElfImage
 from .places import place_of
 from .profile import USES, Cell, Profile

@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ...build.origin import metadata
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from .cycles import Cycles
 from .rows import DETAILS, Kind, Rows
 

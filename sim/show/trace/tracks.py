@@ -15,7 +15,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.waits import LookupWait
 
-from ...predict.model.records import NONE
+from ...machine.events import NONE
 from ...program.assembler.disassembly import unit_of
 from .cycles import Cycles
 from .profile import USES, use_of

@@ -12,9 +12,10 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import BranchOp, Unit
 
+from ...machine.events import NONE
 from ...machine.memory.store import SparseMemory
 from ...predict.model.code import CodeTable
-from ...predict.model.records import CODE, NONE
+from ...predict.model.records import CODE
 from ...run.types import RunResult
 
 __all__ = ["Mix", "Step", "mix_of"]

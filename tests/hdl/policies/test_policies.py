@@ -221,14 +221,14 @@ OTHERS = [
 ]
 
 
-def with_parameters(case: tuple) -> str:
+def with_values(case: tuple) -> str:
     name, warps, given = case
     return f"{name}-{warps}-{given}"
 
 
 @pytest.mark.parametrize("case", [
     pytest.param(case, marks=[[], [], [], [pytest.mark.slow], [pytest.mark.long]][min(case[1], 4)]) for case in OTHERS
-], ids=with_parameters)
+], ids=with_values)
 def test_every_state_and_input_with_other_parameters(case):
     name, warps, given = case
     check_everything(Bench(name, warps, **given))
@@ -240,7 +240,7 @@ def test_every_state_and_input_with_other_parameters(case):
     *((name, warps, {"rates": rates}) for name in ("variable_rate", "variable_rate_strict")
       for warps, rates in ((32, ()), (32, (9, 1, 5, 2)), (64, (193, 1)))),
     ("ccws", 8, {"base": 100, "throttle": 8}), ("ccws", 32, {"base": 100, "throttle": 8}),
-], ids=with_parameters)
+], ids=with_values)
 def test_a_thousand_random_runs(case):
     """Of 40 cycles each, from any state on: one of those that ``states`` has."""
     name, warps, given = case

@@ -12,7 +12,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.sim.analysis.access_order.analyzer import analyze
 from metronome.sim.analysis.access_order.records import Access, Listing
 from metronome.sim.analysis.code.decoding import decode
-from metronome.sim.predict.model.records import NONE
+from metronome.sim.machine.events import NONE
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.kernels import Launch, prepare_source
 from metronome.sim.run.types import RunRequest

@@ -1,4 +1,4 @@
-"""Text of instruction words: read back, and assembled by our assembler, which has been written from the manual by itself."""
+"""Text of instruction words: read back, and assembled by our assembler, which was written from the manual."""
 
 import random
 import re

@@ -7,7 +7,7 @@ import pytest
 
 from metronome.hdl.config import Coordination
 from metronome.hdl.presets import TINY
-from metronome.sim.predict.model.records import EVENT, NONE
+from metronome.sim.machine.events import EVENT, NONE
 from metronome.sim.show.trace.cycles import Cause, CycleStream, nothing_before
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import TINY
-from metronome.sim.predict.model.records import EVENT, NONE
+from metronome.sim.machine.events import EVENT, NONE
 from metronome.sim.show.trace.cycles import Cause, Cycles, nothing_before
 from metronome.sim.show.trace.profile import Profile
 

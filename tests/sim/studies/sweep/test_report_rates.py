@@ -5,7 +5,8 @@ import json
 import numpy as np
 
 from metronome.hdl.presets import TINY
-from metronome.sim.predict.model.records import ISSUED, NONE
+from metronome.sim.machine.events import NONE
+from metronome.sim.predict.model.records import ISSUED
 from metronome.sim.show.drawing.charts import draw
 from metronome.sim.studies.sweep.progress import STEPS, progress_of
 from metronome.sim.studies.sweep.report.data import Row

@@ -13,20 +13,20 @@ import typer
 
 from metronome.sim.machine.engines import Engine
 
-from ..commands.result import Outcome, print_outcome
-from ..commands.wcet_lines import refusal
+from ..options.common import json_target
+from ..options.compiling import compiling
+from ..options.dumps import Dump, parse_dumps
+from ..options.loads import parse_loads
+from ..options.machine import Machine, machine
+from ..options.program import find_program
+from ..options.running import check_run_options, memory_latency, memory_options
+from ..options.schemes import check_scheme, coordinate
 from ..output.outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
 from ..output.profiling import Counted, print_profile
 from ..process.backend import backend_of
 from ..process.errors import UsageError
-from .common import json_target
-from .compiling import compiling
-from .dumps import Dump, parse_dumps
-from .loads import parse_loads
-from .machine import Machine, machine
-from .program import find_program
-from .running import check_run_options, memory_latency, memory_options
-from .schemes import check_scheme, coordinate
+from .result import Outcome, print_outcome
+from .wcet_lines import refusal
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
