@@ -14,13 +14,14 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: help setup run check test test-long lint clean distclean preflight
+.PHONY: help setup run check test test-more test-long lint clean distclean preflight
 
 help:
 	@echo "make setup      install everything into $(VENV)"
 	@echo "make run        build the 4x4 SM, run psort on it in lock step with the golden model"
 	@echo "make check      the quick tests: run them after every change"
-	@echo "make test       all but the long tests: run them before you share a change"
+	@echo "make test       the tests of every promise: run them before you share a change"
+	@echo "make test-more  more sizes, seeds and kernels of the same: CI runs them after make test"
 	@echo "make test-long  all tests (hours): run them before a release"
 	@echo "                each with PART=hdl/memory: only the tests below tests/hdl/memory; JOBS=4: on 4 cores"
 	@echo "make lint       ruff, mypy, and who may import whom"
@@ -52,10 +53,13 @@ run: setup
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 10 --durations-min 1
 
 check: setup
-	$(PYTEST) -m "not slow and not long" $(PART:%=tests/%)
+	$(PYTEST) -m "not slow and not more and not long" $(PART:%=tests/%)
 
 test: setup
-	$(PYTEST) -m "not long" $(PART:%=tests/%)
+	$(PYTEST) -m "not more and not long" $(PART:%=tests/%)
+
+test-more: setup
+	$(PYTEST) -m "more and not long" $(PART:%=tests/%)
 
 test-long: setup
 	$(PYTEST) -m "" $(PART:%=tests/%)

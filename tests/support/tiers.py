@@ -8,18 +8,29 @@ def some_long(values, quick):
     return _marked(values, quick, pytest.mark.long)
 
 
+def some_more(values, quick):
+    """The same, and the others `more`."""
+    return _marked(values, quick, pytest.mark.more)
+
+
 def some_slow(values, quick):
     """The same, and the others `slow`."""
     return _marked(values, quick, pytest.mark.slow)
 
 
-def long_but(values, quick):
-    """The values, `long` but for those of ``quick``; tuples are for tests with several parameters."""
-    def parameter(value):
-        return pytest.param(*(value if isinstance(value, tuple) else (value,)),
-                            marks=[] if value in quick else [pytest.mark.long])
+def more_but(values, quick):
+    """The values, `more` but for those of ``quick``; tuples are for tests with several parameters."""
+    return _but(values, quick, pytest.mark.more)
 
-    return [parameter(value) for value in values]
+
+def long_but(values, quick):
+    """The same, and the others `long`."""
+    return _but(values, quick, pytest.mark.long)
+
+
+def _but(values, quick, mark):
+    return [pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=[mark] * (value not in quick))
+            for value in values]
 
 
 def _marked(values, quick, mark):
