@@ -2,7 +2,7 @@
 
 - No mark: `make check`, the loop of whoever works here. Half a second, or little more.
 - ``slow``: `make test`. Also every test that needs another simulation than TINY (``build``).
-- ``more``: `make test-more`, which CI runs after `make test`: more sizes, seeds, policies and kernels of what is tested there.
+- ``more``: `make test-more`, which CI runs after `make test`: more sizes, seeds, policies and kernels of its tests.
 - ``long``: `make test-long`. More than half a minute, a simulation that few tests need, or more sizes and seeds of a
   test that `make test` runs with some (tests/support/tiers.py).
 """

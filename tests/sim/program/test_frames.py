@@ -25,8 +25,8 @@ def theirs(path, pcs):
 
 
 def short(name, place):
-    """Without types, and without folders, of which LLVM makes absolute ones."""
-    return name.partition("(")[0], place.rpartition("/")[2]
+    """Without types, without our library's prefix (C names), and without folders, of which LLVM makes absolute ones."""
+    return name.partition("(")[0].removeprefix("__metronome_"), place.rpartition("/")[2]
 
 
 @pytest.mark.skipif(shutil.which("llvm-symbolizer") is None, reason="there is no llvm-symbolizer: apt-get install llvm")
