@@ -5,7 +5,7 @@ Grade it with `metronome grade skeleton.py`.
 
 from dataclasses import dataclass, replace
 
-from metronome.sim.course.scheduler import PolicyInputs, Scheduler, after, members
+from metronome.sim.studies.course.scheduler import PolicyInputs, Scheduler, after, members
 
 
 @dataclass(frozen=True)

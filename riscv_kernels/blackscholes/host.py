@@ -8,8 +8,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare_close, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare_close, require_size
 
 ABOUT = "prices of size European options after Black and Scholes, by one group"
 TYPES = ("float32",)

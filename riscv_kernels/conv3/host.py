@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, fma32, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, random_values, require_size
 
 ABOUT = "3 x 3 convolution of an image of size x size pixels, zeros around it"
 TYPES = ("int32", "float32")

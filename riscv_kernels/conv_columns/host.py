@@ -7,9 +7,8 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..conv_rows.host import MOST_STEPS, RADIUS, reference
-from ..host import Buffers, KernelError, Problem, compare, random_values, require_size
+from metronome.riscv_kernels.conv_rows.host import MOST_STEPS, RADIUS, reference
+from metronome.riscv_kernels.host import Buffers, KernelError, Problem, compare, random_values, require_size
 
 ABOUT = "columns of a separable convolution: 17 weights, an image of size x size pixels"
 TYPES = ("int32", "float32")

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, KernelError, Problem, compare, fma32, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, KernelError, Problem, compare, fma32, random_values, require_size
 
 ABOUT = "rows of a separable convolution: 17 weights, an image of size x size pixels"
 TYPES = ("int32", "float32")

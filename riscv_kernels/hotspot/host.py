@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, fma32, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, require_size
 
 ABOUT = "3 steps of heat on a chip of size x size cells, by one group, a barrier a step"
 TYPES = ("float32",)

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, fma32, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, require_size
 
 ABOUT = "the nearest of 5 centres for each of size points of 34 features, by one group"
 TYPES = ("float32",)

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
 
 ABOUT = "two sequences of size elements aligned (Needleman-Wunsch), by one group, a barrier a diagonal"
 TYPES = ("int32",)

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
 
 ABOUT = "the cheapest ways down a wall of 8 rows of size cells, by one group, a barrier a row"
 TYPES = ("int32",)

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
 
 ABOUT = "sort size elements by counting, for each, the smaller ones"
 TYPES = ("int32", "float32")

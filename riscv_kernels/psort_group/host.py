@@ -7,9 +7,8 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, require_size
-from ..psort.host import unsorted
+from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
+from metronome.riscv_kernels.psort.host import unsorted
 
 ABOUT = "sort size elements by rank in one group, with && and ||"
 TYPES = ("int32", "float32")

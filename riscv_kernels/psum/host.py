@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, KernelError, Problem, compare, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, KernelError, Problem, compare, random_values, require_size
 
 ABOUT = "inclusive prefix sum over size elements, blocks in local memory with barriers"
 TYPES = ("int32", "float32")

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
 
 ABOUT = "sum of each of size rows of 32 values"
 TYPES = ("int32", "float32")

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, fma32, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, random_values, require_size
 
 ABOUT = "C = A * B of size x size matrices"
 TYPES = ("int32", "float32")

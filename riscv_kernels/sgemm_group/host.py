@@ -7,9 +7,8 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, random_values, require_size
-from ..sgemm.host import reference
+from metronome.riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
+from metronome.riscv_kernels.sgemm.host import reference
 
 ABOUT = "C = A * B by one group, C of size x size, inner dimension 2"
 TYPES = ("int32", "float32")

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, fma32, random_values, value_word
+from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, random_values, value_word
 
 #: A line for `metronome kernels`.
 ABOUT = "out = factor * in + i over size elements"

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, fma32, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, require_size
 
 ABOUT = "a step against speckles in an image of size x size pixels, by one group, a barrier between its halves"
 TYPES = ("float32",)

@@ -7,8 +7,7 @@ import struct
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-
-from ..host import Buffers, Problem, compare, random_values, require_size
+from metronome.riscv_kernels.host import Buffers, Problem, compare, random_values, require_size
 
 ABOUT = "transpose of a matrix of size rows and size + 1 columns"
 TYPES = ("int32", "float32")

@@ -58,7 +58,7 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
-        ignore = shutil.ignore_patterns("__pycache__", "build")
+        ignore = shutil.ignore_patterns("__pycache__")
         for name in (*PACKAGES, "tests"):
             shutil.copytree(ROOT / name, self.root / name, ignore=ignore)
         shutil.copy(ROOT / "pyproject.toml", self.root)

@@ -10,7 +10,7 @@ __all__ = ["source_files"]
 def source_files(root: Path) -> list[Path]:
     """The files that git keeps of ``root``, or would if they were added; without git, those that it would not ignore.
 
-    Only names of folders and ``*.suffix`` are understood in ``.gitignore``: it has no others.
+    Only names of folders, ``/folder/`` and ``*.suffix`` are understood in ``.gitignore``: it has no others.
     """
     if shutil.which("git"):
         # The fourth option: a checkout of another user, which git does not touch otherwise.
@@ -26,7 +26,8 @@ def source_files(root: Path) -> list[Path]:
     folders = [root]
     while folders:
         for path in folders.pop().iterdir():
-            if any(path.match(pattern.strip("/")) for pattern in patterns):
+            if any(path == root / pattern[1:-1] if pattern.startswith("/") else path.match(pattern.strip("/"))
+                   for pattern in patterns):
                 continue
             if path.is_dir() and not path.is_symlink():
                 folders.append(path)

@@ -13,10 +13,11 @@ import pytest
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
-from metronome.sim.build import simulator as build
+from metronome.sim.build import simulator
+from metronome.sim.build.sources import ROOT
 from metronome.tb import statistics
 
-SOURCE = Path(build.__file__).parents[1] / "tb" / "statistics.cpp"
+SOURCE = ROOT / "tb" / "statistics.cpp"
 CONFIG = SmConfig(warps=3, threads=1)
 #: A warp's state, by names: a reason, or one of those without a reason.
 WITHOUT_REASON = ("instructions", "nops", "inactive")
@@ -26,7 +27,7 @@ WITHOUT_REASON = ("instructions", "nops", "inactive")
 def library(tmp_path_factory):
     """tb/statistics.cpp alone."""
     path = tmp_path_factory.mktemp("statistics") / "statistics.so"
-    _, environment = build.verilator()
+    _, environment = simulator.verilator()
     include = Path(environment["VERILATOR_ROOT"]) / "include" / "vltstd"
     subprocess.run(["g++", "-std=c++20", "-shared", "-fPIC", f"-I{include}", "-o", path, SOURCE], check=True)
     program = ctypes.CDLL(str(path))

@@ -15,7 +15,8 @@ from metronome.sim.run.process import _cocotb_entry, _cocotb_folder, environment
 COMMAND = """
 import sys
 from metronome.scripts import cli
-from metronome.sim import build, design, runner
+from metronome.sim.build import simulator, verilog
+from metronome.sim.run import runner
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.process import environment
 prepare("vecadd", size=4)

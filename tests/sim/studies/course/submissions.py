@@ -52,8 +52,9 @@ BAD = {
         _on_handover(": it takes longer than 1 s"),
     ),
     "the solution": (
-        "from metronome.sim import policies\n",
-        r"bad\.py, line 1: it imports metronome\.sim: of Metronome it may import metronome\.sim\.course\.scheduler",
+        "from metronome.sim.machine import policies\n",
+        (r"bad\.py, line 1: it imports metronome\.sim\.machine: "
+         r"of Metronome it may import metronome\.sim\.studies\.course\.scheduler"),
     ),
     "no text": (b"\xff\xfe", r"bad\.py: .*decode"),
 }
