@@ -9,7 +9,6 @@ image, the buffers, the argument block at the user area's start (whose address g
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import shlex
 from collections.abc import Callable, Sequence
@@ -21,13 +20,13 @@ from metronome.riscv_kernels.host import KernelError, Problem, require_size
 from metronome.riscv_kernels.opencl import OpenCl
 
 from ..machine.memory.store import PAGE_BYTES, SparseMemory
-from .compiler.elf_cache import build_elf
+from .compiler.elf_cache import Parts, build_elf
 from .compiler.options import Compiling
 from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from .host import C_TYPES, Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from .launch import Launch, Readable
-from .opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
+from .opencl import OpenClUnit, launch_arguments
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "Readable", "build_kernel", "kernels",
            "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
@@ -72,11 +71,12 @@ def _build(
             raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has nothing but plain branches")
         return build_elf(
             [source], name=elf, flags=[*_options(source, problem), *flags], simt=simt, warn=warn, memory_map=memory_map,
-            unit=functools.partial(OpenClUnit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
+            parts=OpenClUnit.parts(problem.kernel),
         )
+    defines: dict[str, str | int] = {"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")}
     return build_elf(
-        [source], name=elf, flags=flags, simt=simt, warn=warn, ours=name in KERNELS,
-        memory_map=memory_map, defines={"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")},
+        [source], name=elf, flags=flags, simt=simt, warn=warn, memory_map=memory_map,
+        parts=Parts(ours=name in KERNELS, defines=defines),
     )
 
 

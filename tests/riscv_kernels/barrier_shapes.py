@@ -8,7 +8,6 @@ for each that is wrong; the exit status is 1 if there is one.
 from __future__ import annotations
 
 import argparse
-import functools
 import multiprocessing
 import os
 import re
@@ -29,8 +28,7 @@ from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from metronome.sim.program.opencl.launch import launch_arguments
-from metronome.sim.program.opencl.source import ENTRY
-from metronome.sim.program.opencl.unit import LAUNCHER, OpenClUnit
+from metronome.sim.program.opencl.unit import OpenClUnit
 from tests.riscv_kernels.iss_runs import run_launch
 
 __all__ = ["LEVELS", "check_c", "check_opencl", "host_results", "refusal", "shapes"]
@@ -128,9 +126,7 @@ def check_opencl(name: str, level: str, folder: Path, expected: np.ndarray, kind
     """What is wrong of this one in OpenCL C: a line or none."""
     source = folder / "own.cl"
     source.write_text(_HEAD + shapes(kind)[name])
-    unit = functools.partial(OpenClUnit.make, name)
-    elf = build_elf([source], name="own", flags=(f"-{level}", "-w", f"-I{FOLDER}"), unit=unit, launcher=LAUNCHER,
-                    kernels=[ENTRY])
+    elf = build_elf([source], name="own", flags=(f"-{level}", "-w", f"-I{FOLDER}"), parts=OpenClUnit.parts(name))
     buffers = Buffers(BASE)
     arguments = [buffers.place("in", _WORDS), buffers.place_output("out", expected.size), Local(256), N]
     problem = OpenCl(arguments=arguments, global_size=SIZE * GROUPS, local_size=SIZE, buffers=buffers.placed,

@@ -7,8 +7,7 @@ import pytest
 from metronome.scripts.cli import main
 from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.compiler.options import split_flags
-from metronome.sim.program.opencl import LAUNCHER, OpenClUnit
-from metronome.sim.program.opencl.source import ENTRY
+from metronome.sim.program.opencl import OpenClUnit
 from tests.support.tiers import some_long
 
 KERNEL = """
@@ -64,10 +63,8 @@ def code(folder, suffix, flags):
     """The assembly of the user's source."""
     source = folder / f"flagged{suffix}"
     source.write_text(KERNEL if suffix == ".cl" else PROGRAM)
-    more = {} if suffix == ".c" else {
-        "unit": lambda path, given: OpenClUnit.make(None, path, given), "launcher": LAUNCHER, "kernels": [ENTRY],
-    }
-    elf = build_elf([source], name="flagged", flags=split_flags(flags), **more)
+    parts = None if suffix == ".c" else OpenClUnit.parts(None)
+    elf = build_elf([source], name="flagged", flags=split_flags(flags), parts=parts)
     return [line for line in elf.with_suffix(".s").read_text().splitlines() if not line.startswith("    #")]
 
 

@@ -7,8 +7,7 @@ import pytest
 from metronome.sim.program.compiler.clang import ToolchainError
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
-from metronome.sim.program.opencl import LAUNCHER, OpenClUnit
-from metronome.sim.program.opencl.source import ENTRY
+from metronome.sim.program.opencl import OpenClUnit
 from tests.support.tiers import some_long
 
 REGISTERS = [
@@ -95,8 +94,7 @@ __kernel void {kernel}(__global int *{out})
 def built(tmp_path, names):
     source = tmp_path / "names.cl"
     source.write_text(KERNEL.format(**names))
-    elf = build_elf([source], name="names", unit=lambda path, given: OpenClUnit.make(names["kernel"], path, given),
-                    launcher=LAUNCHER, kernels=[ENTRY], flags=["-g0"])
+    elf = build_elf([source], name="names", parts=OpenClUnit.parts(names["kernel"]), flags=["-g0"])
     return re.sub(" *# added", " # added", elf.with_suffix(".s").read_text())
 
 

@@ -12,7 +12,7 @@ from metronome.hdl.presets import PAPER
 from metronome.riscv_kernels.vecadd import host
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.memory.registry import MemoryOptions
-from metronome.sim.program.compiler.elf_cache import build_elf
+from metronome.sim.program.compiler.elf_cache import Parts, build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from metronome.sim.run.runner import RunRequest, RunResult, run_many
@@ -53,8 +53,8 @@ def launch_of(program: str) -> Launch:
     source, flags = PROGRAMS[program]
     problem = host.make("int32", SIZE, SEED, PAPER)
     elf = build_elf(
-        [ROOT / source], name="vecadd", defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}, flags=flags,
-        simt=False,
+        [ROOT / source], name="vecadd", flags=flags, simt=False,
+        parts=Parts(defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}),
     )
     return Launch(
         name=program, image=load_elf(elf, PAPER.memory_map), memory_map=PAPER.memory_map, arguments=problem.arguments,

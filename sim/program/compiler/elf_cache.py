@@ -12,8 +12,9 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from metronome.hdl.config import MemoryMap
 
@@ -42,7 +43,7 @@ from .clang import (
 from .options import refused_flag
 from .refusals import compile_failure, link_failure
 
-__all__ = ["RUNTIME", "ToolchainError", "build_elf", "compiler_version"]
+__all__ = ["RUNTIME", "Parts", "ToolchainError", "build_elf", "compiler_version"]
 
 #: What a program gets only if it calls it: one object a source, in an archive.
 LIBRARY = RUNTIME / "library"
@@ -51,20 +52,45 @@ _UNREADABLE = "what the compiler wrote is no assembly (do --cflags make it write
 _LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a program consists of besides its sources.
+
+    Attributes
+    ----------
+    defines
+        Preprocessor macros of the sources.
+    runtime
+        Link the start-up code and the C runtime too. Without it a source must define ``_start``.
+    link_script
+        What lies where.
+    ours
+        The sources are kernels of this repository: a warning is an error.
+    unit
+        How a user's source is compiled, from its path and flags.
+    launcher
+        Sources of the runtime that are part of this program.
+    kernels
+        Functions that assembly of the launcher starts on all lanes, with one argument for all.
+    """
+
+    defines: Mapping[str, str | int] = field(default_factory=dict)
+    runtime: bool = True
+    link_script: Path = RUNTIME / "link.ld"
+    ours: bool = False
+    unit: Callable[[Path, Sequence[str]], Unit] = own_unit
+    launcher: Sequence[Path] = ()
+    kernels: Sequence[str] = ()
+
+
 def build_elf(
     sources: Sequence[Path],
     *,
     name: str,
-    defines: Mapping[str, str | int] | None = None,
     flags: Sequence[str] = (),
-    runtime: bool = True,
-    link_script: Path = RUNTIME / "link.ld",
-    ours: bool = False,
     simt: bool = True,
     memory_map: MemoryMap | None = None,
-    unit: Callable[[Path, Sequence[str]], Unit] = own_unit,
-    launcher: Sequence[Path] = (),
-    kernels: Sequence[str] = (),
+    parts: Parts | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
@@ -78,24 +104,14 @@ def build_elf(
         ``.c`` and ``.S`` files; headers are found beside them and in ``riscv_kernels/runtime``.
     name
         File name of the result, without a folder or suffix.
-    defines
-        Preprocessor macros of ``sources``.
     flags
         Further compiler flags of ``sources``, after the standard ones.
-    runtime
-        Link the start-up code and the C runtime too. Without it a source must define ``_start``.
-    ours
-        They are kernels of this repository: a warning is an error.
     simt
         Insert what divergent branches need (:mod:`sim.program.divergence`). Without it they are the source's business.
     memory_map
         That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
-    unit
-        How a user's source is compiled, from its path and flags.
-    launcher
-        Sources of the runtime that are part of this program.
-    kernels
-        Functions that assembly of the launcher starts on all lanes, with one argument for all.
+    parts
+        None: the usual ones.
     warn
         Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
         they go to standard error.
@@ -107,42 +123,59 @@ def build_elf(
     """
     if refused := refused_flag(flags, simt):
         raise ToolchainError(f"a flag for the compiler that cannot be used: {refused}")
+    parts = parts or Parts()
     places, start = _places(memory_map or MemoryMap())
     passed = DIVERGENCE_FLAGS if simt else ()
-    library = [*places, *(PASS_REGISTERS if simt else ())]
-    own = [*places, *passed, *(f"-D{key}={value}" for key, value in (defines or {}).items()), *flags]
-    paths = [_readable(Path(source)) for source in sources]
-    if ours:
-        folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
-        units = [our_unit(path, folders, own) for path in paths]
-    else:
-        units = [unit(path, own) for path in paths]
-    inputs: list[object] = [_content([link_script.resolve()]), _LINK_FLAGS, start, name]
-    before: list[Unit] = []
-    if runtime:
-        sources_before = [*(RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c")), *launcher]
-        before = [our_unit(source, [RUNTIME], [*places, *passed]) for source in sources_before]
-        inputs.append(_content([
-            *(RUNTIME.glob("*.[cS]")), *launcher, *headers([RUNTIME, *(source.parent for source in launcher)]),
-            *((ROOT / "sim" / "program" / "opencl").glob("*.py") if launcher else ()),
-        ]))
-    inputs += [_content([*paths, *headers(folders)])] if ours else [_preprocessed(units)]
-    if runtime:
+    library = [*places, *(PASS_REGISTERS if simt else ())] if parts.runtime else None
+    units, content = _units(sources, [*places, *passed], flags, parts)
+    before = _runtime(parts, [*places, *passed])
+    inputs: list[object] = [_content([parts.link_script.resolve()]), _LINK_FLAGS, start, name]
+    inputs += [*_runtime_key(parts), content]
+    if library is not None:
         inputs.append(_library_key(library))
     inputs.append(simt)
-    key = _key(inputs, [*before, *units])
     elf, notes = f"{name}.elf", f"{name}.warnings"
 
     def make(folder: Path) -> None:
-        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(link_script), *start],
-                           library if runtime else None, kernels if simt else None)
+        said = _build_into(folder.resolve(), elf, before, units, ["-T", str(parts.link_script), *start], library,
+                           parts.kernels if simt else None)
         if said:
             (folder / notes).write_text(said + "\n")
 
-    built = entry(f"kernels/{key}", make, lambda target: (target / elf).exists())
+    built = entry(f"kernels/{_key(inputs, [*before, *units])}", make, lambda target: (target / elf).exists())
     if (built / notes).exists():
         (warn or sys.stderr.write)((built / notes).read_text())
     return built / elf
+
+
+def _units(
+    sources: Sequence[Path], machine: Sequence[str], flags: Sequence[str], parts: Parts
+) -> tuple[list[Unit], list[Any]]:
+    """The sources as they are compiled, and all that their objects depend on besides the flags."""
+    own = [*machine, *(f"-D{key}={value}" for key, value in parts.defines.items()), *flags]
+    paths = [_readable(Path(source)) for source in sources]
+    if not parts.ours:
+        units = [parts.unit(path, own) for path in paths]
+        return units, _preprocessed(units)
+    folders = list(dict.fromkeys([RUNTIME, *(path.parent for path in paths)]))
+    return [our_unit(path, folders, own) for path in paths], _content([*paths, *headers(folders)])
+
+
+def _runtime(parts: Parts, flags: Sequence[str]) -> list[Unit]:
+    """What comes first in memory: the start-up code, the runtime, the launcher."""
+    if not parts.runtime:
+        return []
+    sources = [*(RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c")), *parts.launcher]
+    return [our_unit(source, [RUNTIME], flags) for source in sources]
+
+
+def _runtime_key(parts: Parts) -> list[object]:
+    if not parts.runtime:
+        return []
+    return [_content([
+        *(RUNTIME.glob("*.[cS]")), *parts.launcher, *headers([RUNTIME, *(its.parent for its in parts.launcher)]),
+        *((ROOT / "sim" / "program" / "opencl").glob("*.py") if parts.launcher else ()),
+    ])]
 
 
 def _library_key(flags: Sequence[str]) -> str:
@@ -169,7 +202,7 @@ def _library(flags: Sequence[str]) -> Path:
 
 def _places(memory_map: MemoryMap) -> tuple[list[str], list[str]]:
     """Flags for the compiler and the linker that tell them the places that are not the usual ones."""
-    moved = [field.name for field in fields(MemoryMap) if getattr(memory_map, field.name) != field.default]
+    moved = [its.name for its in fields(MemoryMap) if getattr(memory_map, its.name) != its.default]
     defines = [f"-DMEMORY_{name.upper()}={getattr(memory_map, name):#x}" for name in moved if name != "start"]
     return defines, [f"--defsym=__start_address={memory_map.start:#x}"] if "start" in moved else []
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...machine.settings import near
 from ..compiler.clang import RUNTIME, ToolchainError, Unit, own_unit
+from ..compiler.elf_cache import Parts
 from .alignment import on_the_stack
 from .local import as_threads, named, place_locals
 from .options import macros_file, split_macros
-from .source import Kernel, find_kernels, launcher
+from .source import ENTRY, Kernel, find_kernels, launcher
 
 __all__ = ["LAUNCHER", "OpenClUnit"]
 
@@ -40,6 +42,11 @@ class OpenClUnit(Unit):
     kernel: str | None = None
     #: The flags of the program, without the user's macros: what becomes of the translation obeys them, too.
     given: tuple[str, ...] = ()
+
+    @classmethod
+    def parts(cls, kernel: str | None) -> Parts:
+        """What a program with ``kernel`` of an OpenCL source consists of."""
+        return Parts(unit=functools.partial(cls.make, kernel), launcher=LAUNCHER, kernels=[ENTRY])
 
     @classmethod
     def make(cls, kernel: str | None, source: Path, flags: Sequence[str]) -> OpenClUnit:

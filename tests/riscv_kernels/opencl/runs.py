@@ -1,6 +1,5 @@
 """A kernel in OpenCL C on the golden model, for the tests."""
 
-import functools
 from pathlib import Path
 
 from metronome.hdl.config import SmConfig
@@ -9,7 +8,7 @@ from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
-from metronome.sim.program.opencl import ENTRY, LAUNCHER, OpenClUnit, launch_arguments
+from metronome.sim.program.opencl import OpenClUnit, launch_arguments
 from tests.riscv_kernels.iss_runs import Run, run_launch
 
 __all__ = ["finished", "launch_of"]
@@ -21,8 +20,7 @@ def launch_of(
     """The kernel built with ``flags``; ToolchainError and KernelError as `metronome run` has them."""
     elf = build_elf(
         [source], name=source.stem, flags=[*problem.options.split(), *flags], memory_map=config.memory_map,
-        unit=functools.partial(unit.make, problem.kernel), launcher=LAUNCHER, kernels=[ENTRY],
-        warn=lambda text: None,
+        parts=unit.parts(problem.kernel), warn=lambda text: None,
     )
     image = load_elf(elf, config.memory_map)
     return Launch(

@@ -97,8 +97,7 @@ def test_a_policy_in_place_of_ours_is_not_predicted(monkeypatch):
 def test_what_python_imports_is_in_the_closure():
     """``closure`` reads the import statements; here Python says which files it has executed."""
     roots = ("sim/program/compiler/elf_cache.py", "sim/predict/model/machine.py", "sim/predict/model/races.py",
-    *design_module._PREDICTIONS,
-             *design_module._RUNS, "hdl/verilog.py", "sim/build/layout_header.py")
+             *design_module._PREDICTIONS, *design_module._RUNS, "hdl/verilog.py", "sim/build/layout_header.py")
     names = [f"metronome.{name.removesuffix('.py').replace('/', '.')}" for name in roots]
     code = f"""
 import importlib, json, sys
@@ -112,7 +111,7 @@ print(json.dumps(read))
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for root, files in zip(roots, json.loads(said).values(), strict=True):
-        read = {Path(name).relative_to(ROOT).as_posix() for name in files}
+        read = {Path(name).resolve().relative_to(ROOT).as_posix() for name in files}
         assert root in read and read - set(closure([root])) == set(), root
 
 
@@ -145,8 +144,8 @@ def test_what_the_compiler_reads_of_ours_is_in_the_key(cache, monkeypatch, tmp_p
 
     monkeypatch.setattr(toolchain, "_content", content)
     monkeypatch.setattr(compiler_module, "run", told)
-    toolchain.build_elf([ROOT / "riscv_kernels" / "saxpy" / "kernel.c"], name="a", ours=True,
-                        defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0})
+    toolchain.build_elf([ROOT / "riscv_kernels" / "saxpy" / "kernel.c"], name="a",
+                        parts=toolchain.Parts(ours=True, defines={"TYPE": "int32_t", "TYPE_IS_FLOAT": 0}))
     read = set()
     for path in dependencies.iterdir():
         words = path.read_text().replace("\\\n", " ").partition(": ")[2].split()

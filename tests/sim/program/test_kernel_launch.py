@@ -165,7 +165,7 @@ def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monk
     header.write_text("")
     source.write_text(f'#include "folder/local.h"\n{MAIN}')
     builds = [build_elf([source], name="program")]
-    builds.append(build_elf([source], name="program", defines={"X": 1}))
+    builds.append(build_elf([source], name="program", parts=toolchain.Parts(defines={"X": 1})))
     builds.append(build_elf([source], name="program", flags=["-O1"]))
     header.write_text("extern int elsewhere;")
     builds.append(build_elf([source], name="program"))
@@ -173,7 +173,7 @@ def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monk
     builds.append(build_elf([source], name="program"))
     script = source.parent / "other.ld"
     script.write_text((RUNTIME / "link.ld").read_text() + "/* changed */\n")
-    builds.append(build_elf([source], name="program", link_script=script))
+    builds.append(build_elf([source], name="program", parts=toolchain.Parts(link_script=script)))
     monkeypatch.setattr(toolchain, "compiler_version", lambda: "0.0.0")
     builds.append(build_elf([source], name="program"))
     assert len(set(builds)) == len(builds)
