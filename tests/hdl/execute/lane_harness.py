@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
+from tests.hdl.lib.simulate import Simulation, set_all
 
 Reference = Callable[[Any, int, int], int]
 
@@ -70,9 +71,18 @@ def spread(operations: Iterable[Operation], rng: random.Random, *, distance: int
     return schedule
 
 
-def check_unit(unit: Any, config: SmConfig, schedule: dict[int, Operation], *, latency: int, reference: Reference,
+@functools.cache
+def driven(make: Callable[[SmConfig], Any], config: SmConfig) -> tuple[Any, ClockDomain, Simulation]:
+    """A unit, the domain of its clock, and their simulation: one for all tests of that unit."""
+    m = Module()
+    m.domains.sync = domain = ClockDomain()
+    m.submodules.unit = unit = make(config)
+    return unit, domain, Simulation(m)
+
+
+def check_unit(make: Callable[[SmConfig], Any], config: SmConfig, schedule: dict[int, Operation], *, latency: int, reference: Reference,
                rng: random.Random, label: str, reset_at: int | None = None, tail: int = 5) -> None:
-    """Drives ``schedule`` and compares every lane of ``result`` in every cycle with what the contract says.
+    """Drives ``schedule`` into the unit that ``make`` makes, and compares every lane of ``result`` in every cycle with what the contract says.
 
     A lane changes exactly ``latency`` cycles after an operation in whose mask it is, and never else. In cycles without
     an operation the other inputs are random. In cycle ``reset_at`` the domain is reset: what arrived before never
@@ -80,21 +90,18 @@ def check_unit(unit: Any, config: SmConfig, schedule: dict[int, Operation], *, l
     """
     lanes = range(config.threads)
     cycles = max(schedule) + latency + tail
-    m = Module()
-    m.domains.sync = domain = ClockDomain()
-    m.submodules.unit = unit
+    unit, domain, simulation = driven(make, config)
 
     async def testbench(ctx: Any) -> None:
         expected: list[int | None] = [None] * config.threads
         for cycle in range(cycles):
             operation = schedule.get(cycle)
             noise = operation or Operation.random(rng, [rng.getrandbits(5)], config.threads)
-            ctx.set(domain.rst, cycle == reset_at)
-            ctx.set(unit.valid, operation is not None)
-            ctx.set(unit.op, getattr(noise.op, "value", noise.op))
-            ctx.set(unit.mask, noise.mask)
-            ctx.set(unit.a, noise.a)
-            ctx.set(unit.b, noise.b)
+            set_all(ctx, (
+                (domain.rst, cycle == reset_at), (unit.valid, operation is not None),
+                (unit.op, getattr(noise.op, "value", noise.op)), (unit.mask, noise.mask), (unit.a, noise.a),
+                (unit.b, noise.b),
+            ))
             await ctx.tick()
             issued = cycle + 1 - latency
             done = schedule.get(issued)
@@ -109,7 +116,4 @@ def check_unit(unit: Any, config: SmConfig, schedule: dict[int, Operation], *, l
                     f"{label}: cycle {cycle + 1} lane {i}: {actual:#010x}, expected {expected[i]:#010x}; due: {done}"
                 )
 
-    sim = Simulator(m)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulation.run(testbench)

@@ -40,7 +40,7 @@ def test_random(config, gap):
     seed = 1000 + 10 * config.threads + gap
     rng = random.Random(seed)
     operations = [Operation.random(rng, AluOp, config.threads) for _ in range(600)]
-    check_unit(AluUnit(config), config, spread(operations, rng, distance=1, gap=gap), latency=config.latency_alu,
+    check_unit(AluUnit, config, spread(operations, rng, distance=1, gap=gap), latency=config.latency_alu,
                reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -49,7 +49,7 @@ def test_edges(op):
     config = CONFIGS[1]
     rng = random.Random(2)
     operations = edge_operations([op], config.threads)
-    check_unit(AluUnit(config), config, spread(operations, rng, distance=1, gap=0), latency=1,
+    check_unit(AluUnit, config, spread(operations, rng, distance=1, gap=0), latency=1,
                reference=reference, rng=rng, label=f"edges of {op.name}")
 
 
@@ -59,5 +59,5 @@ def test_every_shift_amount():
     values = (0x8000_0001, 0x7FFF_FFFE, 0xDEAD_BEEF, 0x0000_0001)
     operations = [Operation(op, 15, values, (amount | 0xFFFF_FFE0,) * 4)
                   for op in (AluOp.SLL, AluOp.SRL, AluOp.SRA) for amount in range(32)]
-    check_unit(AluUnit(config), config, spread(operations, rng, distance=1, gap=0), latency=1,
+    check_unit(AluUnit, config, spread(operations, rng, distance=1, gap=0), latency=1,
                reference=reference, rng=rng, label="shifts")

@@ -15,6 +15,7 @@ from metronome.hdl.execute.compute import ComputeUnits
 from metronome.hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.machine.golden import fp
+from tests.hdl.lib.simulate import set_all
 from tests.support.tiers import some_long
 
 MASK32 = 0xFFFF_FFFF
@@ -57,13 +58,12 @@ def _operands(rng: random.Random, threads: int) -> dict[str, Any]:
 
 def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], valid: bool) -> None:
     decoded = dut.x.entry.decoded
-    for port, value in (
+    set_all(ctx, (
         (dut.x.valid, valid), (dut.x.mask, o["mask"]), (dut.x.entry.pc, o["pc"]), (decoded.op, op.value),
         (decoded.imm, o["imm"]), (decoded.use_pc, o["use_pc"]), (decoded.use_imm, o["use_imm"]),
         (decoded.info.unit, unit), (dut.x.rs1, o["rs1"]), (dut.x.rs2, o["rs2"]), (dut.x.rs3, o["rs3"]),
         (dut.rm, o["rm"]),
-    ):
-        ctx.set(port, value)
+    ))
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_div + gap
     rng = random.Random(seed)
     operations = [Operation.random(rng, DivOp, config.threads) for _ in range(40)]
-    check_unit(DivUnit(config), config, spread(operations, rng, distance=config.latency_div, gap=gap),
+    check_unit(DivUnit, config, spread(operations, rng, distance=config.latency_div, gap=gap),
                latency=config.latency_div, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -52,7 +52,7 @@ def test_edges(op):
     pairs = [(a, 0) for a in EDGES] + [(0x8000_0000, MASK32), (0x8000_0000, 1), (MASK32, 0x8000_0000)]
     pairs += rng.sample([(a, b) for a in EDGES for b in EDGES if b], 101)
     operations = [Operation(op, 0xFF, *zip(*pairs[start:start + 8], strict=True)) for start in range(0, len(pairs), 8)]
-    check_unit(DivUnit(config), config, spread(operations, rng, distance=34, gap=0), latency=34,
+    check_unit(DivUnit, config, spread(operations, rng, distance=34, gap=0), latency=34,
                reference=reference, rng=rng, label=f"edges of {op.name}")
 
 
@@ -66,7 +66,7 @@ def test_reset_abandons_a_division(age):
         40: Operation(DivOp.DIVU, 15, (130, 140, 150, 160), (7, 7, 7, 7)),
         41 + age: Operation(DivOp.REMU, 5, (100, 100, 100, 100), (9, 9, 9, 9)),
     }
-    check_unit(DivUnit(config), config, schedule, latency=34,
+    check_unit(DivUnit, config, schedule, latency=34,
                reference=reference, rng=rng, reset_at=40 + age, label=f"reset at age {age}")
 
 

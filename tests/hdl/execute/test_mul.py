@@ -36,7 +36,7 @@ def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_mul + gap
     rng = random.Random(seed)
     operations = [Operation.random(rng, MulOp, config.threads) for _ in range(300)]
-    check_unit(MulUnit(config), config, spread(operations, rng, distance=1, gap=gap), latency=config.latency_mul,
+    check_unit(MulUnit, config, spread(operations, rng, distance=1, gap=gap), latency=config.latency_mul,
                reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -45,7 +45,7 @@ def test_edges(op):
     config = CONFIGS[1]
     rng = random.Random(2)
     operations = edge_operations([op], config.threads)
-    check_unit(MulUnit(config), config, spread(operations, rng, distance=1, gap=0), latency=4,
+    check_unit(MulUnit, config, spread(operations, rng, distance=1, gap=0), latency=4,
                reference=reference, rng=rng, label=f"edges of {op.name}")
 
 
@@ -59,5 +59,5 @@ def test_reset_empties_the_pipeline(age):
         10: Operation(MulOp.MUL, 15, (13, 14, 15, 16), (7, 7, 7, 7)),
         11 + age: Operation(MulOp.MULHU, 5, (0xFFFF_FFFF,) * 4, (0xFFFF_FFFF,) * 4),
     }
-    check_unit(MulUnit(config), config, schedule, latency=4,
+    check_unit(MulUnit, config, schedule, latency=4,
                reference=reference, rng=rng, reset_at=10 + age, label=f"reset at age {age}")

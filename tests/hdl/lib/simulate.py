@@ -3,15 +3,50 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from amaranth.hdl import Elaboratable
-from amaranth.sim import Simulator
+from amaranth.hdl import Cat, Const, Elaboratable, Shape, ShapeCastable
+from amaranth.sim import Simulator, SimulatorContext
 
-__all__ = ["bit_list", "evaluate", "maybe", "simulate", "some_bit"]
+__all__ = ["Simulation", "bit_list", "evaluate", "maybe", "set_all", "simulate", "some_bit"]
 
 Testbench = Callable[[Any], Awaitable[None]]
+
+
+class Simulation:
+    """A design that is compiled once, which can take seconds, for many runs; each begins with power-up."""
+
+    def __init__(self, design: Elaboratable, *background: Testbench) -> None:
+        """``background``: testbenches that run beside that of each run."""
+        self._simulator = Simulator(design)
+        self._simulator.add_clock(1e-6)
+        self._simulator.add_testbench(self._play)
+        for each in background:
+            self._simulator.add_testbench(each, background=True)
+        self._testbench: Testbench | None = None
+
+    async def _play(self, ctx: SimulatorContext) -> None:
+        assert self._testbench is not None
+        await self._testbench(ctx)
+
+    def run(self, testbench: Testbench) -> None:
+        if self._testbench is not None:
+            self._simulator.reset()
+        self._testbench = testbench
+        self._simulator.run()
+
+
+def set_all(ctx: SimulatorContext, values: Iterable[tuple[Any, Any]]) -> None:
+    """Set each (port, value) at once: with ``ctx.set`` the whole design settles after each of them."""
+    ports, word, offset = [], 0, 0
+    for port, value in values:
+        shape = port.shape()
+        const = Const.cast(shape.const(value)) if isinstance(shape, ShapeCastable) else Const(value, shape)
+        ports.append(port)
+        word |= (const.value & (1 << len(const)) - 1) << offset
+        offset += Shape.cast(shape).width
+    ctx.set(Cat(*ports), word)
 
 
 def simulate(design: Elaboratable, testbench: Testbench) -> None:

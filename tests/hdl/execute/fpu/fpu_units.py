@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
@@ -20,6 +20,8 @@ from metronome.hdl.execute.lanes import lane_words
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.lib.component import Component
 from tests.hdl.execute.fpu.fpu_operands import EDGES
+from tests.hdl.execute.lane_harness import driven
+from tests.hdl.lib.simulate import set_all
 
 #: Inputs of a FloatLane, and of parts that they are wired to. There they stop at a gate, whose output must hold still.
 WIRED = {"op", "conversion", "rm", "a", "b", "c", "square_root", "passed"}
@@ -72,33 +74,30 @@ class FpuOperation:
         return cls(rng.choice(tuple(ops)), rng.randrange(5), mask, operands)
 
 
-def check_fpu_unit(unit: Any, config: SmConfig, schedule: dict[int, FpuOperation], *, latency: int,
+def check_fpu_unit(make: Callable[[SmConfig], Any], config: SmConfig, schedule: dict[int, FpuOperation], *, latency: int,
                    reference: Reference, rng: random.Random, label: str, reset_at: int | None = None,
                    tail: int = 5) -> None:
-    """Drives ``schedule`` and compares every lane of ``result`` and ``flags`` in every cycle with the contract.
+    """Drives ``schedule`` into the unit that ``make`` makes, and compares every lane of ``result`` and ``flags`` in every cycle with the contract.
 
     ``result`` of a lane changes exactly ``latency`` cycles after an operation in whose mask it is, and never else;
     ``flags`` are 0 in all other cycles. In cycles without an operation the other inputs are random. In cycle
     ``reset_at`` the domain is reset: what arrived before never completes. (``result`` has no reset: that of an
     operation due right after the reset cycle may be there or not.)
     """
+    unit, domain, simulation = driven(make, config)
     ports = _operand_ports(unit)
-    m = Module()
-    m.domains.sync = domain = ClockDomain()
-    m.submodules.unit = unit
 
     async def testbench(ctx: Any) -> None:
         expected: list[int | None] = [None] * config.threads
         for cycle in range(max(schedule) + latency + tail):
             operation = schedule.get(cycle)
             noise = operation or FpuOperation.random(rng, [rng.getrandbits(5)], config.threads, count=len(ports))
-            ctx.set(domain.rst, cycle == reset_at)
-            ctx.set(unit.valid, operation is not None)
-            ctx.set(unit.op, getattr(noise.op, "value", noise.op))
-            ctx.set(unit.rm, noise.rm if operation else rng.getrandbits(3))
-            ctx.set(unit.mask, noise.mask)
-            for port, lanes in zip(ports, noise.operands, strict=True):
-                ctx.set(port, lanes)
+            set_all(ctx, (
+                (domain.rst, cycle == reset_at), (unit.valid, operation is not None),
+                (unit.op, getattr(noise.op, "value", noise.op)),
+                (unit.rm, noise.rm if operation else rng.getrandbits(3)), (unit.mask, noise.mask),
+                *zip(ports, noise.operands, strict=True),
+            ))
             await ctx.tick()
             issued = cycle + 1 - latency
             done = schedule.get(issued)
@@ -115,10 +114,7 @@ def check_fpu_unit(unit: Any, config: SmConfig, schedule: dict[int, FpuOperation
                     f"{expected[i]:#010x} flags {flags:05b}; due: {done}"
                 )
 
-    sim = Simulator(m)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulation.run(testbench)
 
 
 def check_idle_lane(unit: Any, ops: Iterable[Any], *, latency: int, interval: int, folder: Path, seed: int,

@@ -16,6 +16,10 @@ from tests.hdl.execute.fpu.test_fma import REFERENCES
 from tests.hdl.execute.lane_harness import spread
 from tests.support.tiers import long_but
 
+def unit(config):
+    return OneOf(config, Unit.FMA)
+
+
 CONFIGS = [TINY, replace(TINY, threads=4), *(replace(TINY, threads=2, latency_fma=n) for n in (5, 6, 7)),
            replace(TINY, threads=1, latency_fma=8)]
 
@@ -37,7 +41,7 @@ def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_fma + gap
     rng = random.Random(seed)
     operations = [FpuOperation.random(rng, FmaOp, config.threads, count=3) for _ in range(80)]
-    check_fpu_unit(OneOf(config, Unit.FMA), config, spread(operations, rng, distance=1, gap=gap),
+    check_fpu_unit(unit, config, spread(operations, rng, distance=1, gap=gap),
                    latency=config.latency_fma, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -48,7 +52,7 @@ def test_reset_empties_the_pipeline(age):
     rng = random.Random(age)
     schedule = {cycle: FpuOperation.random(rng, FmaOp, 4, count=3) for cycle in (0, 10, 11 + age)}
     schedule[10] = replace(schedule[10], mask=15)
-    check_fpu_unit(OneOf(config, Unit.FMA), config, schedule, latency=4, reference=reference, rng=rng,
+    check_fpu_unit(unit, config, schedule, latency=4, reference=reference, rng=rng,
                    reset_at=10 + age, label=f"reset at age {age}")
 
 

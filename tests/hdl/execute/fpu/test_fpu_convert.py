@@ -107,6 +107,10 @@ def test_to_integer_by_exact_rationals(op):
     np.testing.assert_array_equal(actual, exact, err_msg=f"seed {SEED}")
 
 
+def unit(config):
+    return OneOf(config, Unit.FCVT)
+
+
 CONFIGS = [TINY, replace(TINY, threads=4, latency_fcvt=6), replace(TINY, threads=1, latency_fcvt=8)]
 
 
@@ -125,7 +129,7 @@ def test_unit(config, gap):
     seed = SEED + 1000 * config.threads + 10 * config.latency_fcvt + gap
     rng = random.Random(seed)
     operations = [FpuOperation.random(rng, FcvtOp, config.threads) for _ in range(200)]
-    check_fpu_unit(OneOf(config, Unit.FCVT), config, spread(operations, rng, distance=1, gap=gap),
+    check_fpu_unit(unit, config, spread(operations, rng, distance=1, gap=gap),
                    latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -140,7 +144,7 @@ def test_reset_empties_the_pipeline(age):
         10: FpuOperation(FcvtOp.S_WU, 0, 15, (others, values)),
         11 + age: FpuOperation(FcvtOp.WU_S, 4, 5, (values, others)),
     }
-    check_fpu_unit(OneOf(config, Unit.FCVT), config, schedule, latency=5, reference=reference, rng=rng,
+    check_fpu_unit(unit, config, schedule, latency=5, reference=reference, rng=rng,
                    reset_at=10 + age, label=f"reset at age {age}")
 
 

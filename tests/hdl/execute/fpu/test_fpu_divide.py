@@ -76,6 +76,10 @@ def test_nothing_is_there_a_cycle_early(op):
     assert np.array_equal(results[1:], expected[0][:-1]) and not flags.any()
 
 
+def unit(config):
+    return OneOf(config, Unit.FDIV)
+
+
 CONFIGS = [TINY, replace(TINY, threads=4, latency_fdiv=17), replace(TINY, threads=1, latency_fdiv=40)]
 
 
@@ -99,7 +103,7 @@ def test_unit(config, gap):
     seed = SEED + 100 * config.latency_fdiv + gap
     rng = random.Random(seed)
     operations = [FpuOperation.random(rng, FdivOp, config.threads) for _ in range(60)]
-    check_fpu_unit(OneOf(config, Unit.FDIV), config, spread(operations, rng, distance=config.latency_fdiv, gap=gap),
+    check_fpu_unit(unit, config, spread(operations, rng, distance=config.latency_fdiv, gap=gap),
                    latency=config.latency_fdiv, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -115,7 +119,7 @@ def test_reset_abandons_an_operation(age):
         20: FpuOperation(FdivOp.FDIV, 0, 15, (values[::-1], values)),
         21 + age: FpuOperation(FdivOp.FSQRT, 1, 5, (values, values)),
     }
-    check_fpu_unit(OneOf(config, Unit.FDIV), config, schedule, latency=16, reference=reference, rng=rng,
+    check_fpu_unit(unit, config, schedule, latency=16, reference=reference, rng=rng,
                    reset_at=20 + age, label=f"reset at age {age}")
 
 

@@ -118,7 +118,7 @@ def test_unit(config, gap):
     seed = SEED + 1000 * config.threads + 10 * config.latency_fmisc + gap
     rng = random.Random(seed)
     operations = [FpuOperation.random(rng, FmiscOp, config.threads) for _ in range(200)]
-    check_fpu_unit(FmiscUnit(config), config, spread(operations, rng, distance=1, gap=gap),
+    check_fpu_unit(FmiscUnit, config, spread(operations, rng, distance=1, gap=gap),
                    latency=config.latency_fmisc, reference=reference, rng=rng, label=f"seed {seed}")
 
 
@@ -133,7 +133,7 @@ def test_reset_empties_the_pipeline(age):
         10: FpuOperation(FmiscOp.FMAX, 0, 15, (nans, twos)),
         11 + age: FpuOperation(FmiscOp.FLE, 0, 5, (ones, nans)),
     }
-    check_fpu_unit(FmiscUnit(config), config, schedule, latency=4, reference=reference, rng=rng,
+    check_fpu_unit(FmiscUnit, config, schedule, latency=4, reference=reference, rng=rng,
                    reset_at=10 + age, label=f"reset at age {age}")
 
 
