@@ -1,6 +1,7 @@
 """The monitor: requests with all their ways to go wrong, against words in a dictionary."""
 
 import binascii
+import functools
 import random
 import struct
 
@@ -19,6 +20,7 @@ from metronome.hdl.board.protocol import (
     crc_step,
     operation,
 )
+from tests.hdl.lib.simulate import Simulation
 
 pytestmark = pytest.mark.slow
 
@@ -43,22 +45,34 @@ def answer(mark=Mark.DONE, words=(), flags=0):
     return with_crc(bytes([mark]) + struct.pack(f"<{len(words)}I", *words) + bytes([flags]))
 
 
+@functools.cache
+def simulated():
+    """The monitor, compiled once; the words beside it are those of the bench that talks."""
+    m = Module()
+    m.submodules.monitor = monitor = Monitor(PATIENCE)
+
+    async def board(ctx):
+        await Bench.talking.answer(ctx)
+
+    return monitor, Simulation(m, board)
+
+
 class Bench:
     """A monitor between bytes and words."""
 
+    talking = None
+
     def __init__(self, seed=0):
         self.rng = random.Random(seed)
-        self.monitor = Monitor(PATIENCE)
+        self.monitor, self._simulation = simulated()
         self.words, self.writes = {}, []
         #: Cycles for which an answer is waited for.
         self.silence = 3 * PATIENCE
 
     def talk(self, *frames):
         """The answer to each of (frame, cycles of silence in front of it)."""
-        m, found = Module(), []
-        m.submodules.monitor = self.monitor
-        sim = Simulator(m)
-        sim.add_clock(1e-6)
+        found = []
+        Bench.talking = self
 
         async def host(ctx):
             for frame in frames:
@@ -66,9 +80,7 @@ class Bench:
                     await (ctx.tick().repeat(piece) if isinstance(piece, int) else self._send(ctx, piece))
                 found.append(await self._taken(ctx))
 
-        sim.add_testbench(host)
-        sim.add_testbench(self._board, background=True)
-        sim.run()
+        self._simulation.run(host)
         return found
 
     async def _send(self, ctx, content):
@@ -81,7 +93,7 @@ class Bench:
             ctx.set(received.valid, 0)
             await ctx.tick().repeat(self.rng.randrange(1, 4))
 
-    async def _board(self, ctx):
+    async def answer(self, ctx):
         """Answers the monitor after a while."""
         monitor = self.monitor
         while True:

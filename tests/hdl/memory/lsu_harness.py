@@ -6,11 +6,12 @@ import functools
 import random
 from collections.abc import Callable, Sequence
 
-from amaranth.sim import Simulator, SimulatorContext
+from amaranth.sim import SimulatorContext
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.lsu import Lsu
+from tests.hdl.lib import simulate
 from tests.hdl.memory.lsu_end import check_end
 from tests.hdl.memory.lsu_model import LsuModel
 from tests.hdl.memory.lsu_reference import LINE, MASK32, Access, Reference
@@ -19,27 +20,12 @@ from tests.hdl.memory.memory_check import MemoryCheck
 from tests.hdl.memory.queue_model import Inputs
 
 
-class Simulation:
-    """One unit, elaborated and compiled once (which takes seconds), for many runs that each begin with power-up.
-
-    ``wrap`` makes of the unit the design that is simulated.
-    """
+class Simulation(simulate.Simulation):
+    """One unit, for many runs; ``wrap`` makes of it the design that is simulated."""
 
     def __init__(self, config: SmConfig, wrap: Callable = lambda unit: unit) -> None:
         self.dut = Lsu(config)
-        self._simulator = Simulator(wrap(self.dut))
-        self._simulator.add_clock(1e-6)
-        self._simulator.add_testbench(self._play)
-        self._testbench: Callable | None = None
-
-    async def _play(self, ctx: SimulatorContext) -> None:
-        await self._testbench(ctx)
-
-    def run(self, testbench: Callable) -> None:
-        if self._testbench is not None:
-            self._simulator.reset()
-        self._testbench = testbench
-        self._simulator.run()
+        super().__init__(wrap(self.dut))
 
     @staticmethod
     @functools.cache
