@@ -2,6 +2,9 @@
 
 import pytest
 
+#: What pytest.param makes: a value may have marks already, so that the functions can be used one on the other.
+_Param = type(pytest.param())
+
 
 def some_long(values, quick):
     """Parameters: the first ``quick`` values as the test is marked, the others `long`."""
@@ -29,9 +32,17 @@ def long_but(values, quick):
 
 
 def _but(values, quick, mark):
-    return [pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=[mark] * (value not in quick))
-            for value in values]
+    found = [value if isinstance(value, _Param) else pytest.param(*(value if isinstance(value, tuple) else (value,)))
+             for value in values]
+    return [_with(value, [mark] * ((value.values if len(value.values) > 1 else value.values[0]) not in quick))
+            for value in found]
 
 
 def _marked(values, quick, mark):
-    return [pytest.param(value, marks=[mark] * (place >= quick)) for place, value in enumerate(values)]
+    return [_with(value, [mark] * (place >= quick)) for place, value in enumerate(values)]
+
+
+def _with(value, marks):
+    if isinstance(value, _Param):
+        return pytest.param(*value.values, id=value.id, marks=[*value.marks, *marks])
+    return pytest.param(value, marks=marks)

@@ -7,6 +7,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from metronome.hdl.board.uart import LEAST_DIVISOR, UartReceiver, UartTransmitter
+from tests.support.tiers import some_slow
 
 BYTES = [0x00, 0xFF, 0x55, 0xAA, *random.Random(1).randbytes(12)]
 
@@ -30,7 +31,7 @@ async def taken(ctx, stream, limit):
     return found
 
 
-@pytest.mark.parametrize("divisor", [LEAST_DIVISOR, 7, 25])
+@pytest.mark.parametrize("divisor", some_slow([LEAST_DIVISOR, 7, 25], 1))
 def test_what_is_sent_is_received(divisor):
     m = Module()
     m.submodules.sender, m.submodules.receiver = sender, receiver = UartTransmitter(divisor), UartReceiver(divisor)
@@ -75,7 +76,7 @@ def received(divisor, levels):
     return found
 
 
-@pytest.mark.parametrize("cycles", [24, 25, 26])
+@pytest.mark.parametrize("cycles", some_slow([24, 25, 26], 0))
 def test_a_clock_that_is_off_by_four_percent_is_followed(cycles):
     assert received(25, [(level, cycles) for byte in BYTES for level in line_of(byte)]) == BYTES
 

@@ -6,6 +6,7 @@ from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
 from tests.hdl.bus.axi_side import Chances, make, run
 from tests.hdl.lib.simulate import simulate
+from tests.support.tiers import some_more
 
 SEED = 20261123
 #: Widths and places; few places so that requests wait for one.
@@ -28,7 +29,7 @@ def shape_name(shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("situation", SITUATIONS)
+@pytest.mark.parametrize("situation", some_more(SITUATIONS, 3))
 def test_random_traffic(situation):
     """Each situation on one of the widths in turn; the long test has all pairs, and 200 runs."""
     place = list(SITUATIONS).index(situation)
@@ -37,6 +38,7 @@ def test_random_traffic(situation):
     assert outcome.answered > 5
 
 
+@pytest.mark.slow
 def test_beats_are_mixed_and_accesses_fail():
     """What the random tests are for does happen in them."""
     outcome = run(make(tag_bits=5), SEED, chances=Chances(write=0.3, error=0.2), cycles=300)

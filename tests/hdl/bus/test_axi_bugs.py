@@ -6,7 +6,7 @@ import pytest
 
 from metronome.tb.formal.patched import patched
 from tests.hdl.bus.axi_side import Chances, make, run
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 SEED = 7
 _BUS = "metronome.hdl.bus"
@@ -104,7 +104,7 @@ BUGS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(BUGS, 10))
+@pytest.mark.parametrize("name", some_more(some_long(BUGS, 10), 3))
 def test_bug_is_found(name):
     method, old, new, chances, text = BUGS[name]
     with patched(name, method, old, new):
@@ -118,6 +118,7 @@ def once(seed, chances):
     return run(make(tag_bits=5, **wide), seed, chances=chances, lines=24, cycles=200).wrong
 
 
+@pytest.mark.more
 def test_without_a_bug_nothing_is_found():
     for chances in (SLOW_SM, Chances(both=True), BUSY):
         assert once(SEED, chances) == []

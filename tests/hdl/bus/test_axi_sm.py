@@ -1,5 +1,6 @@
 """The whole SM behind AXI, with cocotbext-axi as memory and host: kernels, faults, resets, what the registers say."""
 
+import functools
 import re
 from dataclasses import replace
 
@@ -51,7 +52,11 @@ def endless():
     return p
 
 
-LAUNCHES = [prepare(name, size=11, config=CONFIG) for name, _ in KERNELS]
+@functools.cache
+def launches():
+    return [prepare(name, size=11, config=CONFIG) for name, _ in KERNELS]
+
+
 SMALL = {
     "exit code": job(program((1, 0x1234_5678), asm.sw(1, 0x88, 0))),
     "load": job(program((1, BAD), asm.lw(2, 4, 1)), seed=5),
@@ -70,8 +75,8 @@ def kernel_job(launch, seed):
 @pytest.fixture(scope="module")
 def results():
     """All of them one after the other on one SM, which only its host's starts reset."""
-    jobs = [kernel_job(launch, seed) for launch, (_, seed) in zip(LAUNCHES, KERNELS, strict=True)]
-    jobs += [*SMALL.values(), kernel_job(LAUNCHES[0], 8)]
+    jobs = [kernel_job(launch, seed) for launch, (_, seed) in zip(launches(), KERNELS, strict=True)]
+    jobs += [*SMALL.values(), kernel_job(launches()[0], 8)]
     names = [*(name for name, _ in KERNELS), *SMALL, "vecadd again"]
     done = run_jobs(CONFIG, build(text_of(CONFIG)), jobs)
     return dict(zip(names, done, strict=True))
@@ -80,7 +85,7 @@ def results():
 @pytest.mark.parametrize("name", ["vecadd", "psum", "diverge", "vecadd again"])
 def test_kernel(results, name):
     result = results[name]
-    launch = next(its for its in LAUNCHES if its.name == name.split()[0])
+    launch = next(its for its in launches() if its.name == name.split()[0])
     assert result.ended
     assert launch.check(unpack_memory(CONFIG, result.pages)) == []
     registers = result.registers

@@ -140,6 +140,7 @@ def test_the_table():
     assert all(0 < its.bits <= 32 and its.about for its in TABLE.values())
 
 
+@pytest.mark.slow
 @HOSTS
 def test_read_and_write_every_register(make):
     host, rng = make(), random.Random(3)

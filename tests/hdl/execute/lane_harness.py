@@ -80,9 +80,10 @@ def driven(make: Callable[[SmConfig], Any], config: SmConfig) -> tuple[Any, Cloc
     return unit, domain, Simulation(m)
 
 
-def check_unit(make: Callable[[SmConfig], Any], config: SmConfig, schedule: dict[int, Operation], *, latency: int, reference: Reference,
-               rng: random.Random, label: str, reset_at: int | None = None, tail: int = 5) -> None:
-    """Drives ``schedule`` into the unit that ``make`` makes, and compares every lane of ``result`` in every cycle with what the contract says.
+def check_unit(make: Callable[[SmConfig], Any], config: SmConfig, schedule: dict[int, Operation], *,
+               latency: int, reference: Reference, rng: random.Random, label: str, reset_at: int | None = None,
+               tail: int = 5) -> None:
+    """Drives ``schedule`` into the unit of ``make`` and compares every lane of ``result`` in every cycle.
 
     A lane changes exactly ``latency`` cycles after an operation in whose mask it is, and never else. In cycles without
     an operation the other inputs are random. In cycle ``reset_at`` the domain is reset: what arrived before never

@@ -34,16 +34,18 @@ def reference(op: AluOp, a: int, b: int) -> int:
     }[op] & MASK32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.threads}_threads")
 @pytest.mark.parametrize("gap", [0, 3], ids=["full_throughput", "gaps"])
 def test_random(config, gap):
     seed = 1000 + 10 * config.threads + gap
     rng = random.Random(seed)
-    operations = [Operation.random(rng, AluOp, config.threads) for _ in range(600)]
+    operations = [Operation.random(rng, AluOp, config.threads) for _ in range(300)]
     check_unit(AluUnit, config, spread(operations, rng, distance=1, gap=gap), latency=config.latency_alu,
                reference=reference, rng=rng, label=f"seed {seed}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", AluOp)
 def test_edges(op):
     config = CONFIGS[1]

@@ -16,7 +16,7 @@ from metronome.hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, 
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.machine.golden import fp
 from tests.hdl.lib.simulate import set_all
-from tests.support.tiers import some_long
+from tests.support.tiers import more_but, some_long
 
 MASK32 = 0xFFFF_FFFF
 
@@ -66,11 +66,15 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
     ))
 
 
+CONFIGS = {
+    "TINY": TINY, "BASE": BASE, "mul2-div36": replace(TINY, latency_mul=2, latency_div=36),
+    "fma6-fdiv17": replace(TINY, latency_fma=6, latency_fdiv=17),
+    "fma8-fcvt8-fdiv20": replace(TINY, latency_fma=8, latency_fcvt=8, latency_fdiv=20),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [
-    TINY, BASE, replace(TINY, latency_mul=2, latency_div=36), replace(TINY, latency_fma=6, latency_fdiv=17),
-    replace(TINY, latency_fma=8, latency_fcvt=8, latency_fdiv=20),
-], ids=["TINY", "BASE", "mul2-div36", "fma6-fdiv17", "fma8-fcvt8-fdiv20"])
+@pytest.mark.parametrize("config", more_but(CONFIGS.values(), [TINY, CONFIGS["fma8-fcvt8-fdiv20"]]), ids=list(CONFIGS))
 @pytest.mark.parametrize("seed", some_long([1, 2], 1))
 def test_results_in_their_cycles(config, seed):
     """Random operations, one a cycle where the write port and the dividers allow; each result latency cycles later."""
@@ -122,15 +126,14 @@ def test_results_in_their_cycles(config, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [Unit.BRANCH, Unit.CSR, Unit.SIMT])
-def test_scalar_goes_to_all_lanes(unit):
+def test_scalar_goes_to_all_lanes():
     """With ``add_lane`` the lane number is in the low bits (thread id, mhartid)."""
     dut = ComputeUnits(BASE)
     rng = random.Random(1)
 
     async def testbench(ctx: Any) -> None:
-        ctx.set(dut.write_unit, unit)
-        for _ in range(20):
+        for unit in [Unit.BRANCH, Unit.CSR, Unit.SIMT] * 7:
+            ctx.set(dut.write_unit, unit)
             scalar = rng.getrandbits(30) << 2
             ctx.set(dut.scalar, scalar)
             for add in (0, 1):

@@ -12,6 +12,7 @@ from metronome.hdl.execute.div import DivUnit
 from metronome.hdl.isa.ops import DivOp
 from metronome.hdl.presets import TINY
 from tests.hdl.execute.lane_harness import EDGES, MASK32, Operation, check_unit, signed, spread
+from tests.support.tiers import some_more, some_slow
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, latency_div=35), replace(TINY, threads=1, latency_div=40)]
 
@@ -34,7 +35,8 @@ def reference(op: DivOp, a: int, b: int) -> int:
     return (quotient if op in (DivOp.DIV, DivOp.DIVU) else remainder) & MASK32
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", some_more(CONFIGS, 2), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_div + gap
@@ -44,6 +46,7 @@ def test_random(config, gap):
                latency=config.latency_div, reference=reference, rng=rng, label=f"seed {seed}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", DivOp)
 def test_edges(op):
     """Division by zero, overflow and a sample of the other edges, eight lanes at a time."""
@@ -56,7 +59,7 @@ def test_edges(op):
                reference=reference, rng=rng, label=f"edges of {op.name}")
 
 
-@pytest.mark.parametrize("age", [1, 2, 20, 32, 33])
+@pytest.mark.parametrize("age", some_slow([1, 2, 20, 32, 33], 2))
 def test_reset_abandons_a_division(age):
     """A division that is ``age`` cycles old at the reset gives no result, and does not disturb one right after it."""
     config = CONFIGS[1]
@@ -70,7 +73,7 @@ def test_reset_abandons_a_division(age):
                reference=reference, rng=rng, reset_at=40 + age, label=f"reset at age {age}")
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", some_slow(CONFIGS, 1), ids=label)
 def test_busy(config):
     """``busy`` is 1 in exactly the latency - 1 cycles in which no operation may arrive."""
     unit = DivUnit(config)

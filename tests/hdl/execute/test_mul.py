@@ -11,6 +11,7 @@ from metronome.hdl.execute.mul import MulUnit
 from metronome.hdl.isa.ops import MulOp
 from metronome.hdl.presets import TINY
 from tests.hdl.execute.lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
+from tests.support.tiers import more_but
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, threads=4, latency_mul=2), replace(TINY, latency_mul=3),
            replace(TINY, threads=1, latency_mul=8)]
@@ -30,7 +31,8 @@ def reference(op: MulOp, a: int, b: int) -> int:
     }[op] & MASK32
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", more_but(CONFIGS, [CONFIGS[1], CONFIGS[4]]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_mul + gap

@@ -11,6 +11,7 @@ from metronome.hdl.frontend.buffers import InstructionBuffers
 from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
 from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
+from tests.support.tiers import some_more
 
 DEPTH = 4
 NOP = None
@@ -58,8 +59,9 @@ class Rings:
             self.slots[w] = [IN_FLIGHT if slot == IN_FLIGHT else NOP for slot in self.slots[w]]
 
 
-@pytest.mark.parametrize("warps", [1, 3, 4])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
+@pytest.mark.parametrize("warps", some_more([3, 1, 4], 1))
+@pytest.mark.parametrize("seed", some_more(range(2), 1))
 def test_random(warps, seed):
     """A fetch three cycles behind each pop, as in the front end; flushes at any time, in the cycle of a fill too."""
     rng = random.Random(100 * warps + seed)

@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 import pytest
 from amaranth.hdl import Module, Signal
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import Prediction
 from metronome.hdl.frontend.decode import Decoder, jump_offset
@@ -28,6 +27,7 @@ from metronome.hdl.isa.ops import (
 )
 from metronome.hdl.isa.table import INSTRUCTIONS
 from tests.hdl.frontend.decode_reference import Expected, decode
+from tests.hdl.lib.simulate import evaluate
 
 OPS = {"ALU": AluOp, "BRANCH": BranchOp, "MUL": MulOp, "DIV": DivOp, "LSU": LsuOp, "CSR": CsrOp, "SIMT": SimtOp,
        "SYSTEM": SystemOp, "FMA": FmaOp, "FCVT": FcvtOp, "FDIV": FdivOp, "FMISC": FmiscOp}
@@ -199,9 +199,7 @@ def check(words, *, expected, label, fetch_error=False):
             differs = {name: (got[name], want[name]) for name in want if got[name] != want[name]}
             assert not differs, f"{label}: {word:#010x}: (decoded, expected) differ in {differs}"
 
-    sim = Simulator(dut)
-    sim.add_testbench(testbench)
-    sim.run()
+    evaluate(dut, testbench)
 
 
 def test_assembled_words_cover_the_table():
@@ -225,7 +223,7 @@ def test_assembled_words_and_their_mutations():
     check(words, expected=decode, label="mutation")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_random_words():
     """Uniform words, and words whose opcode, funct7 and register fields are likely ones."""
     seed = 77
@@ -249,10 +247,8 @@ def test_fetch_error():
           expected=lambda word: Expected(unit="SYSTEM", op="FETCH_FAULT"))
 
 
-@pytest.mark.parametrize("word", sorted(BY_HAND))
-def test_prediction(word):
+def test_prediction():
     """btfn follows jal and backward branches, and changes nothing else; their offset is known sooner than imm."""
-    jal, branch = word & 0x7F == 0x6F, word & 0x7F == 0x63
     dut = Decoder(prediction=Prediction.BTFN)
     plain = Decoder()
     offset = Signal(32)
@@ -261,44 +257,43 @@ def test_prediction(word):
     m.d.comb += [offset.eq(jump_offset(dut.instruction))]
 
     async def testbench(ctx):
-        for decoder in (dut, plain):
-            ctx.set(decoder.instruction, word)
-        await ctx.delay(1e-9)
-        got, want = ctx.get(dut.decoded), ctx.get(plain.decoded)
-        assert got.predicted == (jal or (branch and word >> 31)) and not want.predicted
-        assert got.info.control == (want.info.control and not jal)
-        if jal or branch:
-            assert ctx.get(offset) == BY_HAND[word].imm
-        names = [name for name, _ in got.shape() if name not in ("info", "predicted")]
-        assert [got[name] for name in names] == [want[name] for name in names]
+        for word in sorted(BY_HAND):
+            jal, branch, name = word & 0x7F == 0x6F, word & 0x7F == 0x63, hex(word)
+            for decoder in (dut, plain):
+                ctx.set(decoder.instruction, word)
+            await ctx.delay(1e-9)
+            got, want = ctx.get(dut.decoded), ctx.get(plain.decoded)
+            assert got.predicted == (jal or (branch and word >> 31)) and not want.predicted, name
+            assert got.info.control == (want.info.control and not jal), name
+            if jal or branch:
+                assert ctx.get(offset) == BY_HAND[word].imm, name
+            fields = [field for field, _ in got.shape() if field not in ("info", "predicted")]
+            assert [got[field] for field in fields] == [want[field] for field in fields], name
 
-    sim = Simulator(m)
-    sim.add_testbench(testbench)
-    sim.run()
+    evaluate(m, testbench)
 
 
-@pytest.mark.parametrize(("word", "waits", "begins"), [
-    (0x7C00D2F3, 1, 1),  # csrrwi t0, mregion, 1
-    (0x7C005073, 1, 0),  # csrwi mregion, 0
-    (0x7C029073, 1, 0),  # csrw mregion, t0
-    (0x7C00E073, 1, 0),  # csrsi mregion, 1
-    (0x7C1290F3, 0, 0),  # csrrw ra, morder, t0
-    (0x00129073, 0, 0),  # csrw fflags, t0
-])
-def test_a_write_of_mregion_waits_with_ordered_channels(word, waits, begins):
+def test_a_write_of_mregion_waits_with_ordered_channels():
+    cases = [
+        (0x7C00D2F3, 1, 1),  # csrrwi t0, mregion, 1
+        (0x7C005073, 1, 0),  # csrwi mregion, 0
+        (0x7C029073, 1, 0),  # csrw mregion, t0
+        (0x7C00E073, 1, 0),  # csrsi mregion, 1
+        (0x7C1290F3, 0, 0),  # csrrw ra, morder, t0
+        (0x00129073, 0, 0),  # csrw fflags, t0
+    ]
     dut, plain = Decoder(ordered=True), Decoder()
     m = Module()
     m.submodules.dut, m.submodules.plain = dut, plain
 
     async def testbench(ctx):
-        for decoder in (dut, plain):
-            ctx.set(decoder.instruction, word)
-        await ctx.delay(1e-9)
-        got, want = ctx.get(dut.decoded.info), ctx.get(plain.decoded.info)
-        assert (got.drain & got.fence, got.store) == (waits, begins)
-        assert not want.fence and not want.store
-        assert got.drain == (want.drain or waits)
+        for word, waits, begins in cases:
+            for decoder in (dut, plain):
+                ctx.set(decoder.instruction, word)
+            await ctx.delay(1e-9)
+            got, want = ctx.get(dut.decoded.info), ctx.get(plain.decoded.info)
+            assert (got.drain & got.fence, got.store) == (waits, begins), hex(word)
+            assert not want.fence and not want.store, hex(word)
+            assert got.drain == (want.drain or waits), hex(word)
 
-    sim = Simulator(m)
-    sim.add_testbench(testbench)
-    sim.run()
+    evaluate(m, testbench)

@@ -13,6 +13,7 @@ from metronome.hdl.frontend.icache_store import ICacheStore
 from metronome.hdl.presets import TINY
 from tests.hdl.frontend.cache_reference import Line, ReferenceCache
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import some_more
 
 CONFIGS = [
     replace(TINY, icache_bytes=1024, icache_ways=2),
@@ -100,7 +101,8 @@ class StoreModel:
                 self.seen["lookup in the refill's cycle"] += 1
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", some_more(CONFIGS, 2), ids=label)
 def test_random(config):
     seed = config.icache_bytes + config.icache_ways
     rng = random.Random(seed)

@@ -13,6 +13,7 @@ from metronome.hdl.frontend.line_store import LineStore
 from metronome.hdl.presets import TINY
 from tests.hdl.frontend.cache_reference import Line, ReferenceLines
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import some_slow
 
 CONFIGS = [replace(TINY, warps=warps, icache_bytes=0) for warps in (1, 2, 5)]
 
@@ -83,7 +84,7 @@ class StoreModel:
             self.seen["lookup in the refill's cycle"] += bool(found and refill and refill[0] == warp)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", some_slow(CONFIGS, 1), ids=label)
 def test_random(config):
     """Six lines, two of which differ in the highest bit only."""
     seed = 70 + config.warps

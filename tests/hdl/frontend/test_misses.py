@@ -13,7 +13,7 @@ from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.miss_reference import RegisterModel
 from tests.hdl.lib.simulate import maybe, simulate
-from tests.support.tiers import some_long
+from tests.support.tiers import more_but, some_long, some_slow
 
 CONFIGS = [
     replace(BASE, warps=4, icache_mshrs=4),
@@ -182,14 +182,14 @@ def play_random(config: SmConfig, seed: int, *, dense: bool, cycles: int) -> Mis
     return model
 
 
-@pytest.mark.parametrize("config", [CONFIGS[2], OWN[1]], ids=label)
+@pytest.mark.parametrize("config", some_slow([CONFIGS[2], OWN[1]], 1), ids=label)
 def test_random_briefly(config):
     """A fifth of a second of :func:`test_random`."""
     play_random(config, 3, dense=True, cycles=100)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [*CONFIGS, *OWN], ids=label)
+@pytest.mark.parametrize("config", more_but([*CONFIGS, *OWN], CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("pace", some_long(["dense", "sparse"], 1))
 def test_random(config, pace):
     seed = 10 * config.warps + config.icache_mshrs + (pace == "dense")

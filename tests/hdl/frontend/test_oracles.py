@@ -13,7 +13,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.frontend.oracles import OracleSets
 from metronome.hdl.presets import BASE, TINY
 from metronome.hdl.verilog import generate
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 #: Cycles behind a served miss or a redirect in which an empty buffer is excused: d = t_F + 1 (design.md section 3).
 EXCUSED = 4
@@ -40,7 +40,8 @@ def _expected(history: list[dict[str, bool]], halt: bool) -> tuple[bool, bool]:
     return True, not (now["empty"] and excused)
 
 
-@pytest.mark.parametrize("warps", [1, 3, 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("warps", some_more([3, 1, 4], 1))
 def test_sets(warps):
     rng = random.Random(warps)
     dut = OracleSets(replace(BASE, warps=warps))
@@ -101,7 +102,7 @@ def test_an_event_in_cycle_c_excuses_the_next_four(event):
     _simulate(dut, testbench)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("oracles", some_long([False, True], 1))
 def test_a_build_can_do_without(oracles):
     """Nothing of them is left in its Verilog."""

@@ -17,6 +17,7 @@ from metronome.sim.machine.policies.plain import POLICIES as REFERENCES
 from metronome.sim.machine.policies.plain import PolicyInputs
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 from tests.hdl.policies.policy_reference import ReferenceScheduler
+from tests.support.tiers import more_but, some_slow
 
 CONFIGS = [
     BASE,
@@ -33,7 +34,7 @@ def label(config: SmConfig) -> str:
     return f"{config.warps}-{'-'.join(config.policies)}"
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", some_slow(CONFIGS, 2), ids=label)
 def test_random(config):
     """All policies see what was selected, so that the strap may change; a reset puts ``last`` back to W-1."""
     seed = 10 * config.warps + len(config.policies)
@@ -104,7 +105,10 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize(("config", "policies"), ALL, ids=lambda value: "-".join(value) if type(value) is tuple else "")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("config", "policies"), more_but(ALL, [ALL[0], ALL[-1]]),
+    ids=lambda value: "-".join(value) if type(value) is tuple else "")
 def test_every_policy_and_the_oracles(config, policies):
     """Every input reaches its policy; all follow what was selected; oracles see that state and change none of it."""
     seed = 1000 + config.warps + len(policies)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import pytest
 
 from metronome.hdl.frontend.frontend import FrontEnd
 from metronome.hdl.presets import TINY
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import Simulation
 
 CONFIG = replace(TINY, policies=("lrr",))
 START = 0x8000_0000
@@ -18,12 +19,19 @@ ADDI, BEQ = 0x0000_0093, 0x0000_0063
 Selection = tuple[int, int, int | None]
 
 
+@functools.cache
+def front_end() -> tuple[FrontEnd, Simulation]:
+    """Compiled once."""
+    dut = FrontEnd(CONFIG)
+    return dut, Simulation(dut)
+
+
 def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: int = 3) -> list[Selection]:
     """Activation in cycle 0, all heads ready; returns (cycle, warp, pc or None for a NOP) of every selection.
 
     ``branches``: pc -> target, None for not taken. A request taken in cycle c is answered in c + ``latency``.
     """
-    dut = FrontEnd(CONFIG)
+    dut, simulation = front_end()
     selections: list[Selection] = []
     answers: dict[int, list[tuple[int, int]]] = {}
     resolutions: dict[int, tuple[int, int | None]] = {}
@@ -61,7 +69,7 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
                 answers.setdefault(cycle + latency, []).append((ctx.get(payload.tag), ctx.get(payload.line)))
             await ctx.tick()
 
-    simulate(dut, testbench)
+    simulation.run(testbench)
     return sorted(selections, key=lambda selection: selection[0])
 
 

@@ -11,7 +11,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.swas_harness import OpenFrontEnd, World
 from tests.hdl.lib.simulate import simulate
-from tests.support.tiers import long_but, some_long
+from tests.support.tiers import long_but, more_but, some_long
 
 CONFIGS = [
     replace(BASE, icache_bytes=512, icache_ways=2, icache_mshrs=2),
@@ -39,7 +39,7 @@ def label(config: SmConfig) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", some_long(WORLDS, 1))
-@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[1], CONFIGS[4]]), ids=label)
+@pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[1], CONFIGS[4]]), [CONFIGS[1]]), ids=label)
 def test_random(config, rates):
     seed = f"{config.warps}-{rates}"
     rng = random.Random(seed)

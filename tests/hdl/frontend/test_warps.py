@@ -11,6 +11,7 @@ import pytest
 from metronome.hdl.frontend.warps import WarpTable
 from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
+from tests.support.tiers import some_slow
 
 
 def address(rng: random.Random) -> int:
@@ -64,7 +65,7 @@ class Events:
         return {name: value for name, value in following.items() if value is not None}
 
 
-@pytest.mark.parametrize("warps", [1, 2, 4])
+@pytest.mark.parametrize("warps", some_slow([1, 2, 4], 1))
 def test_random(warps):
     """Events of all kinds meet in one cycle on one warp: activation, resolution, turn, then miss or hit."""
     rng = random.Random(warps)

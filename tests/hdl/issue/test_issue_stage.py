@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from dataclasses import replace
@@ -24,8 +25,8 @@ from tests.hdl.issue.issue_reference import (
     reasons,
     takes_slot,
 )
-from tests.hdl.lib.simulate import maybe, simulate
-from tests.support.tiers import long_but
+from tests.hdl.lib.simulate import Simulation, maybe, simulate
+from tests.support.tiers import long_but, more_but
 
 CONFIGS = [
     BASE,
@@ -229,7 +230,7 @@ class Machine:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", long_but(CONFIGS, CONFIGS[:2]), ids=label)
+@pytest.mark.parametrize("config", more_but(long_but(CONFIGS, CONFIGS[:2]), CONFIGS[:1]), ids=label)
 def test_random_programs(config):
     seed = 10 * config.warps + config.threads
     rng = random.Random(seed)
@@ -245,10 +246,17 @@ def test_random_programs(config):
         assert machine.seen[event] > 0, f"seed {seed}: {event} never happened: {machine.seen}"
 
 
+@functools.cache
+def issue_stage():
+    """Compiled once."""
+    dut = IssueStage(BASE)
+    return dut, Simulation(dut)
+
+
 @pytest.mark.parametrize("unit", list(latencies(BASE)))
 def test_dependent_instruction(unit):
     """Ready again exactly latency + 2 cycles after the producer's selection."""
-    dut = IssueStage(BASE)
+    dut, simulation = issue_stage()
     ready = []
 
     async def testbench(ctx):
@@ -265,12 +273,14 @@ def test_dependent_instruction(unit):
             if ctx.get(dut.ready) & 2:
                 ready.append(cycle + 1)
 
-    simulate(dut, testbench)
+    simulation.run(testbench)
     first = latencies(BASE)[unit] + 2
     assert ready == list(range(first, 46))
 
 
-@pytest.mark.parametrize(("unit", "latency"), [(Unit.DIV, 34), (Unit.DIV, 36), (Unit.FDIV, 16), (Unit.FDIV, 40)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("unit", "latency"), [(Unit.DIV, 34), (Unit.DIV, 36), (Unit.FDIV, 16), (Unit.FDIV, 40)])
 def test_divider_takes_the_next_division_after_its_latency(unit, latency):
     dut = IssueStage(replace(BASE, **{f"latency_{unit.name.lower()}": latency}))
     free = []

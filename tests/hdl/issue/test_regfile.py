@@ -14,6 +14,7 @@ from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import Registers, lanes
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import some_more, some_slow
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]
 SOURCES = ("rs1", "rs2", "rs3")
@@ -27,7 +28,7 @@ def same(write: dict | None, warp: int, register: int) -> bool:
     return write is not None and (write["warp"], write["rd"]) == (warp, register)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.parametrize("config", some_slow(CONFIGS[1:] + CONFIGS[:1], 1), ids=label)
 def test_register_file(config):
     seed = config.warps + config.threads
     rng = random.Random(seed)
@@ -57,7 +58,8 @@ def test_register_file(config):
     simulate(dut, testbench)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", some_more(CONFIGS, 1), ids=label)
 def test_operand_stage(config):
     """Selected in t, entry in t+1, operands in t+2 with the mask that the warp has in t+1."""
     seed = 100 + config.warps + config.threads

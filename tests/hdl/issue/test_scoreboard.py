@@ -15,6 +15,7 @@ from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, NUMBERS, random_head, reasons
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
+from tests.support.tiers import some_more
 
 
 def next_head(rng: random.Random) -> dict:
@@ -107,7 +108,8 @@ class Model:
         return release
 
 
-@pytest.mark.parametrize("warps", [1, 3, 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("warps", some_more([3, 1, 4], 1))
 def test_random(warps):
     rng = random.Random(warps)
     dut = Scoreboard(replace(BASE, warps=warps))

@@ -15,6 +15,7 @@ from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, W
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, latencies
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import some_more
 
 CONFIGS = [
     BASE,
@@ -143,7 +144,8 @@ class Traffic:
             assert got == {name: write[name] for name in got}, f"{self.what}: write"
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", some_more(CONFIGS, 1), ids=label)
 @pytest.mark.parametrize("rate", [0.6, 1.0], ids=["gaps", "full"])
 def test_random(config, rate):
     """Every result in cycle t + 2 + latency with its own warp, register and lanes; loads only in free slots."""

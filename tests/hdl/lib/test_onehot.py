@@ -16,6 +16,7 @@ def values(width: int, rng: random.Random) -> list[int]:
                                                        for _ in range(150)] + [0, 1, 1 << (width - 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "width", [1, 2, 3, 4, 5, 6, 17, *(pytest.param(width, marks=pytest.mark.long) for width in (32, 33))],
 )

@@ -14,7 +14,7 @@ from metronome.hdl.lib.stacks import in_stacks, to_bus, to_program
 from metronome.hdl.presets import BASE, PAPER, TINY
 from metronome.sim.machine.memory import stacks
 from metronome.sim.machine.memory.store import PAGE_BYTES, SparseMemory
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but, some_slow
 
 TOP, STACK = 0xFFFF_0000, 8192
 SMALL = MemoryMap(stack_top=0x0004_0300, stack_bytes_per_hart=256, user=0x1_0000)
@@ -79,7 +79,7 @@ class Mapping(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", some_slow(CONFIGS, 3))
 def test_hardware(name):
     config = CONFIGS[name]
     dut = Mapping(config)
@@ -123,7 +123,9 @@ def test_bijection_over_the_whole_region(name):
             assert words[-1] % (4 * config.threads) == 0
 
 
-@pytest.mark.parametrize("name", long_but(CONFIGS, ["TINY", "5x4", "small stacks at an odd place", "off"]))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", more_but(long_but(CONFIGS, ["TINY", "5x4", "small stacks at an odd place", "off"]), ["5x4", "off"]))
 def test_contents(name):
     """Memory is permuted as its addresses are, byte by byte, and back; what lies outside the stacks stays."""
     config = CONFIGS[name]

@@ -23,7 +23,7 @@ from tests.hdl.memory.lsu_harness import LsuBench, Simulation
 from tests.hdl.memory.lsu_programs import arrivals, overlapping_stores, random_program, small
 from tests.hdl.memory.lsu_traffic import Traffic
 from tests.hdl.memory.test_dcache import follow
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 
 class LosesALane(Coalescer):
@@ -200,7 +200,7 @@ def test_without_a_bug_the_programs_run() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bug", some_long(BUGS, 5))
+@pytest.mark.parametrize("bug", some_more(some_long(BUGS, 5), 1))
 def test_bug_is_caught(bug: type, monkeypatch: pytest.MonkeyPatch) -> None:
     name = bug.__bases__[0].__name__
     for module in (metronome.hdl.memory.lsu, metronome.hdl.memory.l1.l1):

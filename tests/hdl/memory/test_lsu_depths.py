@@ -11,6 +11,9 @@ from metronome.hdl.memory.lsu import QUEUE_DEPTH
 from tests.hdl.memory.lsu_harness import LsuBench
 from tests.hdl.memory.lsu_reference import Access
 from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 LINE = 0x1_0000 // 64
 #: Far enough that everything is full before memory answers.
@@ -50,7 +53,7 @@ def waits(bench: LsuBench) -> set[LookupWait]:
     return {LookupWait(event.wait) for cycle, event in bench.lookups if event.wait and cycle < bench.answers[0]}
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", some_more(SIZES, 1), ids=str)
 def test_lines_that_loads_wait_for(size: tuple[int, int, int]) -> None:
     """As many as there are MSHRs, or places for parts; one more access waits, and the queue holds eight."""
     parts, mshrs, _ = size
@@ -64,7 +67,7 @@ def test_lines_that_loads_wait_for(size: tuple[int, int, int]) -> None:
     assert bench.requests[most] == first + 3 if mshrs == most or not mshrs else bench.requests[most] == first + 2
 
 
-@pytest.mark.parametrize("size", SIZES[:2], ids=str)
+@pytest.mark.parametrize("size", some_more(SIZES[:2], 1), ids=str)
 def test_parts_that_wait_for_one_line(size: tuple[int, int, int]) -> None:
     parts, _, _ = size
     bench = run(size, [access(number, LINE) for number in range(20)])
@@ -84,7 +87,7 @@ def test_joins_while_all_registers_are_taken() -> None:
     assert waits(bench) == {LookupWait.MSHR}
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", some_more(SIZES, 1), ids=str)
 def test_lines_with_stores(size: tuple[int, int, int]) -> None:
     entries = size[2]
     bench = run(size, [access(number, LINE + number, LsuOp.SW) for number in range(20)])

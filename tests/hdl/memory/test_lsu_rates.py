@@ -13,6 +13,9 @@ from metronome.hdl.memory.lsu import HIT_LATENCY
 from tests.hdl.memory.lsu_harness import LsuBench
 from tests.hdl.memory.lsu_reference import Access, Reference
 from tests.hdl.memory.lsu_traffic import Traffic
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 LINE = 0x1_0000 // 64
 #: From the lookup of a miss to the next one with its register, and of a store to the next with its entry, but for
@@ -52,7 +55,7 @@ def done(bench: LsuBench) -> list[int]:
     return [cycle for cycle, event in bench.lookups if event.access]
 
 
-@pytest.mark.parametrize("latency", [1, 10])
+@pytest.mark.parametrize("latency", some_more([1, 10], 1))
 def test_one_miss_a_cycle(latency: int) -> None:
     """With as many registers as a request takes cycles: looked up, requested and written back in a row."""
     bench = run(config_of(), [access(number, LINE + number) for number in range(32)], latency=latency)
@@ -60,7 +63,7 @@ def test_one_miss_a_cycle(latency: int) -> None:
     assert consecutive([cycle for cycle, *_ in bench.wb])
 
 
-@pytest.mark.parametrize("op", [LsuOp.LW, LsuOp.SW])
+@pytest.mark.parametrize("op", some_more([LsuOp.LW, LsuOp.SW], 1))
 def test_the_rate_with_few_registers_or_entries(op: LsuOp) -> None:
     """Four lines in every latency + 3 cycles."""
     bench = run(config_of(mshrs=4, entries=4), [access(number, LINE + number, op) for number in range(16)], latency=10)

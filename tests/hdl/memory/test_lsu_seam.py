@@ -23,6 +23,8 @@ from tests.hdl.memory.lsu_reference import Access
 from tests.hdl.memory.lsu_traffic import Traffic
 from tests.support.tiers import some_long
 
+pytestmark = pytest.mark.slow
+
 
 class Holder(Component):
     """One access, held for a cycle or more."""
@@ -110,6 +112,7 @@ def test_it_has_to_tell_that_it_is_busy(unit: type[Lsu], monkeypatch: pytest.Mon
             bench.run(load)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("numbers", some_long([2, 4], 1))
 def test_loads_wait_for_a_number(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With fewer numbers than loads that could be under way nothing goes wrong, either."""

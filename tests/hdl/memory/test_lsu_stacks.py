@@ -17,7 +17,9 @@ from tests.hdl.memory.lsu_harness import LsuBench, Simulation
 from tests.hdl.memory.lsu_programs import LOADS, STORES, small
 from tests.hdl.memory.lsu_reference import Access
 from tests.hdl.memory.lsu_traffic import Traffic
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but, some_more
+
+pytestmark = pytest.mark.slow
 
 TOP, STACK = 0xFFFF_0000, 8192
 WARPS = 3
@@ -55,16 +57,16 @@ def run_random(config: SmConfig, seed: int, *, bad: bool = False, simulation: Si
     return bench
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("threads", "interleave"), long_but([(1, True), (2, True), (4, True), (2, False)], [(2, True), (2, False)])
+    ("threads", "interleave"), more_but(
+        long_but([(1, True), (2, True), (4, True), (2, False)], [(2, True), (2, False)]), [(2, True)])
 )
 def test_random_programs(threads: int, interleave: bool) -> None:
     for seed in range(2):
         run_random(small(threads, WARPS, "cached", interleave_stacks=interleave), seed)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("threads", long_but([2, 4], [2]))
 def test_random_programs_with_errors_from_memory(threads: int) -> None:
     """Faults of all four kinds name the program's address (:class:`LsuBench` compares them)."""
@@ -100,8 +102,7 @@ BUGS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("bug", some_more(BUGS, 1))
 def test_bugs_are_seen(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one of the translations left out, the random programs fail."""
     module, name = BUGS[bug]

@@ -25,7 +25,7 @@ from tests.hdl.memory.order_bench import (
     first_fault,
     ordered_program,
 )
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 #: Threads, warps, cache, depth of a channel.
 SHAPES = [(2, 3, "tight", 2), (4, 4, "cached", 7), (1, 2, "uncached", 1), (4, 1, "tight", 4), (2, 4, "single", 32),
@@ -37,7 +37,7 @@ def ordered(shape: tuple[int, int, str, int]) -> SmConfig:
     return small(threads, warps=warps, cache=cache, channels=Channels.ORDERED, channel_depth=depth)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("shape", some_long(SHAPES, 1), ids=str)
 def test_programs_with_lists_and_without(shape: tuple[int, int, str, int]) -> None:
     """One after the other: what is looked up, in which order, and what loads and memory see of it."""
@@ -184,7 +184,7 @@ def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", some_long(WRONG, 2))
+@pytest.mark.parametrize("what", some_more(some_long(WRONG, 2), 1))
 def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
     for seed in range(4):
         rng = random.Random(seed)
@@ -201,7 +201,7 @@ def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [0, 2])
+@pytest.mark.parametrize("number", some_more([0, 2], 1))
 def test_a_line_of_the_list_that_memory_refuses(number: int, impatient: Simulation) -> None:
     rng = random.Random(number)
     traffic = Traffic(
@@ -213,7 +213,7 @@ def test_a_line_of_the_list_that_memory_refuses(number: int, impatient: Simulati
     assert [fault[1:] for fault in bench.faults] == [(FaultCause.LOAD_ACCESS, warp, pc, 64 * (LIST + number))]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_patience_counts_cycles_without_a_selection(impatient: Simulation) -> None:
     """The entry is another warp's, which does nothing: the fault comes so many cycles after the last selection."""
     for seed in range(6):
@@ -228,7 +228,7 @@ def test_patience_counts_cycles_without_a_selection(impatient: Simulation) -> No
         assert cycle == max(max(bench.takes.values()) + 1, 3) + 100 + 2
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_reset_forgets_the_list() -> None:
     reset = Signal()
     config = ordered((2, 3, "tight", 4))

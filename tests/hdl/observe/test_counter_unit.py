@@ -13,6 +13,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places
 from metronome.hdl.observe.counters import Counters
 from tests.hdl.lib.simulate import simulate
+from tests.support.tiers import some_slow
 
 
 def random_inputs(rng: random.Random, warps: int, threads: int) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def steps(inputs: dict[str, Any], region_of_x: int) -> Counter[str]:
     )
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", some_slow([True, False], 1))
 @pytest.mark.parametrize(("warps", "threads"), [(1, 1), (3, 4)])
 def test_random_cycles(warps: int, threads: int, at_once: bool) -> None:
     """All counters in every cycle, in registers and in a memory: each by its index, and all at once where they are."""

@@ -9,11 +9,12 @@ import pytest
 from amaranth.sim import Simulator
 
 from metronome.hdl.observe.starvation import PassedOver
+from tests.support.tiers import some_slow
 
 CYCLES = 8
 
 
-@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("warps", some_slow([1, 4], 1))
 def test_against_the_history(warps):
     """Never before CYCLES cycles, always after 2 * CYCLES, and only while the warp has not been selected since."""
     rng = random.Random(warps)

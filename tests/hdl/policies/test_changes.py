@@ -17,6 +17,7 @@ from metronome.hdl.isa.csrs import PolicyParameter
 from metronome.sim.machine.policies.plain import PolicyInputs
 from tests.hdl.lib.simulate import maybe, simulate
 from tests.hdl.policies.test_policies import Bench, all_inputs, locality_state, random_inputs
+from tests.support.tiers import some_more
 
 #: The parameters of each policy.
 PARAMETERS = {
@@ -71,6 +72,8 @@ CASES = [
     ("ccws", 1, {"base": 3, "throttle": 2, "total_bits": 3}), ("ccws", 2, {"base": 7, "throttle": 2, "total_bits": 5}),
     ("ccws", 3, {"base": 5, "throttle": 3, "total_bits": 4}), ("ccws", 4, {"base": 2, "throttle": 8, "total_bits": 2}),
 ]
+#: Of each policy one of few warps and one of more.
+TESTED = [CASES[number] for number in (3, 4, 9, 13, 17, 18)]
 LARGE = [
     ("two_level", 32, {}), ("two_level", 64, {"group_warps": 16}), ("variable_rate", 32, {}),
     ("variable_rate", 64, {"rates": (193, 1)}), ("variable_rate_strict", 32, {"rates": (9, 1, 5, 2)}),
@@ -84,7 +87,11 @@ def label(case: tuple) -> str:
     return "-".join([name, str(warps), *values])
 
 
-@pytest.mark.parametrize("case", [*CASES, *(pytest.param(case, marks=pytest.mark.long) for case in LARGE)], ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=[pytest.mark.more if case in CASES else pytest.mark.long] * (case not in TESTED))
+    for case in (*CASES, *LARGE)
+], ids=label)
 def test_some_states(case):
     """One cycle each from states drawn anywhere, with a change in every second one; and short runs behind it."""
     name, warps, given = case
@@ -111,7 +118,8 @@ def test_some_states(case):
     assert changed == set(PARAMETERS[name]) or warps == 1, f"{label(case)}: {changed}"
 
 
-@pytest.mark.parametrize("name", ["two_level", "variable_rate", "variable_rate_strict"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_more(["two_level", "variable_rate", "variable_rate_strict"], 2))
 def test_every_state_and_value(name):
     """Two warps: every state, every set, every value of every parameter and the next ones, good and bad."""
     bench = Bench(name, 2, writable=True, **({} if name == "two_level" else {"rates": (1, 1)}))

@@ -23,6 +23,7 @@ from metronome.hdl.policies import POLICIES, PolicyInputs
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.policies import plain, with_parameters
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import long_but, more_but, some_slow
 
 DOCUMENT = ROOT / "docs" / "policies.md"
 #: Small enough that every age of four warps can be tried, saturated ones included.
@@ -189,7 +190,7 @@ def check_some(bench: Bench, rng: random.Random, *, cases: int) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", [1, 2, 3, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("warps", long_but(some_slow([1, 2, 3, 4], 1), [1, 2, 3]))
 def test_every_state_and_input(name, warps):
     if name == "ccws" and warps > 1:
         check_some(Bench(name, warps), random.Random(warps), cases=2000)
@@ -202,9 +203,10 @@ def test_every_state_and_input_of_ccws():
     check_everything(Bench("ccws", 2), twice=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("warps", "base", "throttle", "total_bits"), [
-    (1, 3, 2, 3), (2, 1, 4, 2), (2, 7, 1, 5), (3, 5, 3, 4), (4, 2, 8, 2),
-    pytest.param(8, 100, 8, 20, marks=pytest.mark.slow), pytest.param(32, 40, 64, 20, marks=pytest.mark.long),
+    (2, 7, 1, 5), (4, 2, 8, 2), *more_but([(1, 3, 2, 3), (2, 1, 4, 2), (3, 5, 3, 4), (8, 100, 8, 20)], []),
+    pytest.param(32, 40, 64, 20, marks=pytest.mark.long),
 ])
 def test_some_states_of_ccws(warps, base, throttle, total_bits):
     """From states drawn anywhere in a division, with scores and totals near their ends as often as not."""
@@ -282,8 +284,8 @@ def test_the_table_of_the_documentation():
 
 
 @pytest.mark.parametrize(("name", "warps"), [
-    pytest.param(name, warps, marks=[] if warps < 32 else pytest.mark.long if name == "ccws" else pytest.mark.slow)
-    for warps in (1, 2, 3, 8, 32) for name in POLICIES
+    pytest.param(name, warps, marks=getattr(pytest.mark, "long" if (name, warps) == ("ccws", 32) else mark))
+    for warps, mark in {1: "slow", 2: "more", 3: "slow", 8: "more", 32: "more"}.items() for name in POLICIES
 ])
 def test_random_runs(name, warps):
     """From reset on, with the policy's own picks and with those that another policy made."""

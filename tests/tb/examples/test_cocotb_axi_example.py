@@ -51,6 +51,7 @@ def test_on_verilator(kernel, tmp_path):
     agrees(kernel, None, "verilator", tmp_path)
 
 
+@pytest.mark.more
 def test_a_latency_is_refused(tmp_path):
     export = write_export(tmp_path / "export", "axi")
     done = subprocess.run(

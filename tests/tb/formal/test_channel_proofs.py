@@ -49,7 +49,7 @@ def test_a_bug_is_found_from_reset(name):
     assert found is not None and found.violated
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_that_any_number_may_pass_is_in_the_way(monkeypatch):
     """No run from reset that a search would come to has as many, but the step of the induction fails."""
     monkeypatch.setattr(flow, "SEARCH_SECONDS", 1)

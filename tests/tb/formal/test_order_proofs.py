@@ -7,7 +7,7 @@ from metronome.tb.formal.flow import bounded_check, prove_problem
 from metronome.tb.formal.order import order_problem
 from metronome.tb.formal.order_list import list_problem
 from metronome.tb.formal.patched import patched
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 #: Warps, depth of a channel, threads of a warp.
 SIZES = [(2, 2, 1), (2, 1, 1), (3, 2, 1), (2, 3, 2), (4, 2, 2)]
@@ -74,7 +74,7 @@ def test_the_reader_is_proved(size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(BUGS, 2))
+@pytest.mark.parametrize("name", some_more(some_long(BUGS, 2), 1))
 def test_a_bug_is_found_from_reset(name):
     """A run from reset that violates one of the claims themselves."""
     cycles, threads, *change = BUGS[name]
@@ -94,7 +94,7 @@ def test_a_bug_of_the_reader_is_found_from_reset(name):
     assert found is not None and found.violated
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", some_long(LATE, 1))
 def test_a_bug_is_in_the_way_of_the_proof(name, monkeypatch):
     monkeypatch.setattr(flow, "SEARCH_SECONDS", 1)

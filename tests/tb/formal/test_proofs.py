@@ -8,11 +8,12 @@ import pytest
 
 from metronome.tb.formal.flow import Case, prove
 from metronome.tb.formal.matrix import cases, quick_cases
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 QUICK = quick_cases()
 #: Each property of each scheme with two warps. What a policy does is also proved by tables (test_tables.py).
 FIRST = [case for case in QUICK if case.warps == 2 and case.policy == "lrr" and case.prediction == "btfn"]
+TESTED = [case for case in FIRST if case.property in ("P1", "P3", "P5", "P7") and case.scheme == "swas" and case.icache]
 LONG = [case for case in cases() if case not in QUICK]
 #: The size of Crouzet 2024, and half of it.
 LARGE = cases(schemes=["swas"], policies=["lrr"], warps=[16, 32])
@@ -28,8 +29,10 @@ def check(case: Case) -> None:
     assert (proof.method, proof.depth) == ("induction", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [
-    pytest.param(case, marks=[] if case in FIRST else [pytest.mark.long]) for case in QUICK
+    pytest.param(case, marks=[pytest.mark.more if case in FIRST else pytest.mark.long] * (case not in TESTED))
+    for case in QUICK
 ], ids=name)
 def test_quick(case):
     check(case)
@@ -53,6 +56,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("case", some_long(OTHERS, 1), ids=lambda case: f"{name(case)}-{case.parameters}")
 def test_other_parameters(case):
     check(case)
@@ -67,7 +71,8 @@ CHANGES = [
 CHANGES += cases(["P3"], ["baseline", "vortex"], ["two_level", "ccws"], ["btfn"], [4], parameters={"policy_csr": True})
 
 
-@pytest.mark.parametrize("case", some_long(CHANGES, 4), ids=lambda case: f"{name(case)}-changes")
+@pytest.mark.slow
+@pytest.mark.parametrize("case", some_more(some_long(CHANGES, 4), 1), ids=lambda case: f"{name(case)}-changes")
 def test_parameters_that_change(case):
     check(case)
 
@@ -78,7 +83,7 @@ def test_large(case):
     check(case)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("left", some_long(["[]", "", "garbage", "{}"], 1))
 def test_a_damaged_entry_is_proved_again(left, tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))

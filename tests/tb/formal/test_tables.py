@@ -7,6 +7,7 @@ from metronome.scripts.cli import main
 from metronome.sim.machine.policies import plain as policies
 from metronome.tb.formal import matrix, picks, tables
 from metronome.tb.formal.flow import Case, ProofError, prove
+from tests.support.tiers import some_more
 
 
 @pytest.fixture
@@ -18,12 +19,14 @@ def without_orders(monkeypatch, tmp_path):
 
 
 #: Between them they read every input there is.
-@pytest.mark.parametrize("policy", ["gto_dispatch", "prr", "pta", "icount"])
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", some_more(["gto_dispatch", "prr", "pta", "icount"], 1))
 def test_proved_by_tables(without_orders, policy):
     proof = prove(Case("P3", policy=policy, prediction="btfn", warps=2))
     assert (proof.result, proof.method, proof.depth) == ("pass", "induction", 1), proof.counterexample
 
 
+@pytest.mark.more
 def test_proved_of_a_scheduler_for_issue_alone(without_orders):
     proof = prove(Case("P3", "baseline", policy="gtlrr", warps=2))
     assert proof.result == "pass", proof.counterexample
@@ -45,7 +48,8 @@ class Forgetful(policies.GreedyLooseRoundRobin):
         return state if not picked else super().update(state, inputs, picked)
 
 
-@pytest.mark.parametrize("reference", [Wrong, Forgetful])
+@pytest.mark.slow
+@pytest.mark.parametrize("reference", some_more([Wrong, Forgetful], 1))
 def test_a_difference_is_found(without_orders, monkeypatch, reference):
     monkeypatch.setitem(policies.POLICIES, "gtlrr", reference)
     proof = prove(Case("P3", policy="gtlrr", warps=2))
@@ -59,6 +63,7 @@ class Short(policies.GreedyLooseRoundRobin):
         return (state for state in super().states() if state.last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("warps", "reference", "complaint"), [
     (16, policies.GreedyLooseRoundRobin, "P3 of gtlrr at 16 warps: a table of 1048576 rows or more, of 4096 at most:"),
     (2, None, "policy gtlrr is in hdl/policies and not in sim/machine/policies/plain.py: add it there"),

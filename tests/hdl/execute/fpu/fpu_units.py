@@ -74,10 +74,10 @@ class FpuOperation:
         return cls(rng.choice(tuple(ops)), rng.randrange(5), mask, operands)
 
 
-def check_fpu_unit(make: Callable[[SmConfig], Any], config: SmConfig, schedule: dict[int, FpuOperation], *, latency: int,
-                   reference: Reference, rng: random.Random, label: str, reset_at: int | None = None,
+def check_fpu_unit(make: Callable[[SmConfig], Any], config: SmConfig, schedule: dict[int, FpuOperation], *,
+                   latency: int, reference: Reference, rng: random.Random, label: str, reset_at: int | None = None,
                    tail: int = 5) -> None:
-    """Drives ``schedule`` into the unit that ``make`` makes, and compares every lane of ``result`` and ``flags`` in every cycle with the contract.
+    """Drives ``schedule`` into the unit of ``make`` and compares all ``result`` and ``flags`` in every cycle.
 
     ``result`` of a lane changes exactly ``latency`` cycles after an operation in whose mask it is, and never else;
     ``flags`` are 0 in all other cycles. In cycles without an operation the other inputs are random. In cycle

@@ -14,6 +14,7 @@ from metronome.hdl.presets import TINY
 from tests.hdl.execute.fpu.fpu_batch import UnitBatch
 from tests.hdl.execute.fpu.fpu_operands import COUNTS, MODES, NV, NX, OF, UF, assert_same, binary, softfloat, ternary
 from tests.hdl.execute.fpu.fpu_units import OneOf
+from tests.support.tiers import some_slow
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fma")
@@ -62,7 +63,7 @@ def compare(op: FmaOp, mode: str, count: int, latency: int = 4) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_slow(MODES, 1))
 @pytest.mark.parametrize("op", FmaOp)
 def test_equals_softfloat(op, mode, count):
     compare(op, mode, count)

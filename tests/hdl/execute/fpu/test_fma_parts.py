@@ -15,6 +15,7 @@ from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.product import Multiply, SelectTerms
 from metronome.hdl.execute.fpu.sum import Add, Align, NormaliseSum
 from metronome.hdl.isa.ops import FcvtOp, FmaOp
+from tests.support.tiers import some_more
 
 SEED = 35
 SIGN = 1 << 31
@@ -173,7 +174,8 @@ def rounding_bits(magnitude):
     return halves.numerator // halves.denominator, exponent, halves.denominator != 1
 
 
-@pytest.mark.parametrize("rm", Rounding)
+@pytest.mark.slow
+@pytest.mark.parametrize("rm", some_more(Rounding, 1))
 def test_sum_is_exact_down_to_the_sticky_bit(rm):
     seed = SEED + rm.value
     rng = random.Random(seed)
@@ -206,7 +208,8 @@ def test_sum_is_exact_down_to_the_sticky_bit(rm):
     run(m, testbench)
 
 
-@pytest.mark.parametrize("op", FcvtOp)
+@pytest.mark.slow
+@pytest.mark.parametrize("op", some_more(FcvtOp, 2))
 def test_a_conversion_is_a_sum(op):
     """An integer is normalised; of a number all that is before the point is in bits 32..1, if it fits."""
     seed = SEED + op.value

@@ -14,7 +14,8 @@ from tests.hdl.execute.fpu.fpu_operands import softfloat
 from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from tests.hdl.execute.fpu.test_fma import REFERENCES
 from tests.hdl.execute.lane_harness import spread
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but
+
 
 def unit(config):
     return OneOf(config, Unit.FMA)
@@ -35,7 +36,9 @@ def reference(op, rm, *operands):
     return int(result[0]), int(flags[0])
 
 
-@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[0], CONFIGS[2], CONFIGS[-1]]), ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2], CONFIGS[-1]]), CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_random(config, gap):
     seed = 1000 + 100 * config.threads + 10 * config.latency_fma + gap
@@ -45,7 +48,8 @@ def test_random(config, gap):
                    latency=config.latency_fma, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.parametrize("age", long_but(range(1, 5), [1, 4]))
+@pytest.mark.slow
+@pytest.mark.parametrize("age", more_but(long_but(range(1, 5), [1, 4]), [4]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
     config = CONFIGS[1]
@@ -56,7 +60,8 @@ def test_reset_empties_the_pipeline(age):
                    reset_at=10 + age, label=f"reset at age {age}")
 
 
-@pytest.mark.parametrize("latency", long_but(range(4, 9), [4, 8]))
+@pytest.mark.slow
+@pytest.mark.parametrize("latency", more_but(long_but(range(4, 9), [4, 8]), [4]))
 def test_an_idle_lane_holds_still(latency, tmp_path):
     config = replace(TINY, latency_fma=latency)
     check_idle_lane(OneOf(config, Unit.FMA), FmaOp, latency=latency, interval=1, folder=tmp_path, seed=latency,

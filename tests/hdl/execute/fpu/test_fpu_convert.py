@@ -31,7 +31,7 @@ from tests.hdl.execute.fpu.fpu_operands import (
 )
 from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from tests.hdl.execute.lane_harness import spread
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but, some_slow
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fpu_convert")
@@ -72,7 +72,7 @@ def batch() -> UnitBatch:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_slow(MODES, 1))
 @pytest.mark.parametrize("op", FcvtOp)
 def test_operation(op, mode, count):
     """The second operand is anything, and counts for nothing."""
@@ -123,7 +123,8 @@ def reference(op, rm, a, b):
     return int(results[0]), int(flags[0])
 
 
-@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
     seed = SEED + 1000 * config.threads + 10 * config.latency_fcvt + gap
@@ -133,7 +134,8 @@ def test_unit(config, gap):
                    latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.parametrize("age", long_but(range(1, 6), [1, 5]))
+@pytest.mark.slow
+@pytest.mark.parametrize("age", more_but(long_but(range(1, 6), [1, 5]), [5]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
     config = replace(TINY, threads=4)
@@ -148,6 +150,7 @@ def test_reset_empties_the_pipeline(age):
                    reset_at=10 + age, label=f"reset at age {age}")
 
 
+@pytest.mark.more
 def test_an_idle_lane_holds_still(tmp_path):
     check_idle_lane(OneOf(TINY, Unit.FCVT), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED,
                     wired=WIRED)

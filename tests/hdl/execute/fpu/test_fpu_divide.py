@@ -30,7 +30,7 @@ from tests.hdl.execute.fpu.fpu_operands import (
 )
 from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from tests.hdl.execute.lane_harness import spread
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but, some_slow
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fpu_divide")
@@ -45,7 +45,7 @@ def batch() -> UnitBatch:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_slow(MODES, 1))
 def test_division(mode, count):
     rm = MODES[mode]
     a, b = operands = binary(np.random.default_rng([SEED, rm]), count)
@@ -55,7 +55,7 @@ def test_division(mode, count):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", some_slow(MODES, 1))
 def test_square_root(mode, count):
     """The second operand is anything, and counts for nothing."""
     rm = MODES[mode]
@@ -96,7 +96,7 @@ def reference(op, rm, a, b):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), ids=label)
+@pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
     """Whatever the operands, the result is there after exactly the latency, and not before."""
@@ -108,7 +108,7 @@ def test_unit(config, gap):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("age", long_but([1, 2, 13, 14, 15], [1, 15]))
+@pytest.mark.parametrize("age", more_but(long_but([1, 2, 13, 14, 15], [1, 15]), [15]))
 def test_reset_abandons_an_operation(age):
     """One that is ``age`` cycles old at the reset gives no result, and does not disturb one right after it."""
     config = replace(TINY, threads=4)
@@ -123,7 +123,8 @@ def test_reset_abandons_an_operation(age):
                    reset_at=20 + age, label=f"reset at age {age}")
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", more_but(CONFIGS, CONFIGS[1:2]), ids=label)
 def test_busy(config):
     """``busy`` is 1 in exactly the latency - 1 cycles in which no operation may arrive."""
     unit = OneOf(config, Unit.FDIV)

@@ -20,7 +20,7 @@ CONFIG = replace(TINY, threads=1)
 PORTS = {"inputs": ("op", "mask", "a", "b"), "outputs": ("result",)}
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_pipelined_unit_gets_an_operation_each_cycle():
     a, b = np.random.default_rng(SEED).integers(0, 1 << 32, (2, 1000), dtype=np.uint32)
     batch = UnitBatch(MulUnit(CONFIG), **PORTS)
@@ -29,7 +29,7 @@ def test_a_pipelined_unit_gets_an_operation_each_cycle():
     assert np.array_equal(early[1:], (a * b)[:-1]) and np.array_equal(late[:-1], (a * b)[1:])
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_unit_that_is_not_pipelined_gets_one_each_interval():
     a, b = np.random.default_rng(SEED).integers(1, 1 << 32, (2, 200), dtype=np.uint32)
     batch = UnitBatch(DivUnit(CONFIG), **PORTS)

@@ -19,6 +19,7 @@ from tests.hdl.execute.fpu.fpu_batch import UnitBatch
 from tests.hdl.execute.fpu.fpu_operands import COUNTS, NV, U32, assert_same, binary, softfloat
 from tests.hdl.execute.fpu.fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
 from tests.hdl.execute.lane_harness import spread
+from tests.support.tiers import more_but, some_slow
 
 #: One process compiles the unit, and no other waits for that.
 pytestmark = pytest.mark.xdist_group("fpu_misc")
@@ -112,7 +113,8 @@ def reference(op, rm, a, b):
     return int(results[0]), int(flags[0])
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("config", more_but(CONFIGS, CONFIGS[1:3]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
     seed = SEED + 1000 * config.threads + 10 * config.latency_fmisc + gap
@@ -122,7 +124,7 @@ def test_unit(config, gap):
                    latency=config.latency_fmisc, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.parametrize("age", range(1, 5))
+@pytest.mark.parametrize("age", some_slow(range(1, 5), 2))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
     config = replace(TINY, threads=4, latency_fmisc=4)

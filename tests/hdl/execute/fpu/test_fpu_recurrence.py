@@ -9,6 +9,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from metronome.hdl.execute.fpu.recurrence import ROOT_BITS, STEPS, Recurrence
+from tests.support.tiers import some_slow
 
 LOW, HIGH = 1 << 23, (1 << 24) - 1
 EDGES = [LOW, LOW + 1, LOW + 2, 3 << 22, (3 << 22) - 1, (3 << 22) + 1, 0xB504F3, 0xB504F4, 0xAAAAAA, HIGH - 1, HIGH]
@@ -64,6 +65,7 @@ def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label
     sim.run()
 
 
+@pytest.mark.slow
 def test_division_of_edges():
     omissions = (0, 1, 2, 25, 26)
     cases = [(False, False, a, b, omitted) for a in EDGES for b in EDGES for omitted in omissions]
@@ -98,7 +100,7 @@ def test_zero():
     sim.run()
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", some_slow([3, 4], 0))
 def test_random(seed):
     rng = random.Random(seed)
     cases = []

@@ -12,6 +12,7 @@ from amaranth.sim import Simulator
 
 from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.round import Round
+from tests.support.tiers import some_slow
 
 SEED = 32
 #: Around every boundary: overflow, the smallest normal, each subnormal length, all gone, and the ends of the field.
@@ -62,7 +63,7 @@ def check(rm, numbers):
     sim.run()
 
 
-@pytest.mark.parametrize("rm", Rounding)
+@pytest.mark.parametrize("rm", some_slow(Rounding, 1))
 def test_edges(rm):
     rests = [(sign, guard, sticky) for sign in (0, 1) for guard in (0, 1) for sticky in (0, 1)]
     numbers = [(significand, guard, sticky, exponent, sign)
@@ -71,7 +72,7 @@ def test_edges(rm):
     check(rm, numbers + [(0, 0, 0, exponent, sign) for exponent in EXPONENTS for sign in (0, 1)])
 
 
-@pytest.mark.parametrize("rm", Rounding)
+@pytest.mark.parametrize("rm", some_slow(Rounding, 1))
 def test_random(rm):
     rng = random.Random(SEED)
     numbers = []

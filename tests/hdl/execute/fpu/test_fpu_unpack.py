@@ -11,6 +11,7 @@ from amaranth.sim import Simulator
 
 from metronome.hdl.execute.fpu.shift import Normalise, shift_right_sticky
 from metronome.hdl.execute.fpu.unpack import Unpack
+from tests.support.tiers import some_slow
 
 SEED = 31
 EDGES = (0, 1, 2, 3, 0x3FFFFF, 0x400000, 0x400001, 0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0xFFFFFF, 0x1000000,
@@ -23,7 +24,7 @@ def run(module, testbench):
     sim.run()
 
 
-@pytest.mark.parametrize("width", [2, 5, 24, 52])
+@pytest.mark.parametrize("width", some_slow([2, 5, 24, 52], 2))
 def test_normalise(width):
     rng = random.Random(SEED)
     part = Normalise(width=width)
@@ -65,6 +66,7 @@ def test_shift_right_sticky(width, bits):
     run(m, testbench)
 
 
+@pytest.mark.slow
 def test_unpack():
     """Value and classes by the definition of the format (IEEE 754-2019, 3.4), subnormal numbers of every length."""
     rng = random.Random(SEED)

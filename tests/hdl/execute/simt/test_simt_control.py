@@ -13,7 +13,7 @@ from metronome.hdl.execute.simt.control import SimtControl
 from metronome.hdl.isa.ops import SimtOp
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.hdl.execute.simt.simt_reference import Operation, Reference
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but
 
 ONE = SmConfig(warps=1, threads=1)
 ODD = SmConfig(warps=3, threads=4)
@@ -156,7 +156,9 @@ def _run(config: SmConfig, seed: int, episodes: int, cycles: int) -> dict[str, i
     return events
 
 
-@pytest.mark.parametrize("name", long_but(CONFIGS, [name for name in CONFIGS if name != "MID"]))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", more_but(long_but(CONFIGS, [name for name in CONFIGS if name != "MID"]), ["TINY", "3x4"]))
 def test_against_reference(name):
     for seed in (1, 2):
         try:

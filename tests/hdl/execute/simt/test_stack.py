@@ -10,6 +10,7 @@ from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.simt.stack import DivergenceStack
+from tests.support.tiers import some_slow
 
 CONFIGS = [SmConfig(warps=1, threads=1), SmConfig(warps=2, threads=2), SmConfig(warps=3, threads=4),
            SmConfig(warps=4, threads=8)]
@@ -41,7 +42,7 @@ def _pushed(config: SmConfig, rng: random.Random) -> dict[str, int]:
             "pc": rng.getrandbits(32)}
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.warps}x{c.threads}")
+@pytest.mark.parametrize("config", some_slow(CONFIGS, 2), ids=lambda c: f"{c.warps}x{c.threads}")
 def test_against_lists(config):
     """Random moves of all warps: the pointer and the top entry, in the cycle after the peek."""
     assert config.stack_depth >= max(1, config.threads - 1)

@@ -12,6 +12,7 @@ from amaranth.hdl import ClockDomain, Module
 from metronome.hdl.memory.l1.victim_tags import VictimTags
 from metronome.hdl.presets import BASE
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import some_more
 
 CONFIGS = [
     replace(BASE, policies=("ccws",), dcache_bytes=512, dcache_ways=2, dcache_mshrs=2, victim_tags=3),
@@ -46,8 +47,9 @@ class Reference:
         return 1 << warp if lost else 0
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.warps}-{config.victim_tags}")
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("config", some_more(CONFIGS, 1), ids=lambda config: f"{config.warps}-{config.victim_tags}")
+@pytest.mark.parametrize("seed", some_more([1, 2], 1))
 def test_random(config, seed):
     rng = random.Random(f"{seed}/{config.warps}")
     dut, m = VictimTags(config), Module()

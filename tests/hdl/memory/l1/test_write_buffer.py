@@ -14,6 +14,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.write_buffer import WriteBuffer
 from tests.hdl.lib.simulate import simulate
 from tests.hdl.memory.part_models import BufferModel, Entry
+from tests.support.tiers import some_slow
 
 MSHRS, WARPS = 2, 2
 
@@ -183,7 +184,7 @@ def play_random(bench: Bench, cycles: int) -> None:
     simulate(bench.dut, testbench)
 
 
-@pytest.mark.parametrize("entries", [1, 3])
+@pytest.mark.parametrize("entries", some_slow([1, 3], 0))
 def test_random_traffic(entries: int) -> None:
     bench = Bench(entries, 10 + entries)
     play_random(bench, 200)
@@ -191,7 +192,7 @@ def test_random_traffic(entries: int) -> None:
     assert bench.passed < entries, f"{bench.what}: {bench.passed} entries went before one that might have gone"
 
 
-@pytest.mark.parametrize("entries", [1, 2, 5])
+@pytest.mark.parametrize("entries", some_slow([1, 2, 5], 1))
 def test_depth(entries: int) -> None:
     """All entries, and no more, are taken one a cycle; one is free in the cycle after memory has completed it."""
     bench = Bench(entries, 1)
@@ -207,7 +208,7 @@ def test_depth(entries: int) -> None:
     simulate(bench.dut, testbench)
 
 
-@pytest.mark.parametrize("waits", ["nothing", "a load", "a store"])
+@pytest.mark.parametrize("waits", some_slow(["nothing", "a load", "a store"], 1))
 def test_when_a_store_is_offered(waits: str) -> None:
     """Two cycles after it came, or after the load's line or the store before it is done."""
     bench = Bench(3, 2)

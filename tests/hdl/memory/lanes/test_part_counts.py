@@ -10,6 +10,7 @@ from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.memory.lanes.part_counts import PartCounts
 from tests.hdl.lib.simulate import maybe, simulate
+from tests.support.tiers import some_more, some_slow
 
 CYCLES = 400
 
@@ -72,7 +73,7 @@ class Bench:
             self.left, self.first = self.left - 1, False
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some_more(some_slow(range(4), 1), 2))
 @pytest.mark.parametrize(("loads", "parts", "answer"), [(2, 1, 0.5), (3, 4, 0.8), (6, 2, 0.5), (22, 8, 0.9)])
 def test_random_loads(loads: int, parts: int, answer: float, seed: int) -> None:
     bench = Bench(loads=loads, parts=parts, seed=seed, answer=answer)
