@@ -237,7 +237,8 @@ def test_icache_and_idle_and_barrier():
     p = Program()
     p.add(asm.csrrwi(0, MREGION, 1))
     spawn(p, 2, "wait")
-    p.jal(0, "far")
+    # No jump, which decode would follow before warp 1 has started.
+    p.branch(asm.beq, 0, 0, "far")
     p.label("wait")
     p.li(13, 0)
     p.li(14, 2)
