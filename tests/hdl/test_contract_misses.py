@@ -91,6 +91,7 @@ def test_suspended_from_the_lookup_to_the_refill(config, latency):
 
 
 @on("bare")
+@pytest.mark.more
 def test_other_warps_go_on_during_a_miss():
     """Warp 1 spins in a line that is there; warp 0's miss takes 60 cycles."""
     p = Program()
@@ -113,6 +114,7 @@ def test_other_warps_go_on_during_a_miss():
 
 
 @on("bare")
+@pytest.mark.more
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_misses_to_one_line_share_one_request(policy):
     """All warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
@@ -126,6 +128,7 @@ def test_misses_to_one_line_share_one_request(policy):
 
 
 @on("bare")
+@pytest.mark.more
 def test_two_warps_in_two_lines_wait_for_their_own():
     """Warp 1's line comes long before warp 0's: it goes on at once."""
     p = Program()
@@ -149,6 +152,7 @@ def test_two_warps_in_two_lines_wait_for_their_own():
 
 
 @on("bare")
+@pytest.mark.more
 def test_miss_whose_refill_comes_in_its_very_cycle():
     """Swept over the latency until a second warp's miss meets the refill of its line; it is selectable in the next."""
     met = []

@@ -65,7 +65,7 @@ def _run(emit: Emit, latency: int = 5, config: SmConfig = TINY) -> tuple[Run, in
 
 @pytest.mark.parametrize(("name", "config"), [
     # With btfn a jal is followed at decode.
-    pytest.param(name, BARE, marks=on("bare")) if name == "jal" else (name, TINY) for name in TAKEN
+    pytest.param(name, BARE, marks=[on("bare"), pytest.mark.more]) if name == "jal" else (name, TINY) for name in TAKEN
 ])
 def test_taken_costs_four_nops(name, config):
     run, at, target = _run(TAKEN[name], config=config)
@@ -152,6 +152,7 @@ def test_wrong_path_changes_nothing():
 
 
 @on("bare")
+@pytest.mark.more
 @pytest.mark.parametrize("latency", [1, 9])
 def test_redirect_into_a_line_that_is_not_there(latency):
     """d NOPs of the redirect and one of the miss; the wrong path's own miss is squashed or costs nothing more."""

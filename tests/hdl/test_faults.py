@@ -128,6 +128,7 @@ def test_fetch_outside_memory(target):
 
 
 @on("bare")
+@pytest.mark.more
 def test_fetch_error_that_is_never_issued_is_no_fault():
     """The line behind a jump answers with an error; the jump goes elsewhere."""
     # The code is in the last words of memory, where stacks are: interleaved, they would hold no code.
@@ -182,6 +183,7 @@ def test_divergent_branch(word):
 
 
 @on("bare")
+@pytest.mark.more
 def test_divergent_branch_check_can_be_left_out():
     """Then the leader, the highest active lane, decides: lane 1 has x9 = 1, so bne is taken."""
     p = Program()

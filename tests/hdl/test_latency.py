@@ -131,7 +131,8 @@ def test_every_use_waits(name, role):
 
 @pytest.mark.parametrize(("words", "config"), [
     # With btfn a jal is followed at decode.
-    pytest.param([asm.jal(8, 8)], BARE, marks=[on("bare"), pytest.mark.more], id="jal"), pytest.param([asm.jalr(8, 7, 0)], TINY, id="jalr"),
+    pytest.param([asm.jal(8, 8)], BARE, marks=[on("bare"), pytest.mark.more], id="jal"),
+    pytest.param([asm.jalr(8, 7, 0)], TINY, id="jalr"),
 ])
 def test_link_is_written_after_three_cycles(words, config):
     """The redirect (R + 1 + d) outlasts the latency: the link is there for the first instruction of the target."""

@@ -19,7 +19,7 @@ USER = 0x1_0000
 #: Bytes, ways, MSHRs, entries of the write buffer.
 SIZES = [(512, 2, 4, 4), (128, 1, 2, 2), (512, 4, 3, 4), (2048, 4, 8, 8)]
 #: Every size, and lanes where they meet in few lines.
-BRIEF = [(SIZES[0], 1), (SIZES[1], 4), (SIZES[2], 1), (SIZES[3], 1)]
+BRIEF = [(SIZES[0], 1), (SIZES[1], 4), (SIZES[2], 4), (SIZES[3], 1)]
 
 
 def config_of(size: tuple[int, int, int, int], threads: int) -> SmConfig:

@@ -38,7 +38,7 @@ def ordered(shape: tuple[int, int, str, int]) -> SmConfig:
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("shape", some_long(SHAPES, 1), ids=str)
+@pytest.mark.parametrize("shape", some_long(SHAPES, 2), ids=str)
 def test_programs_with_lists_and_without(shape: tuple[int, int, str, int]) -> None:
     """One after the other: what is looked up, in which order, and what loads and memory see of it."""
     config = ordered(shape)
@@ -70,7 +70,7 @@ def crowded(rng: random.Random, config: SmConfig, length: int) -> list[Access]:
     ]
 
 
-@pytest.mark.long  # ten seconds each; tests/sim/analysis/access_order has the same of the predictor
+@pytest.mark.more  # ten seconds each; tests/sim/analysis/access_order has the same of the predictor
 @pytest.mark.parametrize("ways", [1, 2])
 def test_lines_take_each_others_places(ways: int) -> None:
     """What hits is what docs/analyze.md says, however long memory takes; no line lies where another comes."""
@@ -173,7 +173,7 @@ async def _nothing(ctx) -> None:
     await ctx.tick()
 
 
-WRONG = ["pc", "more lines", "too few", "too many", "kind", "fewer lines", "warp", "no warp", "skipped"]
+WRONG = ["pc", "more lines", "kind", "too few", "too many", "fewer lines", "warp", "no warp", "skipped"]
 
 
 def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
@@ -184,7 +184,7 @@ def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", some_more(some_long(WRONG, 2), 1))
+@pytest.mark.parametrize("what", some_more(some_long(WRONG, 5), 1))
 def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
     for seed in range(4):
         rng = random.Random(seed)
