@@ -32,7 +32,7 @@ from tests.hdl.memory.lsu_reference import Access, Reference
 from tests.hdl.memory.lsu_traffic import Traffic
 from tests.support.tiers import long_but, more_but, some_long
 
-#: Every number of lanes and every cache once, and the tightest of all.
+#: Every number of lanes and every cache once, the tightest of all, and what finds a mutant (tests/mutants).
 BRIEF = [(1, "uncached"), (2, "tight"), (2, "cached"), (4, "single"), (4, "tight"), (1, "cached")]
 
 
