@@ -18,7 +18,7 @@ def free(threads: int, *, cache: str, depth: int, warps: int = 4) -> SmConfig:
     return replace(small(threads, warps=warps, cache=cache), channels=Channels.FREE, channel_depth=depth)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("shape", some_long([
     ("cached", 10, 4), ("tight", 1, 4), ("tight", 3, 3), ("single", 2, 4), ("uncached", 2, 4), ("cached", 16, 2),
     ("tight", 2, 1),

@@ -90,6 +90,7 @@ def run(config: SmConfig, unit: type[Lsu], monkeypatch: pytest.MonkeyPatch) -> N
         UntimedBench(config, seed=seed, traffic=traffic, simulation=simulation).run(random_program(rng, config, 80))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("cache", some_long(["cached", "tight"], 1))
 def test_a_unit_in_between(cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(small(4, cache=cache), LsuWithHolder, monkeypatch)

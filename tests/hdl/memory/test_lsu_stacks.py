@@ -79,7 +79,7 @@ def test_random_programs_with_errors_from_memory(threads: int) -> None:
 
 
 @pytest.mark.parametrize(("threads", "lines"), [
-    (1, 1), (2, 1), (4, 1), pytest.param(32, 2, marks=pytest.mark.long),
+    (2, 1), *more_but([(1, 1), (4, 1)], []), pytest.param(32, 2, marks=pytest.mark.long),
 ])
 def test_lines_of_an_access(threads: int, lines: int) -> None:
     """threads * 4 / 64 lines for one word, half or byte of every lane's stack; without interleaving one a lane."""

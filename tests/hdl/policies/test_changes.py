@@ -119,7 +119,7 @@ def test_some_states(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_more(["two_level", "variable_rate", "variable_rate_strict"], 2))
+@pytest.mark.parametrize("name", some_more(["two_level", "variable_rate", "variable_rate_strict"], 1))
 def test_every_state_and_value(name):
     """Two warps: every state, every set, every value of every parameter and the next ones, good and bad."""
     bench = Bench(name, 2, writable=True, **({} if name == "two_level" else {"rates": (1, 1)}))

@@ -285,7 +285,7 @@ def test_the_table_of_the_documentation():
 
 @pytest.mark.parametrize(("name", "warps"), [
     pytest.param(name, warps, marks=getattr(pytest.mark, "long" if (name, warps) == ("ccws", 32) else mark))
-    for warps, mark in {1: "slow", 2: "more", 3: "slow", 8: "more", 32: "more"}.items() for name in POLICIES
+    for warps, mark in {1: "more", 2: "more", 3: "slow", 8: "more", 32: "more"}.items() for name in POLICIES
 ])
 def test_random_runs(name, warps):
     """From reset on, with the policy's own picks and with those that another policy made."""
