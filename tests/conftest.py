@@ -18,7 +18,7 @@ QUICK_BUILD = "TINY"
 #: The SM on AXI (axi) is in `make test` with cocotb and Icarus: tests/tb/examples.
 #: Ordered channels (ordered) are proved, and predicted, in `make test`: tests/tb/formal,
 #: tests/sim/analysis/access_order. Without an I-cache (uncached) `make test` has the front end alone:
-#: tests/hdl/frontend, and the proofs of P7.
+#: tests/hdl/frontend. `make test-more` has the proof of P7.
 LONG_BUILDS = ("PAPER", "crowd", "MID", "least", "uncached", "axi", "ordered")
 
 

@@ -18,7 +18,8 @@ def test_each_property_has_two():
     assert min(count.values()) >= 2
 
 
-#: `make test` has the first of three properties; "a redirect leaves one wrong-path fetch" takes the solver a minute.
+#: `make test` has the first of P1, `make test-more` those of P2 and P3.
+#: "A redirect leaves one wrong-path fetch" takes the solver a minute.
 FIRST = {its.property: its for its in reversed(BROKEN)}
 QUICK = [FIRST[name] for name in ("P1", "P2", "P3")]
 
