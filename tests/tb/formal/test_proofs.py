@@ -11,7 +11,8 @@ from metronome.tb.formal.matrix import cases, quick_cases
 from tests.support.tiers import some_long, some_more
 
 QUICK = quick_cases()
-#: `make test-more`: each property of each scheme with two warps. What a policy does is also proved by tables (test_tables.py).
+#: `make test-more`: each property of each scheme with two warps. What a policy does is proved by tables, too
+#: (test_tables.py).
 FIRST = [case for case in QUICK if case.warps == 2 and case.policy == "lrr" and case.prediction == "btfn"]
 #: Those in `make test`: P4 takes the solver six seconds.
 TESTED = [case for case in FIRST if case.icache and (case.property == "P3" or (
