@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from typing import Any
 
 from amaranth.hdl import Elaboratable
 from amaranth.sim import Simulator
 
-__all__ = ["bit_list", "evaluate", "maybe", "simulate", "some_bit"]
+__all__ = ["bit_list", "evaluate", "maybe", "port", "simulate", "some_bit"]
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -27,6 +28,11 @@ def evaluate(design: Elaboratable, testbench: Testbench) -> None:
     sim = Simulator(design)
     sim.add_testbench(testbench)
     sim.run()
+
+
+def port(component: Any, path: str) -> Any:
+    """The port of ``component`` at ``path``: its name, behind those of the interfaces around it (``"fill.asked"``)."""
+    return attrgetter(path)(component)
 
 
 def bit_list(mask: int) -> list[int]:
