@@ -33,8 +33,8 @@ class BaselineCoordination(Component):
         config = self._config
         m.submodules.issuing = issuing = Scheduler(config, oracles=oracles_of(config))
         m.submodules.fetching = fetching = Scheduler(config, policies=config.fetch_policies, doubt=True)
-        may_issue = self.active & ~self.unresolved
-        may_fetch = self.active & ~self.suspended & self.room & ~self._stalled(m)
+        may_issue = self.flow.active & ~self.unresolved
+        may_fetch = self.flow.active & ~self.suspended & self.room & ~self._stalled(m)
         connect_scheduler(m, self, issuing)
         connect_scheduler(m, self, fetching, strap="fetch_policy")
         connect_fetch(m, self, fetching)

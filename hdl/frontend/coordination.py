@@ -7,8 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..config import SmConfig
-from ..layouts.control import change_layout
 from ..layouts.events import ORACLES
+from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from .oracles import OracleSets
 from .scheduler import Scheduler
@@ -25,9 +25,7 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     """
     warps = config.warps
     members: dict[str, Member] = {
-        "active": In(warps),  # warps that run
-        "waiting": In(warps),  # those of them that wait at a barrier or in wspawn
-        "activated": In(warps),  # warps that start: active from the next cycle on
+        "flow": In(flow_signature(config)),  # from the control unit
         "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
         "halt": In(1),  # a fault has stopped the SM: nobody is selected
         "unresolved": In(warps),  # control flow is issued and not resolved
@@ -60,8 +58,6 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     }
     if config.watches_locality:
         members["lost"] = In(warps)  # whose load has missed a line that others have driven out, one cycle ago
-    if config.policy_csr:
-        members["change"] = In(change_layout())  # of the policies' parameters, from the next cycle on
     if len(config.policies) > 1:
         members["policy"] = In(range(len(config.policies)))  # the issue policy in force
     if len(config.fetch_policies) > 1:
@@ -107,11 +103,18 @@ def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, str
 
     ``strap``: the port of the scheme that chooses its policy; the scheme has it where there are several.
     """
-    for name in ("active", "waiting", "activated", "lanes", "fetched"):
-        m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
-    for name in ("lost", "change"):
-        if name in scheme.signature.members:
-            m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
+    flow = scheme.flow
+    m.d.comb += [
+        scheduler.active.eq(flow.active),
+        scheduler.waiting.eq(flow.waiting),
+        scheduler.activated.eq(flow.activation.warps),
+        scheduler.lanes.eq(scheme.lanes),
+        scheduler.fetched.eq(scheme.fetched),
+    ]
+    if "lost" in scheme.signature.members:
+        m.d.comb += scheduler.lost.eq(scheme.lost)
+    if "change" in flow.signature.members:
+        m.d.comb += scheduler.change.eq(flow.change)
     if strap in scheme.signature.members:
         m.d.comb += scheduler.policy.eq(getattr(scheme, strap))
 

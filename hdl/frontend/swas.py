@@ -30,7 +30,7 @@ class SwasCoordination(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.scheduler = scheduler = Scheduler(self._config, oracles=oracles_of(self._config), doubt=True)
-        may_run = self.active & ~self.suspended & ~self.unresolved
+        may_run = self.flow.active & ~self.suspended & ~self.unresolved
         connect_scheduler(m, self, scheduler)
         connect_fetch(m, self, scheduler)
         connect_issue(m, self, scheduler)

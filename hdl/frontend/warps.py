@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import LINE_NUMBER_BITS, SmConfig
-from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from ..lib.onehot import select
 
@@ -34,9 +34,7 @@ class WarpTable(Component):
             "issued": In(config.warps),  # who issues a control instruction now (one-hot or 0)
             "turn": In(config.warps),  # whose jump is followed at decode (one-hot or 0)
             "turn_target": In(32),  # where it goes on
-            "resolution": In(resolution_layout(config)),  # the outcome of a warp's control flow
-            "release": In(config.warps),  # warps that go on after a bar or wspawn
-            "activation": In(activation_layout(config)),  # warps that start
+            "flow": In(flow_signature(config)),  # from the control unit: warps that start and those that go on
             "redirected": Out(config.warps),  # whose fetch goes on elsewhere from the next cycle on; combinational
             #: A register: warps with a control instruction issued and neither resolved nor released.
             "unresolved": Out(config.warps),
@@ -47,6 +45,7 @@ class WarpTable(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        flow = self.flow
         warps = range(self._config.warps)
         registers = [Signal(30, name=f"pc_{w}") for w in warps]
         pcs = [Signal(30, name=f"next_pc_{w}") for w in warps]
@@ -61,20 +60,20 @@ class WarpTable(Component):
             resolved = Signal(name=f"resolved_{w}")
             m.d.comb += [
                 pcs[w].eq(Mux(self.lookup[w], following, pc)),
-                resolved.eq(self.resolution.valid & (self.resolution.warp == w)),
-                self.redirected[w].eq(resolved & self.resolution.redirect),
+                resolved.eq(flow.resolution.valid & (flow.resolution.warp == w)),
+                self.redirected[w].eq(resolved & flow.resolution.redirect),
                 self.pc[w].eq(pcs[w] << 2),
                 self.lines[w].eq(pc[4:]),
             ]
-            with m.If(self.activation.warps[w]):
-                m.d.sync += pc.eq(self.activation.pc[2:])
+            with m.If(flow.activation.warps[w]):
+                m.d.sync += pc.eq(flow.activation.pc[2:])
             with m.Elif(self.redirected[w]):
-                m.d.sync += pc.eq(self.resolution.target[2:])
+                m.d.sync += pc.eq(flow.resolution.target[2:])
             with m.Elif(self.turn[w]):
                 m.d.sync += pc.eq(self.turn_target[2:])
             with m.Elif(self.lookup[w] & ~self.lookup_missed):
                 m.d.sync += pc.eq(following)
-            with m.If(resolved | self.release[w]):
+            with m.If(resolved | flow.release[w]):
                 m.d.sync += self.unresolved[w].eq(0)
             with m.Elif(self.issued[w]):
                 m.d.sync += self.unresolved[w].eq(1)

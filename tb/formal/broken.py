@@ -55,7 +55,7 @@ BROKEN = (
     Broken("a lookup that missed is followed by the pc of the warp selected had it hit", "P1", f"{_FETCH}._looked_up",
            'Mux(missed, pcs["missed"], pcs["hit"])', 'pcs["hit"]', policy="gtlrr"),
     Broken("a NOP is popped without a fetch", "P1", f"{_FRONT}._fetch",
-           "fetch.request.eq(scheme.fetch_valid)", "fetch.request.eq(scheme.fetch_valid & ~self.select_nop)"),
+           "fetch.request.eq(scheme.fetch_valid)", "fetch.request.eq(scheme.fetch_valid & ~self.selection.nop)"),
     Broken("buffers one entry short", "P2", _RING,
            'name=f"filled_{w}", init=every', 'name=f"filled_{w}", init=every >> 1'),
     Broken("the NOP of a miss is left out", "P2", f"{_FRONT}._fetch",

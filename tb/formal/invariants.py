@@ -119,7 +119,7 @@ def control_flow(model: Model) -> None:
 
 def idle(model: Model, places: list[Held]) -> None:
     """A warp that is not active (and whose end has resolved) holds only NOPs."""
-    ended = ~model.of_mine(model.dut.active | model.unresolved)
+    ended = ~model.of_mine(model.dut.flow.active | model.unresolved)
     model.lemma("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
 
 

@@ -80,8 +80,8 @@ class VictimTags(Component):
             follows.data.eq(Mux(place.data == count - 1, 0, place.data + 1)),
         ]
         taken = [Signal(count, name=f"taken_{w}") for w in range(warps)]
-        misses = self.lookup.add & ~self.lookup.uncached
-        mine, found, put = Signal(count), Signal(count), Signal(count)
+        misses, mine, found, put = Signal(), Signal(count), Signal(count), Signal(count)
+        m.d.comb += misses.eq(self.lookup.add & ~self.lookup.uncached)
         for number in range(count):
             m.submodules[f"tags_{number}"] = tags = Memory(shape=LINE_NUMBER_BITS, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")

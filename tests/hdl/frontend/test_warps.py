@@ -45,12 +45,12 @@ class Events:
         ctx.set(dut.issued, selected if self.control else 0)
         ctx.set(dut.turn, 0 if self.turning is None else 1 << self.turning)
         ctx.set(dut.turn_target, self.turn_target)
-        ctx.set(dut.resolution, {
+        ctx.set(dut.flow.resolution, {
             "valid": self.resolving is not None, "warp": self.resolving or 0, "redirect": self.redirect,
             "target": self.target,
         })
-        ctx.set(dut.release, self.release)
-        ctx.set(dut.activation, {"warps": self.activated, "pc": self.start})
+        ctx.set(dut.flow.release, self.release)
+        ctx.set(dut.flow.activation, {"warps": self.activated, "pc": self.start})
 
     def of_pc(self, w: int, pc: int) -> dict[str, int]:
         """The events of warp ``w`` that give a new pc, the one that wins first."""
