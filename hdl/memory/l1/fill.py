@@ -70,9 +70,10 @@ class FillStage(Component):
             out.completed_number.eq(answer.tag),
             self.completed_error.eq(out.completed & answer.error),
             out.here.eq(valid),
-            out.install.eq(fresh & ~self.error & (out.line >= user)),
             out.install_data.eq(self.data),
         ]
+        if self.config.dcache_bytes:
+            m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
         m.d.sync += [valid.eq(out.accepts | (valid & ~out.release)), fresh.eq(out.accepts)]
         with m.If(out.accepts):
             m.d.sync += [

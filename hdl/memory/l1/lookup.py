@@ -139,9 +139,9 @@ class LookupStage(Component):
             event.hit.eq(self.hit),
             event.forward.eq(covered),
             event.merge.eq(Mux(held.write, buffer.joins, out.add & shares)),
-            event.fill.eq(fill.install),
-            event.fill_line.eq(fill.line),
         ]
+        if self.config.dcache_bytes:
+            m.d.comb += [event.fill.eq(fill.install), event.fill_line.eq(fill.line)]
         with m.If(out.held_valid & ~goes):
             with m.If(blocked):
                 m.d.comb += event.wait.eq(LookupWait.FILL)

@@ -45,7 +45,7 @@ def fill_signature(config: SmConfig) -> wiring.Signature:
         "release": Out(1),  # the MSHR ``filled`` is done: it is free from the next cycle on
         "take": Out(1),  # a part leaves the table: one that waits for ``asked``, or for ``filled``
         "take_filled": Out(1),  # with ``take``: one that waits for ``filled``
-        "install": Out(1),  # the line goes into the cache in this cycle: a lookup in the next one hits
+        "install": Out(1),  # the line goes into the cache, if there is one: a lookup in the next cycle hits
         "install_data": Out(8 * config.line_bytes),  # with ``install``: with the write buffer's bytes laid over it
         "completed": Out(1),  # memory has completed an entry of the write buffer: it is free from the next cycle on
         "completed_number": Out(entry_bits(config)),  # with ``completed``: the entry's number
