@@ -71,6 +71,10 @@ class FrontEnd(Component):
         self._issue(m, scheme, fetch, warps, buffers)
         self._tell(m, scheme, fetch, warps, buffers)
         connect(m, flipped(self.flow), scheme.flow, warps.flow)
+        connect(m, scheme.fetch, fetch.request, warps.fetch)
+        connect(m, fetch.lookup, scheme.lookup, warps.lookup)
+        connect(m, fetch.turn, scheme.turn, warps.turn)
+        connect(m, fetch.done, buffers.fill)
         connect(m, flipped(self.mem), fetch.mem)
         return m
 
@@ -87,19 +91,14 @@ class FrontEnd(Component):
         held = [buffers.occupancy[w] + fetch.kept_in_flight[w] for w in range(config.warps)]
         resolved = Mux(self.flow.resolution.valid, one_hot(self.flow.resolution.warp, config.warps), 0)
         m.d.comb += [
-            scheme.suspended.eq(fetch.suspended),
-            scheme.lookup.eq(fetch.lookup),
-            scheme.lookup_missed.eq(fetch.lookup_missed),
-            scheme.missed.eq(fetch.missed),
             scheme.unresolved.eq(warps.unresolved),
             scheme.nop.eq(buffers.head_nop),
             scheme.ready.eq(self.selection.ready),
             scheme.empty.eq(buffers.empty),
             scheme.room.eq(Cat(count < config.buffer_depth for count in held)),
-            scheme.decoded.eq(Mux(fetch.done & ~fetch.done_squashed, one_hot(fetch.done_warp, config.warps), 0)),
-            scheme.decoded_control.eq(fetch.entry.decoded.info.control),
+            scheme.decoded.eq(Mux(fetch.done.valid & ~fetch.done.squashed, one_hot(fetch.done.warp, config.warps), 0)),
+            scheme.decoded_control.eq(fetch.done.entry.decoded.info.control),
             scheme.redirected.eq(warps.redirected),
-            scheme.turned.eq(fetch.turn),
             scheme.resolved.eq(resolved | self.flow.release),
             scheme.halt.eq(self.halt),
         ]
@@ -112,27 +111,11 @@ class FrontEnd(Component):
     def _fetch(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:
         m.d.comb += [
-            warps.fetched_if_hit.eq(scheme.fetch_if_hit),
-            warps.fetched_if_missed.eq(scheme.fetch_if_missed),
-            warps.lookup.eq(fetch.lookup),
-            warps.lookup_pc.eq(fetch.miss_pc),
-            warps.lookup_missed.eq(fetch.lookup_missed),
-            fetch.request.eq(scheme.fetch_valid),
-            fetch.request_if_hit.eq(scheme.fetch_if_hit),
-            fetch.request_if_missed.eq(scheme.fetch_if_missed),
-            fetch.request_warp.eq(scheme.fetch_warp),
             fetch.request_pc_if_hit.eq(warps.fetch_pc_if_hit),
             fetch.request_pc_if_missed.eq(warps.fetch_pc_if_missed),
             fetch.request_slot.eq(buffers.pop_slot),
             fetch.squash.eq(warps.redirected),
             fetch.invalidate.eq(self.flow.invalidate),
-            warps.turn.eq(fetch.turn),
-            warps.turn_target.eq(fetch.turn_target),
-            buffers.fill.eq(fetch.done),
-            buffers.fill_warp.eq(fetch.done_warp),
-            buffers.fill_slot.eq(fetch.done_slot),
-            buffers.fill_nop.eq(fetch.done_squashed),
-            buffers.fill_entry.eq(fetch.entry),
             buffers.flush.eq(warps.redirected),
             fetch.lines.eq(warps.lines),
         ]
@@ -142,20 +125,20 @@ class FrontEnd(Component):
         infos, nops = [buffers.head_info[w] for w in range(self._config.warps)], buffers.head_nop
 
         def of_selected(of: Callable[[Value], Value]) -> Value:
-            """``of(scheme.issue)``, worked out for both outcomes of the lookup, which comes late."""
-            return Mux(fetch.lookup_missed, of(scheme.issue_if_missed), of(scheme.issue_if_hit))
+            """``of(scheme.issue.select)``, worked out for both outcomes of the lookup, which comes late."""
+            return Mux(fetch.lookup.missed, of(scheme.issue.if_missed), of(scheme.issue.if_hit))
 
         m.d.comb += [
             self.selection.heads.eq(buffers.head_info),
-            self.selection.select.eq(scheme.issue),
-            self.selection.warp.eq(scheme.issue_warp),
+            self.selection.select.eq(scheme.issue.select),
+            self.selection.warp.eq(scheme.issue.warp),
             self.selection.nop.eq(of_selected(lambda selected: (selected & nops).any())),
             self.selection.info.eq(of_selected(lambda selected: select(selected, infos))),
-            buffers.pop.eq(scheme.issue),
-            buffers.pop_warp.eq(scheme.issue_warp),
+            buffers.pop.eq(scheme.issue.select),
+            buffers.pop_warp.eq(scheme.issue.warp),
             self.selection.entry.eq(buffers.entry),
             warps.issued.eq(
-                scheme.issue & ~nops & Cat(info.control for info in infos)
+                scheme.issue.select & ~nops & Cat(info.control for info in infos)
             ),
         ]
 
@@ -164,13 +147,13 @@ class FrontEnd(Component):
         """The record of this cycle."""
         config, event = self._config, self.event
         unified = config.coordination is Coordination.SWAS
-        missing = fetch.suspended | fetch.missed
+        missing = fetch.lookup.suspended | fetch.lookup.misses
         request, response = self.mem.request, self.mem.response
         m.d.comb += [
-            event.eligible.eq(scheme.eligible),
-            event.select.eq(scheme.issue),
-            event.select_valid.eq(scheme.issue_valid),
-            event.select_warp.eq(scheme.issue_warp),
+            event.eligible.eq(scheme.issue.eligible),
+            event.select.eq(scheme.issue.select),
+            event.select_valid.eq(scheme.issue.valid),
+            event.select_warp.eq(scheme.issue.warp),
             event.select_nop.eq(self.selection.nop),
             event.select_unit.eq(self.selection.info.unit),
             event.select_store.eq(self.selection.info.store),
@@ -179,18 +162,18 @@ class FrontEnd(Component):
             event.fetch_waits.eq(missing if unified else missing & buffers.empty),
             event.buffer_empty.eq(0 if unified else buffers.empty),
             event.head_nop.eq(buffers.head_nop),
-            event.fetch_eligible.eq(scheme.fetch_eligible),
-            event.fetch.eq(scheme.fetch),
-            event.fetch_valid.eq(scheme.fetch_valid),
-            event.fetch_warp.eq(scheme.fetch_warp),
-            event.missed.eq(fetch.missed.any()),
+            event.fetch_eligible.eq(scheme.fetch.eligible),
+            event.fetch.eq(scheme.fetch.select),
+            event.fetch_valid.eq(scheme.fetch.valid),
+            event.fetch_warp.eq(scheme.fetch.warp),
+            event.missed.eq(fetch.lookup.misses.any()),
             event.miss.eq(fetch.miss),
             event.miss_warp.eq(fetch.miss_warp),
-            event.miss_line.eq(fetch.miss_pc[LINE_OFFSET_BITS:]),
+            event.miss_line.eq(fetch.lookup.pc[LINE_OFFSET_BITS:]),
             event.refill.eq(fetch.refill),
             event.woken.eq(fetch.woken),
             event.refill_line.eq(fetch.refill_line),
-            event.turn.eq(fetch.turn),
+            event.turn.eq(fetch.turn.warps),
             event.request.eq(request.valid & request.ready),
             event.request_tag.eq(request.payload.tag),
             event.answer.eq(response.valid & response.ready),
@@ -210,6 +193,6 @@ class FrontEnd(Component):
         held = Signal(range(2 * config.buffer_depth))
         counts = [buffers.occupancy[w] + fetch.in_flight[w] for w in range(config.warps)]
         m.d.comb += [
-            held.eq(select(scheme.issue, counts)),
-            self.event.miscounted.eq(scheme.issue_valid & (held != config.buffer_depth)),
+            held.eq(select(scheme.issue.select, counts)),
+            self.event.miscounted.eq(scheme.issue.valid & (held != config.buffer_depth)),
         ]

@@ -25,9 +25,9 @@ from amaranth.hdl import (
 from amaranth.lib import data, wiring
 
 from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, Prediction, SmConfig
-from metronome.hdl.frontend.buffers import slot_bits
 from metronome.hdl.frontend.fetch import stage_layout
 from metronome.hdl.frontend.frontend import FrontEnd
+from metronome.hdl.frontend.signatures import slot_bits
 from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
 from metronome.hdl.lib.onehot import one_hot, or_all, select
 from metronome.hdl.observe.environment import EnvironmentWatch
@@ -57,7 +57,7 @@ class Model(Claims):
         self.dut = FrontEnd(config)
         self.inside = Inside(self.dut)
         self.store = self.inside.component("fetch.store")
-        self.suspended = self.inside.component("fetch").suspended
+        self.suspended = self.inside.component("fetch").lookup.suspended
         self.inside.cut("fetch.store")
         self.m.submodules.frontend = self.inside.fragment
         self.claims: dict[str, str] = {}
@@ -105,7 +105,7 @@ class Model(Claims):
         scheme = self.inside.component("scheme")
         resolution = dut.flow.resolution
         self.issued = dut.selection.select
-        self.fetched = scheme.fetch
+        self.fetched = scheme.fetch.select
         self.resolved = Signal(config.warps)
         self.redirected = Signal(config.warps)
         self.unresolved = self.register(config.warps, "expect_unresolved")

@@ -27,12 +27,12 @@ def together(model: Model) -> None:
     model.claim("the warps that pop are those that fetch", buffers.pop == model.fetched)
     model.claim("the warps that pop are those that are selected", buffers.pop == model.issued)
     model.claim("at most one warp pops", (buffers.pop & (buffers.pop - 1)) == 0)
-    model.claim("a request is made when a warp pops", fetch.request == buffers.pop.any())
+    model.claim("a request is made when a warp pops", fetch.request.valid == buffers.pop.any())
     model.claim("the design says when a warp is selected", model.dut.event.select_valid == buffers.pop.any())
     popped = model.of_mine(buffers.pop)
-    pc = Mux(fetch.lookup_missed, fetch.request_pc_if_missed, fetch.request_pc_if_hit)
+    pc = Mux(fetch.lookup.missed, fetch.request_pc_if_missed, fetch.request_pc_if_hit)
     for name, number in (("selected", model.dut.selection.warp), ("popped", buffers.pop_warp),
-                         ("fetched", fetch.request_warp)):
+                         ("fetched", fetch.request.warp)):
         model.claim(f"the number of the {name} warp is its number", ~popped | (number == model.warp))
     model.claim("the fetch takes along the slot that is popped",
                 ~popped | (fetch.request_slot == model.head()) & (buffers.pop_slot == model.head()))
@@ -124,12 +124,12 @@ def program_order(model: Model) -> None:
     invariants.program_order(model, places, next_pc)
     fetch = model.inside.component("fetch")
     model.lemma("the next pc is a multiple of 4", next_pc[:2] == 0)
-    model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn == model.turned)
+    model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn.warps == model.turned)
     model.lemma("a jump that is followed goes to its target",
-                ~model.turned.any() | (fetch.turn_target == model.target))
+                ~model.turned.any() | (fetch.turn.target == model.target))
     model.lemma("the issue side is told of every jump that is followed, and of its offset",
-                ~(fetch.done & ~fetch.done_squashed) | (fetch.entry.decoded.predicted == model.follows)
-                & (~model.follows | ((fetch.entry.pc + fetch.entry.decoded.imm)[:32] == model.target)))
+                ~(fetch.done.valid & ~fetch.done.squashed) | (fetch.done.entry.decoded.predicted == model.follows)
+                & (~model.follows | ((fetch.done.entry.pc + fetch.done.entry.decoded.imm)[:32] == model.target)))
     model.claim("what issues is at the next pc", ~issues | (places[0].pc == next_pc))
     model.claim("what issues belongs to an active warp with nothing unresolved",
                 ~issues | model.of_mine(dut.flow.active & ~model.unresolved))
@@ -143,8 +143,8 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
     fetch = model.inside.component("fetch")
     m.submodules.some_pc = Instance("$anyconst", p_WIDTH=32, o_Y=pc)
     m.submodules.some_entry = Instance("$anyconst", p_WIDTH=BufferEntry.as_shape().size, o_Y=entry)
-    brings = fetch.done & ~fetch.done_squashed & (fetch.entry.pc == pc)
-    m.d.comb += Assume(~brings | (fetch.entry.as_value() == entry.as_value()))
+    brings = fetch.done.valid & ~fetch.done.squashed & (fetch.done.entry.pc == pc)
+    m.d.comb += Assume(~brings | (fetch.done.entry.as_value() == entry.as_value()))
     for number, place in enumerate(places):
         kept = place.decoded & ~place.nop
         model.lemma(f"place {number} of the ring holds the instruction of its pc",

@@ -24,7 +24,7 @@ class OpenFrontEnd(FrontEnd):
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
         self.pc = m.submodules.warps.pc
-        self.suspended = m.submodules.fetch.suspended
+        self.suspended = m.submodules.fetch.lookup.suspended
         return m
 
 
