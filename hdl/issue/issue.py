@@ -74,7 +74,6 @@ class IssueStage(Component):
         self._write(m, scoreboard, schedule, writeback)
         self._tell(m, scoreboard, schedule, writeback)
         m.d.comb += [
-            operands.write_valid.eq(writeback.write_valid),
             operands.write.eq(writeback.write),
             self.busy.eq(operands.busy | schedule.busy | writeback.busy),
         ]
@@ -145,20 +144,13 @@ class IssueStage(Component):
     def _write(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule,
                writeback: WritebackStage) -> None:
         connect(m, flipped(self.load), writeback.load)
+        connect(m, schedule.out, writeback.schedule)
+        connect(m, writeback.release, scoreboard.release)
         m.d.comb += [
-            writeback.load_free.eq(schedule.load_free),
-            writeback.early.eq(schedule.release),
-            writeback.early_meta.eq(schedule.release_meta),
-            writeback.scheduled.eq(schedule.write),
-            writeback.scheduled_meta.eq(schedule.write_meta),
-            self.write_unit.eq(schedule.write_meta.unit),
+            self.write_unit.eq(schedule.out.due_meta.unit),
             writeback.result.eq(self.result),
             self.flags_valid.eq(writeback.flags_valid),
             self.flags_warp.eq(writeback.flags_warp),
-            scoreboard.release.eq(writeback.release),
-            scoreboard.release_flags.eq(writeback.release_flags),
-            scoreboard.release_warp.eq(writeback.release_warp),
-            scoreboard.release_register.eq(writeback.release_register),
         ]
 
     def _tell(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule, writeback: WritebackStage) -> None:
@@ -173,6 +165,5 @@ class IssueStage(Component):
             event.head_ready.eq(scoreboard.ready),
             event.head_reason.eq(scoreboard.reason),
             event.clash.eq(schedule.clash),
-            self.write_event.valid.eq(writeback.write_valid),
-            self.write_event.value.eq(writeback.write),
+            self.write_event.eq(writeback.write),
         ]

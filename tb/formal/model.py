@@ -157,15 +157,15 @@ class Model(Claims):
         m.submodules.environment = self.environment.fragment
         request, response = dut.mem.request, dut.mem.response
         m.d.comb += [
-            environment.active.eq(dut.flow.active),
-            environment.unresolved.eq(self.unresolved),
-            environment.resolution.eq(dut.flow.resolution),
-            environment.release.eq(dut.flow.release),
-            environment.activation.eq(dut.flow.activation),
-            environment.request.eq(request.valid & request.ready),
-            environment.request_tag.eq(request.payload.tag),
-            environment.answer.eq(response.valid & response.ready),
-            environment.answer_tag.eq(response.payload.tag),
+            environment.control.active.eq(dut.flow.active),
+            environment.front.unresolved.eq(self.unresolved),
+            environment.control.resolution.eq(dut.flow.resolution),
+            environment.control.release.eq(dut.flow.release),
+            environment.control.activation.eq(dut.flow.activation),
+            environment.front.request.eq(request.valid & request.ready),
+            environment.front.request_tag.eq(request.payload.tag),
+            environment.front.answer.eq(response.valid & response.ready),
+            environment.front.answer_tag.eq(response.payload.tag),
             Assume(environment.broken.as_value() == 0),
         ]
 
