@@ -81,8 +81,8 @@ class _Joined(Component):
         for name, unit in self._units.items():
             m.submodules[name] = unit
         for target, source in self._connections.items():
-            unit, name = source.split(".")
-            if self._units[unit].signature.members[name].is_signature:
+            teller, _, interface = source.partition(".")
+            if self._units[teller].signature.members[interface].is_signature:
                 wiring.connect(m, port(source), port(target))
             else:
                 m.d.comb += port(target).eq(port(source))
