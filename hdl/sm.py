@@ -82,7 +82,7 @@ class Sm(Component):
         m.submodules.observer = observer = Observer(config)
         self._issue(m, frontend, issue, control, lsu)
         self._execute(m, issue, compute, control)
-        self._control_flow(m, frontend, control, faults)
+        self._control_flow(m, frontend, issue, control, faults)
         self._memory(m, frontend, issue, lsu)
         self._observe(m, observer, frontend, issue, control, lsu)
         m.d.comb += [
@@ -92,35 +92,28 @@ class Sm(Component):
             faults.lsu.eq(lsu.fault),
             self.fault_valid.eq(faults.valid),
             self.fault.eq(faults.fault),
-            self.busy.eq((control.active.any() & ~faults.valid) | issue.busy | ~lsu.idle),
+            self.busy.eq((control.flow.active.any() & ~faults.valid) | issue.busy | ~lsu.idle),
         ]
         return m
 
     def _issue(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: ControlUnit, lsu: Lsu) -> None:
+        connect(m, frontend.selection, issue.selection)
         m.d.comb += [
-            issue.heads.eq(frontend.heads),
-            frontend.ready.eq(issue.ready),
-            issue.select.eq(frontend.select),
-            issue.select_warp.eq(frontend.select_warp),
-            issue.select_nop.eq(frontend.select_nop),
-            issue.select_info.eq(frontend.select_info),
-            issue.entry.eq(frontend.entry),
-            issue.masks.eq(control.masks),
             issue.lsu_ready.eq(lsu.ready),
             issue.stores_pending.eq(lsu.stores_pending),
             issue.kill.eq(control.fault_valid),
             issue.halt.eq(self.fault_valid),
             lsu.cancel.eq(issue.lsu_cancel),
             lsu.take.eq(issue.lsu_take),
-            lsu.take_warp.eq(frontend.select_warp),
-            lsu.take_store.eq(frontend.select_info.store),
+            lsu.take_warp.eq(frontend.selection.warp),
+            lsu.take_store.eq(frontend.selection.info.store),
         ]
         if self.config.ordered:
             m.d.comb += [
                 issue.lsu_room.eq(lsu.room),
                 issue.lsu_idle.eq(lsu.idle),
                 issue.region.eq(control.event.region),
-                lsu.selects.eq(frontend.select.any()),
+                lsu.selects.eq(frontend.selection.select.any()),
                 lsu.order.eq(control.order),
             ]
 
@@ -139,7 +132,9 @@ class Sm(Component):
             control.raised.eq(compute.flags),
         ]
 
-    def _control_flow(self, m: Module, frontend: FrontEnd, control: ControlUnit, faults: FaultLatch) -> None:
+    def _control_flow(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: ControlUnit,
+                      faults: FaultLatch) -> None:
+        connect(m, control.flow, frontend.flow, issue.flow)
         if len(self.config.policies) > 1:
             m.d.comb += frontend.policy.eq(self.policy)
         if len(self.config.fetch_policies) > 1:
@@ -148,17 +143,8 @@ class Sm(Component):
             control.start.eq(self.start),
             control.start_pc.eq(self.start_pc),
             control.argument.eq(self.arg),
-            frontend.active.eq(control.active),
-            frontend.waiting.eq(control.waiting),
-            frontend.masks.eq(control.masks),
             frontend.halt.eq(faults.valid),
-            frontend.resolution.eq(control.resolution),
-            frontend.release.eq(control.release),
-            frontend.activation.eq(control.activation),
-            frontend.invalidate.eq(control.invalidate),
         ]
-        if self.config.policy_csr:
-            m.d.comb += frontend.change.eq(control.change)
 
     def _memory(self, m: Module, frontend: FrontEnd, issue: IssueStage, lsu: Lsu) -> None:
         m.submodules.arbiter = arbiter = MemoryArbiter(self.config)

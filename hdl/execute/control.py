@@ -1,15 +1,15 @@
 """What is decided once for a warp: branches, SIMT control, CSRs, rounding modes, system instructions, their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
 from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
-from ..layouts.control import activation_layout, change_layout, resolution_layout
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
+from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from ..lib.onehot import highest_one, select
 from .branch import BranchLanes
@@ -44,9 +44,6 @@ class ControlUnit(Component):
         optional: dict[str, wiring.Member] = {}
         if config.ordered:
             optional["order"] = Out(order_layout())  # in X: a list of accesses begins or ends
-        if config.policy_csr:
-            #: In t+3, registers: a parameter of the policies that the instruction in X has changed, or 0.
-            optional["change"] = Out(change_layout())
         super().__init__({
             **optional,
             "start": In(1),  # launch, one cycle
@@ -60,15 +57,9 @@ class ControlUnit(Component):
             "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
             "raised_warp": In(config.warp_bits),  # in W: whose
             "raised": In(5),  # in W: which flags
-            "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # registers: each warp's thread mask
-            "active": Out(config.warps),  # a register: warps that run
-            "waiting": Out(config.warps),  # from registers: those of them that wait at a barrier or in wspawn
-            #: In t+R = t+3, a register: the outcome of a branch or jump, with a redirect where fetch has gone wrong; a
-            #: join, fence.i, or the warp's end. A jal that fetch has followed does not resolve.
-            "resolution": Out(resolution_layout(config)),
-            "release": Out(config.warps),  # a register: warps whose bar or wspawn was over in the last cycle
-            "activation": Out(activation_layout(config)),  # warps that start (launch and wspawn); combinational
-            "invalidate": Out(1),  # in X: a fence.i
+            #: The outcome of a branch or jump comes in t+R = t+3, with a redirect where fetch has gone wrong; so does
+            #: that of a join, a fence.i, and the warp's end. A jal that fetch has followed does not resolve.
+            "flow": Out(flow_signature(config)),
             "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
             "fault": Out(fault_layout(config)),  # in X: with what
             "result": Out(32),  # in t+3: the value for rd
@@ -129,10 +120,10 @@ class ControlUnit(Component):
             simt.predicate.eq(Cat(x.rs1[i][0] for i in range(self._config.threads))),
             simt.negate.eq(x.entry.decoded.imm[0]),
             simt.leader_rs1.eq(self._rs1), simt.leader_rs2.eq(self._rs2),
-            self.masks.eq(simt.masks), self.active.eq(simt.active), self.waiting.eq(simt.waiting),
-            self.activation.eq(simt.activation),
+            self.flow.masks.eq(simt.masks), self.flow.active.eq(simt.active), self.flow.waiting.eq(simt.waiting),
+            self.flow.activation.eq(simt.activation),
         ]
-        m.d.sync += self.release.eq(simt.release)
+        m.d.sync += self.flow.release.eq(simt.release)
         return simt
 
     def _csr(self, m: Module) -> CsrUnit:
@@ -143,7 +134,7 @@ class ControlUnit(Component):
             csr.valid.eq(self._is(Unit.CSR)), csr.op.eq(x.entry.decoded.op),
             csr.use_imm.eq(x.entry.decoded.use_imm), csr.immediate.eq(x.entry.decoded.imm),
             csr.rs1.eq(x.rs1[0]), csr.warp.eq(x.warp), csr.mask.eq(x.mask),
-            csr.active.eq(self.active),
+            csr.active.eq(self.flow.active),
             self.reads_csr.eq(csr.valid), self.counter_index.eq(csr.counter_index),
             csr.counter_value.eq(self.counter_value),
             csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
@@ -152,7 +143,7 @@ class ControlUnit(Component):
         if self._config.ordered:
             m.d.comb += self.order.eq(csr.order)
         if self._config.policy_csr:
-            m.d.comb += self.change.eq(csr.change)
+            m.d.comb += self.flow.change.eq(csr.change)
         return csr
 
     def _branch(self, m: Module, leader: Signal) -> None:
@@ -241,32 +232,32 @@ class ControlUnit(Component):
                 self._illegal(m)
             with m.Case(SystemOp.FENCE_I):
                 m.d.comb += [
-                    self.invalidate.eq(1), self._redirect.eq(1), self._jumps.eq(1), self._target.eq(entry.pc + 4),
+                    self.flow.invalidate.eq(1), self._redirect.eq(1), self._jumps.eq(1), self._target.eq(entry.pc + 4),
                 ]
 
     def _resolve(self, m: Module, simt: SimtControl) -> None:
         x = self.x
         control = x.valid & x.entry.decoded.info.control
-        m.d.sync += self.resolution.valid.eq(control & ~self._waits & ~self.fault_valid)
+        m.d.sync += self.flow.resolution.valid.eq(control & ~self._waits & ~self.fault_valid)
         with m.If(control):
             m.d.sync += [
-                self.resolution.warp.eq(x.warp),
-                self.resolution.redirect.eq(self._redirect),
-                self.resolution.target.eq(self._target),
+                self.flow.resolution.warp.eq(x.warp),
+                self.flow.resolution.redirect.eq(self._redirect),
+                self.flow.resolution.target.eq(self._target),
             ]
 
     def _tell(self, m: Module, csr: CsrUnit, retired: Signal) -> None:
         """The record of this cycle."""
         event = self.event
         m.d.comb += [
-            event.active.eq(self.active),
-            event.waiting.eq(self.waiting),
-            event.release.eq(self.release),
+            event.active.eq(self.flow.active),
+            event.waiting.eq(self.flow.waiting),
+            event.release.eq(self.flow.release),
             event.region.eq(csr.region),
-            event.resolution.eq(self.resolution),
-            event.activation.eq(self.activation),
+            event.resolution.eq(self.flow.resolution),
+            event.activation.eq(self.flow.activation),
             event.taken.eq(self._jumps & ~self.fault_valid),
             event.retired.eq(retired),
         ]
         if self._config.policy_csr:
-            m.d.comb += event.change.eq(self.change.as_value())
+            m.d.comb += event.change.eq(self.flow.change.as_value())

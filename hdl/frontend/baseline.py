@@ -33,16 +33,16 @@ class BaselineCoordination(Component):
         config = self._config
         m.submodules.issuing = issuing = Scheduler(config, oracles=oracles_of(config))
         m.submodules.fetching = fetching = Scheduler(config, policies=config.fetch_policies, doubt=True)
-        may_issue = self.active & ~self.unresolved
-        may_fetch = self.active & ~self.suspended & self.room & ~self._stalled(m)
+        may_issue = self.flow.active & ~self.unresolved
+        may_fetch = self.flow.active & ~self.lookup.suspended & self.room & ~self._stalled(m)
         connect_scheduler(m, self, issuing)
         connect_scheduler(m, self, fetching, strap="fetch_policy")
         connect_fetch(m, self, fetching)
         connect_issue(m, self, issuing)
         connect_oracles(m, config, self, issuing, may_issue=may_issue, head_ready=self.ready)
         m.d.comb += [
-            self.eligible.eq(Mux(self.halt, 0, may_issue & ~self.empty & self.ready)),
-            issuing.eligible.eq(self.eligible),
+            self.issue.eligible.eq(Mux(self.halt, 0, may_issue & ~self.empty & self.ready)),
+            issuing.eligible.eq(self.issue.eligible),
             fetching.eligible.eq(Mux(self.halt, 0, may_fetch)),
         ]
         return m

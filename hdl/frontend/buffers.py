@@ -9,13 +9,9 @@ from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
 from ..lib.component import Component
 from ..lib.onehot import select
+from .signatures import arrival_signature, slot_bits
 
-__all__ = ["InstructionBuffers", "slot_bits"]
-
-
-def slot_bits(config: SmConfig) -> int:
-    """Bits of a slot number."""
-    return (config.buffer_depth - 1).bit_length()
+__all__ = ["InstructionBuffers"]
 
 
 class InstructionBuffers(Component):
@@ -48,11 +44,7 @@ class InstructionBuffers(Component):
             "pop_warp": In(config.warp_bits),  # in t: the same as a number
             "pop_slot": Out(slot_bits(config)),  # in t: the slot it leaves, which in ``swas`` the fetch made in t fills
             "entry": Out(BufferEntry),  # in t+1: what left in t
-            "fill": In(1),  # a slot is written; it can be popped in the next cycle
-            "fill_warp": In(config.warp_bits),  # whose
-            "fill_slot": In(slot_bits(config)),  # which: the ``pop_slot`` of its fetch; means nothing but in ``swas``
-            "fill_nop": In(1),  # what is filled was squashed: a NOP in ``swas``, else dropped
-            "fill_entry": In(BufferEntry),  # what is filled otherwise
+            "fill": In(arrival_signature(config)),  # what is written into a slot; it can be popped in the next cycle
             #: What these warps hold, a slot filled in this cycle included, becomes NOPs in ``swas``, else is dropped.
             "flush": In(config.warps),
             "empty_pop": Out(1),  # the ring that is popped is empty: may never happen
@@ -65,16 +57,16 @@ class InstructionBuffers(Component):
         depth = config.buffer_depth
         heads = [Signal(slot_bits(config), name=f"head_{w}") for w in range(config.warps)]
         m.d.comb += self.pop_slot.eq(select(self.pop, heads))
-        slot = self.fill_slot
-        fills = self.fill
+        slot = self.fill.slot
+        fills = self.fill.valid
         tails = None
         if not self._replaces:
             tails = [Signal(slot_bits(config), name=f"tail_{w}") for w in range(config.warps)]
             slot = Signal(slot_bits(config), name="tail_slot")
             fills = Signal(name="kept")
             m.d.comb += [
-                slot.eq(Array(tails)[self.fill_warp]),
-                fills.eq(self.fill & ~self.fill_nop & ~Array(self.flush)[self.fill_warp]),
+                slot.eq(Array(tails)[self.fill.warp]),
+                fills.eq(self.fill.valid & ~self.fill.squashed & ~Array(self.flush)[self.fill.warp]),
             ]
         m.submodules.entries = entries = Memory(shape=BufferEntry, depth=config.warps * depth, init=[])
         # The entry is read in t+1: what hangs on a late selection is an address register, not the memory. Until then
@@ -83,8 +75,8 @@ class InstructionBuffers(Component):
         write, read = entries.write_port(), entries.read_port(domain="comb")
         m.d.sync += popped.eq(Cat(self.pop_slot, self.pop_warp))
         m.d.comb += [
-            write.addr.eq(Cat(slot, self.fill_warp)),
-            write.data.eq(self.fill_entry),
+            write.addr.eq(Cat(slot, self.fill.warp)),
+            write.data.eq(self.fill.entry),
             write.en.eq(fills),
             read.addr.eq(popped),
             self.entry.eq(read.data),
@@ -92,7 +84,7 @@ class InstructionBuffers(Component):
         overflows = Signal(config.warps)
         for w in range(config.warps):
             filling = Signal(depth, name=f"filling_{w}")
-            with m.If(fills & (self.fill_warp == w)):
+            with m.If(fills & (self.fill.warp == w)):
                 m.d.comb += filling.eq(Const(1, depth) << slot)
             self._ring(m, w, heads[w], filling, overflows)
             if tails is not None:
@@ -112,7 +104,7 @@ class InstructionBuffers(Component):
         later_filled = Signal(depth, name=f"later_filled_{w}")
         m.d.comb += [
             self.head_info[w].eq(data.View(IssueInfo, Array([info.as_value() for info in infos])[head])),
-            later_nop.eq(Mux(self.flush[w], every, Mux(self.fill_nop, nop | filling, nop & ~filling))),
+            later_nop.eq(Mux(self.flush[w], every, Mux(self.fill.squashed, nop | filling, nop & ~filling))),
             later_filled.eq(filled | filling),
             self.occupancy[w].eq(sum((filled[i] for i in range(depth)), Const(0, 1))),
             self.instructions[w].eq(sum((filled[i] & ~nop[i] for i in range(depth)), Const(0, 1))),
@@ -124,7 +116,7 @@ class InstructionBuffers(Component):
         m.d.sync += filled.eq(later_filled & ~popping)
         for slot in range(depth):
             with m.If(filling[slot]):
-                m.d.sync += infos[slot].eq(self.fill_entry.decoded.info)
+                m.d.sync += infos[slot].eq(self.fill.entry.decoded.info)
         # The flags of the next cycle's head: of the slot that is the head now, or of the next one after a pop, which
         # comes late in the cycle.
         following = (head + 1)[: len(head)]

@@ -7,11 +7,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..config import SmConfig
-from ..layouts.control import change_layout
 from ..layouts.events import ORACLES
+from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from .oracles import OracleSets
 from .scheduler import Scheduler
+from .signatures import choice_signature, lookup_signature, turn_signature
 
 __all__ = [
     "connect_fetch", "connect_issue", "connect_oracles", "connect_scheduler", "coordination_signature", "oracles_of",
@@ -25,43 +26,26 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     """
     warps = config.warps
     members: dict[str, Member] = {
-        "active": In(warps),  # warps that run
-        "waiting": In(warps),  # those of them that wait at a barrier or in wspawn
-        "activated": In(warps),  # warps that start: active from the next cycle on
+        "flow": In(flow_signature(config)),  # from the control unit
         "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
         "halt": In(1),  # a fault has stopped the SM: nobody is selected
         "unresolved": In(warps),  # control flow is issued and not resolved
         "resolved": In(warps),  # control flow resolves, or is released, in this cycle
         "redirected": In(warps),  # it goes on elsewhere: what is in buffer and flight is not executed
-        "suspended": In(warps),  # an I-cache miss is outstanding
-        "lookup": In(warps),  # whose fetch is looked up (one-hot or 0)
-        "lookup_missed": In(1),  # late in the cycle: it misses
-        "missed": In(warps),  # the two together
+        "lookup": In(lookup_signature(config)),  # the fetch that is looked up, and who waits for a line
         "decoded": In(warps),  # whose fetch reaches decode (one-hot or 0)
         "decoded_control": In(1),  # the instruction in decode is control flow
-        "turned": In(warps),  # whose jump is followed at decode (one-hot or 0): its fetches behind it are squashed
+        "turn": In(turn_signature(config)),  # the jump that is followed at decode
         "nop": In(warps),  # the head of the buffer is a NOP
         "ready": In(warps),  # the head may issue; means nothing for a NOP or an empty buffer
         "empty": In(warps),  # the buffer is empty
         "room": In(warps),  # buffer + in flight < d
         "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),  # buffer + in flight, NOPs left out
-        "eligible": Out(warps),  # the set that ``issue`` is chosen from
-        "issue": Out(warps),  # who issues (one-hot or 0)
-        "issue_valid": Out(1),  # somebody does
-        "issue_warp": Out(config.warp_bits),  # who, as a number
-        "issue_if_hit": Out(warps),  # ``issue``, if the lookup hits: known sooner
-        "issue_if_missed": Out(warps),  # ``issue``, if the lookup misses
-        "fetch_eligible": Out(warps),  # the set that ``fetch`` is chosen from
-        "fetch": Out(warps),  # who fetches (one-hot or 0)
-        "fetch_valid": Out(1),  # somebody does
-        "fetch_warp": Out(config.warp_bits),  # who, as a number
-        "fetch_if_hit": Out(warps),  # ``fetch``, if the lookup hits: known sooner
-        "fetch_if_missed": Out(warps),  # ``fetch``, if the lookup misses
+        "issue": Out(choice_signature(config)),  # who issues
+        "fetch": Out(choice_signature(config)),  # who fetches
     }
     if config.watches_locality:
         members["lost"] = In(warps)  # whose load has missed a line that others have driven out, one cycle ago
-    if config.policy_csr:
-        members["change"] = In(change_layout())  # of the policies' parameters, from the next cycle on
     if len(config.policies) > 1:
         members["policy"] = In(range(len(config.policies)))  # the issue policy in force
     if len(config.fetch_policies) > 1:
@@ -74,14 +58,14 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
 def connect_fetch(m: Module, scheme: Component, scheduler: Scheduler) -> None:
     """Let ``scheduler`` choose the fetch: a warp whose fetch misses in the very cycle is not selected."""
     m.d.comb += [
-        scheduler.doubtful.eq(scheme.lookup),
-        scheduler.drop.eq(scheme.lookup_missed),
-        scheme.fetch_eligible.eq(scheduler.eligible & ~scheme.missed),
-        scheme.fetch.eq(scheduler.select),
-        scheme.fetch_valid.eq(scheduler.select_valid),
-        scheme.fetch_warp.eq(scheduler.select_warp),
-        scheme.fetch_if_hit.eq(scheduler.select_kept),
-        scheme.fetch_if_missed.eq(scheduler.select_dropped),
+        scheduler.doubtful.eq(scheme.lookup.warps),
+        scheduler.drop.eq(scheme.lookup.missed),
+        scheme.fetch.eligible.eq(scheduler.eligible & ~scheme.lookup.misses),
+        scheme.fetch.select.eq(scheduler.select),
+        scheme.fetch.valid.eq(scheduler.select_valid),
+        scheme.fetch.warp.eq(scheduler.select_warp),
+        scheme.fetch.if_hit.eq(scheduler.select_kept),
+        scheme.fetch.if_missed.eq(scheduler.select_dropped),
     ]
 
 
@@ -89,11 +73,11 @@ def connect_issue(m: Module, scheme: Component, scheduler: Scheduler) -> None:
     """Let ``scheduler`` choose what issues, which depends on the lookup only if ``scheduler`` has a doubt."""
     doubts = "drop" in scheduler.signature.members
     m.d.comb += [
-        scheme.issue_if_hit.eq(scheduler.select_kept if doubts else scheduler.select),
-        scheme.issue_if_missed.eq(scheduler.select_dropped if doubts else scheduler.select),
-        scheme.issue.eq(scheduler.select),
-        scheme.issue_valid.eq(scheduler.select_valid),
-        scheme.issue_warp.eq(scheduler.select_warp),
+        scheme.issue.if_hit.eq(scheduler.select_kept if doubts else scheduler.select),
+        scheme.issue.if_missed.eq(scheduler.select_dropped if doubts else scheduler.select),
+        scheme.issue.select.eq(scheduler.select),
+        scheme.issue.valid.eq(scheduler.select_valid),
+        scheme.issue.warp.eq(scheduler.select_warp),
     ]
 
 
@@ -107,11 +91,18 @@ def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, str
 
     ``strap``: the port of the scheme that chooses its policy; the scheme has it where there are several.
     """
-    for name in ("active", "waiting", "activated", "lanes", "fetched"):
-        m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
-    for name in ("lost", "change"):
-        if name in scheme.signature.members:
-            m.d.comb += getattr(scheduler, name).eq(getattr(scheme, name))
+    flow = scheme.flow
+    m.d.comb += [
+        scheduler.active.eq(flow.active),
+        scheduler.waiting.eq(flow.waiting),
+        scheduler.activated.eq(flow.activation.warps),
+        scheduler.lanes.eq(scheme.lanes),
+        scheduler.fetched.eq(scheme.fetched),
+    ]
+    if "lost" in scheme.signature.members:
+        m.d.comb += scheduler.lost.eq(scheme.lost)
+    if "change" in flow.signature.members:
+        m.d.comb += scheduler.change.eq(flow.change)
     if strap in scheme.signature.members:
         m.d.comb += scheduler.policy.eq(getattr(scheme, strap))
 
@@ -128,7 +119,11 @@ def connect_oracles(
         return
     m.submodules.oracle_sets = sets = OracleSets(config)
     m.d.comb += [sets.may_issue.eq(may_issue), sets.head_ready.eq(head_ready)]
-    m.d.comb += sets.redirected.eq(scheme.redirected | scheme.turned)
-    for name in ("empty", "suspended", "missed", "halt"):
-        m.d.comb += getattr(sets, name).eq(getattr(scheme, name))
+    m.d.comb += sets.redirected.eq(scheme.redirected | scheme.turn.warps)
+    m.d.comb += [
+        sets.empty.eq(scheme.empty),
+        sets.suspended.eq(scheme.lookup.suspended),
+        sets.missed.eq(scheme.lookup.misses),
+        sets.halt.eq(scheme.halt),
+    ]
     m.d.comb += [scheduler.oracle_eligible.eq(sets.eligible), scheme.oracle_select.eq(scheduler.oracle_select)]

@@ -7,16 +7,15 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
-from ..layouts.decoded import BufferEntry
 from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
 from ..lib.onehot import one_hot
 from ..lib.stacks import in_stacks
-from .buffers import slot_bits
 from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
 from .line_store import LineStore
 from .misses import MissUnit
+from .signatures import arrival_signature, choice_signature, lookup_signature, slot_bits, turn_signature
 
 __all__ = ["FetchPipeline", "stage_layout"]
 
@@ -32,7 +31,7 @@ class FetchPipeline(Component):
     """From a fetch request in cycle t to a decoded instruction in t+3; a request in every cycle if need be.
 
     A fetch requested in t is looked up in t+1 and decoded in t+3. It is squashed by a miss, by ``squash``, or by the
-    ``turn`` of an older fetch of its warp; then it comes out as ``done_squashed``, and requests no line if that happens
+    ``turn`` of an older fetch of its warp; then it comes out as ``done.squashed``, and requests no line if that happens
     in t or t+1. ``squash`` comes before ``turn``. A warp whose lookup has missed is suspended until its line is there.
 
     Reset: nothing under way, nobody suspended. A warp that is suspended may not request a fetch.
@@ -43,36 +42,24 @@ class FetchPipeline(Component):
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
         super().__init__({
             # Masks have one bit a warp.
-            "request": In(1),  # in t: a warp fetches
-            "request_if_hit": In(config.warps),  # in t: which (one-hot or 0), if this cycle's lookup hits
-            "request_if_missed": In(config.warps),  # in t: which, if it misses; ``lookup_missed`` comes late
-            "request_warp": In(config.warp_bits),  # in t: the right one of the two as a number
-            "request_pc_if_hit": In(32),  # in t: the pc of ``request_if_hit``
-            "request_pc_if_missed": In(32),  # in t: the pc of ``request_if_missed``
-            "request_slot": In(slot_bits(config)),  # in t: where the instruction will go; comes back as ``done_slot``
+            #: In t: the warp that fetches; whether this cycle's lookup misses comes late.
+            "request": In(choice_signature(config)),
+            "request_pc_if_hit": In(32),  # in t: the pc of ``request.if_hit``
+            "request_pc_if_missed": In(32),  # in t: the pc of ``request.if_missed``
+            "request_slot": In(slot_bits(config)),  # in t: where the instruction will go; comes back as ``done.slot``
             #: Every fetch of these warps that is under way, or requested in this cycle, is squashed; they are not
             #: suspended from the next cycle on.
             "squash": In(config.warps),
             "invalidate": In(1),  # fence.i: lookups from the next cycle on find nothing that is there now
             #: Each warp's fetch line: after a miss the one that it waits for.
             "lines": In(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
-            #: In t+1, a register: whose fetch is looked up (one-hot or 0); 0 for a squashed one.
-            "lookup": Out(config.warps),
-            "lookup_missed": Out(1),  # in t+1, late: the lookup misses; means nothing if ``lookup`` is 0
-            "missed": Out(config.warps),  # in t+1, late: the two together
-            "suspended": Out(config.warps),  # warps that wait for a line, from t+2 on
+            "lookup": Out(lookup_signature(config)),  # in t+1: the fetch that is looked up
             "miss": Out(1),  # in t+1: a lookup misses, and is not squashed in this very cycle
             "miss_warp": Out(config.warp_bits),  # in t+1: the warp whose fetch is there
-            "miss_pc": Out(32),  # in t+1: its pc
-            "done": Out(1),  # in t+3: a fetch comes out
-            "done_squashed": Out(1),  # in t+3: it missed or was squashed
-            "done_warp": Out(config.warp_bits),  # in t+3: its warp
-            "done_slot": Out(slot_bits(config)),  # in t+3: its ``request_slot``
-            "entry": Out(BufferEntry),  # in t+3: its instruction, unless ``done_squashed``
-            #: In t+3: whose jump the decoder follows (one-hot or 0; only with ``Prediction.BTFN``): the fetches of its
-            #: warp behind it, those requested in t+1 to t+3, are squashed.
-            "turn": Out(config.warps),
-            "turn_target": Out(32),  # in t+3: where that warp goes on
+            "done": Out(arrival_signature(config)),  # in t+3: the fetch that comes out
+            #: In t+3: the jump that the decoder follows (only with ``Prediction.BTFN``): the fetches of its warp behind
+            #: it, those requested in t+1 to t+3, are squashed.
+            "turn": Out(turn_signature(config)),
             "in_flight": Out(counts),  # fetches of each warp in t+1 to t+3
             "kept_in_flight": Out(counts),  # those of them that were not squashed before this cycle
             "refill": Out(1),  # a line comes into the cache
@@ -95,21 +82,21 @@ class FetchPipeline(Component):
         self._lookup(m, lookup, store, misses, squash)
         follows = last.valid & ~last.squashed & decoder.decoded.predicted
         m.d.comb += [
-            self.turn.eq(Mux(follows, one_hot(last.warp, self._config.warps) & ~self.squash, 0)),
-            self.turn_target.eq(last.pc + jump_offset(store.instruction)),
-            squash.eq(self.squash | self.turn),
+            self.turn.warps.eq(Mux(follows, one_hot(last.warp, self._config.warps) & ~self.squash, 0)),
+            self.turn.target.eq(last.pc + jump_offset(store.instruction)),
+            squash.eq(self.squash | self.turn.warps),
         ]
         m.d.comb += [
             decoder.instruction.eq(store.instruction),
             # Instructions are fetched as they lie in memory: in interleaved stacks those of a program are scattered.
             decoder.fetch_error.eq(store.error | scattered),
-            self.done.eq(last.valid),
-            self.done_squashed.eq(last.squashed),
-            self.done_warp.eq(last.warp),
-            self.done_slot.eq(last.slot),
-            self.entry.decoded.eq(decoder.decoded),
-            self.entry.instruction.eq(store.instruction),
-            self.entry.pc.eq(last.pc),
+            self.done.valid.eq(last.valid),
+            self.done.squashed.eq(last.squashed),
+            self.done.warp.eq(last.warp),
+            self.done.slot.eq(last.slot),
+            self.done.entry.decoded.eq(decoder.decoded),
+            self.done.entry.instruction.eq(store.instruction),
+            self.done.entry.pc.eq(last.pc),
         ]
         return m
 
@@ -123,12 +110,12 @@ class FetchPipeline(Component):
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
         requested = Signal(layout, name="fetch_0")
         # The lookup's outcome only chooses between what is worked out for both.
-        requests = (self.request_if_missed, self.request_if_hit)
+        requests = (self.request.if_missed, self.request.if_hit)
         m.d.sync += [
-            requested.valid.eq(self.request),
-            requested.squashed.eq(Mux(self.lookup_missed, *((request & squash).any() for request in requests))),
-            self.lookup.eq(Mux(self.lookup_missed, *(request & ~squash for request in requests))),
-            requested.warp.eq(self.request_warp),
+            requested.valid.eq(self.request.valid),
+            requested.squashed.eq(Mux(self.lookup.missed, *((request & squash).any() for request in requests))),
+            self.lookup.warps.eq(Mux(self.lookup.missed, *(request & ~squash for request in requests))),
+            requested.warp.eq(self.request.warp),
             requested.slot.eq(self.request_slot),
         ]
         looked_up = [self._looked_up(m, copy) for copy in range(len(store.lookup_pc))]
@@ -168,7 +155,7 @@ class FetchPipeline(Component):
         m.d.sync += [
             pcs["hit"].eq(self.request_pc_if_hit),
             pcs["missed"].eq(self.request_pc_if_missed),
-            missed.eq(self.lookup_missed),
+            missed.eq(self.lookup.missed),
         ]
         m.d.comb += looked_up.eq(Mux(missed, pcs["missed"], pcs["hit"]))
         return looked_up
@@ -176,28 +163,25 @@ class FetchPipeline(Component):
     def _lookup(self, m: Module, lookup: data.View, store: ICacheStore | LineStore, misses: MissUnit,
                 squash: Signal) -> None:
         m.d.comb += [
-            self.lookup_missed.eq(~store.hit),
-            self.missed.eq(Mux(self.lookup_missed, self.lookup, 0)),
+            self.lookup.missed.eq(~store.hit),
+            self.lookup.misses.eq(Mux(self.lookup.missed, self.lookup.warps, 0)),
             # A miss squashed in its own cycle still blocks selection in that cycle, but requests nothing.
-            self.miss.eq(self.lookup_missed & (self.lookup & ~squash).any()),
+            self.miss.eq(self.lookup.missed & (self.lookup.warps & ~squash).any()),
             self.miss_warp.eq(lookup.warp),
-            self.miss_pc.eq(lookup.pc),
-            misses.lookup.eq(self.lookup & ~squash),
-            misses.lookup_missed.eq(self.lookup_missed),
+            self.lookup.pc.eq(lookup.pc),
+            misses.lookup.eq(self.lookup.warps & ~squash),
+            misses.lookup_missed.eq(self.lookup.missed),
             misses.lookup_line.eq(lookup.pc[LINE_OFFSET_BITS:]),
             misses.release.eq(squash),
             misses.invalidate.eq(self.invalidate),
             misses.pending_line.eq(self.lines),
-            self.suspended.eq(misses.suspended),
-            store.refill_valid.eq(misses.refill_valid),
-            store.refill_line.eq(misses.refill_line),
-            store.refill_data.eq(misses.refill_data),
-            store.refill_error.eq(misses.refill_error),
+            self.lookup.suspended.eq(misses.suspended),
             store.invalidate.eq(self.invalidate),
-            self.refill.eq(misses.refill_valid),
+            self.refill.eq(misses.refill.valid),
             self.woken.eq(misses.woken),
-            self.refill_line.eq(misses.refill_line),
+            self.refill_line.eq(misses.refill.line),
         ]
         if isinstance(store, LineStore):
-            m.d.comb += [store.lookup_warp.eq(lookup.warp), store.refill_warp.eq(misses.refill_warp)]
+            m.d.comb += store.lookup_warp.eq(lookup.warp)
+        connect(m, misses.refill, store.refill)
         connect(m, flipped(self.mem), misses.mem)

@@ -3,14 +3,12 @@
 from collections.abc import Callable
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import LINE_OFFSET_BITS, Coordination, SmConfig
-from ..layouts.control import activation_layout, change_layout, resolution_layout
-from ..layouts.decoded import BufferEntry, IssueInfo
 from ..layouts.events import front_event_layout
 from ..layouts.memory import memory_port_signature
+from ..layouts.signatures import flow_signature, selection_signature
 from ..lib.component import Component
 from ..lib.onehot import one_hot, select
 from .baseline import BaselineCoordination
@@ -35,8 +33,8 @@ class FrontEnd(Component):
     The schemes share all parts. They differ in who is selected (their own file each), and in whether what breaks the
     flow is replaced by NOPs (``swas``) or dropped (:class:`hdl.frontend.buffers.InstructionBuffers`).
 
-    For a warp selected for issue in cycle t: ``select*`` in t, the popped ``entry`` (unless ``select_nop``) in t+1. A
-    fetch made in t looks up the I-cache in t+1, is decoded in t+3 and can be popped in t+4. One warp is selected, and
+    For a warp selected for issue in cycle t: ``selection`` in t, the popped ``entry`` (unless ``nop``) in t+1. A fetch
+    made in t looks up the I-cache in t+1, is decoded in t+3 and can be popped in t+4. One warp is selected, and
     one fetch made, in a cycle; in ``swas`` they are of the same warp. Reset: no warp has a miss or unresolved control
     flow, the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
@@ -46,32 +44,14 @@ class FrontEnd(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         members = {
-            # Masks and arrays have one element a warp. From the control unit:
-            "active": In(config.warps),  # warps that run
-            "waiting": In(config.warps),  # those of them that wait at a barrier or in wspawn
-            "masks": In(data.ArrayLayout(config.threads, config.warps)),  # each one's thread mask
-            #: The outcome of control flow, R cycles after its selection; seen by selections from the next cycle on.
-            "resolution": In(resolution_layout(config)),
-            "release": In(config.warps),  # warps that go on after a bar or wspawn; from the next cycle on
-            "activation": In(activation_layout(config)),  # warps that start; from the next cycle on
-            "invalidate": In(1),  # a fence.i is in stage X: the I-cache is emptied
+            "flow": In(flow_signature(config)),  # from the control unit
             "halt": In(1),  # a fault has stopped the SM: nothing is selected or fetched
-            #: In t, from the issue stage: which ``heads`` may be selected; means nothing for a NOP or an empty buffer.
-            "ready": In(config.warps),
-            "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: each buffer's head, as for ``ready``
-            "select": Out(config.warps),  # in t: the warp selected, one-hot or 0
-            "select_warp": Out(config.warp_bits),  # in t: the same as a number
-            "select_nop": Out(1),  # in t: the selected head is a NOP
-            "select_info": Out(IssueInfo),  # in t: the selected head, unless it is a NOP
-            "entry": Out(BufferEntry),  # in t+1: what was popped in t, unless that was a NOP
+            "selection": Out(selection_signature(config)),  # for the issue stage
             "event": Out(front_event_layout(config)),  # this cycle, for observers
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         }
         if config.watches_locality:
             members["lost"] = In(config.warps)  # from the LSU: warps that lost locality one cycle ago
-        if config.policy_csr:
-            #: From the control unit: a change of the policies' parameters; seen by selections from the next cycle on.
-            members["change"] = In(change_layout())
         if len(config.policies) > 1:
             #: The issue policy in force, by its place in the configuration; constant while the SM is busy.
             members["policy"] = In(range(len(config.policies)))
@@ -90,6 +70,11 @@ class FrontEnd(Component):
         self._fetch(m, scheme, fetch, warps, buffers)
         self._issue(m, scheme, fetch, warps, buffers)
         self._tell(m, scheme, fetch, warps, buffers)
+        connect(m, flipped(self.flow), scheme.flow, warps.flow)
+        connect(m, scheme.fetch, fetch.request, warps.fetch)
+        connect(m, fetch.lookup, scheme.lookup, warps.lookup)
+        connect(m, fetch.turn, scheme.turn, warps.turn)
+        connect(m, fetch.done, buffers.fill)
         connect(m, flipped(self.mem), fetch.mem)
         return m
 
@@ -103,60 +88,34 @@ class FrontEnd(Component):
             m.d.comb += scheme.fetch_policy.eq(self.fetch_policy)
         if config.watches_locality:
             m.d.comb += [scheme.lost.eq(self.lost), self.event.lost.eq(self.lost)]
-        if config.policy_csr:
-            m.d.comb += scheme.change.eq(self.change)
         held = [buffers.occupancy[w] + fetch.kept_in_flight[w] for w in range(config.warps)]
-        resolved = Mux(self.resolution.valid, one_hot(self.resolution.warp, config.warps), 0)
+        resolved = Mux(self.flow.resolution.valid, one_hot(self.flow.resolution.warp, config.warps), 0)
         m.d.comb += [
-            scheme.active.eq(self.active),
-            scheme.waiting.eq(self.waiting),
-            scheme.activated.eq(self.activation.warps),
-            scheme.suspended.eq(fetch.suspended),
-            scheme.lookup.eq(fetch.lookup),
-            scheme.lookup_missed.eq(fetch.lookup_missed),
-            scheme.missed.eq(fetch.missed),
             scheme.unresolved.eq(warps.unresolved),
             scheme.nop.eq(buffers.head_nop),
-            scheme.ready.eq(self.ready),
+            scheme.ready.eq(self.selection.ready),
             scheme.empty.eq(buffers.empty),
             scheme.room.eq(Cat(count < config.buffer_depth for count in held)),
-            scheme.decoded.eq(Mux(fetch.done & ~fetch.done_squashed, one_hot(fetch.done_warp, config.warps), 0)),
-            scheme.decoded_control.eq(fetch.entry.decoded.info.control),
+            scheme.decoded.eq(Mux(fetch.done.valid & ~fetch.done.squashed, one_hot(fetch.done.warp, config.warps), 0)),
+            scheme.decoded_control.eq(fetch.done.entry.decoded.info.control),
             scheme.redirected.eq(warps.redirected),
-            scheme.turned.eq(fetch.turn),
-            scheme.resolved.eq(resolved | self.release),
+            scheme.resolved.eq(resolved | self.flow.release),
             scheme.halt.eq(self.halt),
         ]
         for w in range(config.warps):
             m.d.comb += [
                 scheme.fetched[w].eq(buffers.instructions[w] + fetch.kept_in_flight[w]),
-                scheme.lanes[w].eq(sum((self.masks[w][lane] for lane in range(config.threads)), Const(0, 1))),
+                scheme.lanes[w].eq(sum((self.flow.masks[w][lane] for lane in range(config.threads)), Const(0, 1))),
             ]
 
     def _fetch(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:
         m.d.comb += [
-            warps.fetched_if_hit.eq(scheme.fetch_if_hit),
-            warps.fetched_if_missed.eq(scheme.fetch_if_missed),
-            warps.lookup.eq(fetch.lookup),
-            warps.lookup_pc.eq(fetch.miss_pc),
-            warps.lookup_missed.eq(fetch.lookup_missed),
-            fetch.request.eq(scheme.fetch_valid),
-            fetch.request_if_hit.eq(scheme.fetch_if_hit),
-            fetch.request_if_missed.eq(scheme.fetch_if_missed),
-            fetch.request_warp.eq(scheme.fetch_warp),
             fetch.request_pc_if_hit.eq(warps.fetch_pc_if_hit),
             fetch.request_pc_if_missed.eq(warps.fetch_pc_if_missed),
             fetch.request_slot.eq(buffers.pop_slot),
             fetch.squash.eq(warps.redirected),
-            fetch.invalidate.eq(self.invalidate),
-            warps.turn.eq(fetch.turn),
-            warps.turn_target.eq(fetch.turn_target),
-            buffers.fill.eq(fetch.done),
-            buffers.fill_warp.eq(fetch.done_warp),
-            buffers.fill_slot.eq(fetch.done_slot),
-            buffers.fill_nop.eq(fetch.done_squashed),
-            buffers.fill_entry.eq(fetch.entry),
+            fetch.invalidate.eq(self.flow.invalidate),
             buffers.flush.eq(warps.redirected),
             fetch.lines.eq(warps.lines),
         ]
@@ -166,24 +125,21 @@ class FrontEnd(Component):
         infos, nops = [buffers.head_info[w] for w in range(self._config.warps)], buffers.head_nop
 
         def of_selected(of: Callable[[Value], Value]) -> Value:
-            """``of(scheme.issue)``, worked out for both outcomes of the lookup, which comes late."""
-            return Mux(fetch.lookup_missed, of(scheme.issue_if_missed), of(scheme.issue_if_hit))
+            """``of(scheme.issue.select)``, worked out for both outcomes of the lookup, which comes late."""
+            return Mux(fetch.lookup.missed, of(scheme.issue.if_missed), of(scheme.issue.if_hit))
 
         m.d.comb += [
-            self.heads.eq(buffers.head_info),
-            self.select.eq(scheme.issue),
-            self.select_warp.eq(scheme.issue_warp),
-            self.select_nop.eq(of_selected(lambda selected: (selected & nops).any())),
-            self.select_info.eq(of_selected(lambda selected: select(selected, infos))),
-            buffers.pop.eq(scheme.issue),
-            buffers.pop_warp.eq(scheme.issue_warp),
-            self.entry.eq(buffers.entry),
+            self.selection.heads.eq(buffers.head_info),
+            self.selection.select.eq(scheme.issue.select),
+            self.selection.warp.eq(scheme.issue.warp),
+            self.selection.nop.eq(of_selected(lambda selected: (selected & nops).any())),
+            self.selection.info.eq(of_selected(lambda selected: select(selected, infos))),
+            buffers.pop.eq(scheme.issue.select),
+            buffers.pop_warp.eq(scheme.issue.warp),
+            self.selection.entry.eq(buffers.entry),
             warps.issued.eq(
-                scheme.issue & ~nops & Cat(info.control for info in infos)
+                scheme.issue.select & ~nops & Cat(info.control for info in infos)
             ),
-            warps.resolution.eq(self.resolution),
-            warps.release.eq(self.release),
-            warps.activation.eq(self.activation),
         ]
 
     def _tell(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
@@ -191,33 +147,33 @@ class FrontEnd(Component):
         """The record of this cycle."""
         config, event = self._config, self.event
         unified = config.coordination is Coordination.SWAS
-        missing = fetch.suspended | fetch.missed
+        missing = fetch.lookup.suspended | fetch.lookup.misses
         request, response = self.mem.request, self.mem.response
         m.d.comb += [
-            event.eligible.eq(scheme.eligible),
-            event.select.eq(scheme.issue),
-            event.select_valid.eq(scheme.issue_valid),
-            event.select_warp.eq(scheme.issue_warp),
-            event.select_nop.eq(self.select_nop),
-            event.select_unit.eq(self.select_info.unit),
-            event.select_store.eq(self.select_info.store),
+            event.eligible.eq(scheme.issue.eligible),
+            event.select.eq(scheme.issue.select),
+            event.select_valid.eq(scheme.issue.valid),
+            event.select_warp.eq(scheme.issue.warp),
+            event.select_nop.eq(self.selection.nop),
+            event.select_unit.eq(self.selection.info.unit),
+            event.select_store.eq(self.selection.info.store),
             event.unresolved.eq(warps.unresolved),
             # In swas a miss suspends the warp; else it matters once there is nothing left to issue.
             event.fetch_waits.eq(missing if unified else missing & buffers.empty),
             event.buffer_empty.eq(0 if unified else buffers.empty),
             event.head_nop.eq(buffers.head_nop),
-            event.fetch_eligible.eq(scheme.fetch_eligible),
-            event.fetch.eq(scheme.fetch),
-            event.fetch_valid.eq(scheme.fetch_valid),
-            event.fetch_warp.eq(scheme.fetch_warp),
-            event.missed.eq(fetch.missed.any()),
+            event.fetch_eligible.eq(scheme.fetch.eligible),
+            event.fetch.eq(scheme.fetch.select),
+            event.fetch_valid.eq(scheme.fetch.valid),
+            event.fetch_warp.eq(scheme.fetch.warp),
+            event.missed.eq(fetch.lookup.misses.any()),
             event.miss.eq(fetch.miss),
             event.miss_warp.eq(fetch.miss_warp),
-            event.miss_line.eq(fetch.miss_pc[LINE_OFFSET_BITS:]),
+            event.miss_line.eq(fetch.lookup.pc[LINE_OFFSET_BITS:]),
             event.refill.eq(fetch.refill),
             event.woken.eq(fetch.woken),
             event.refill_line.eq(fetch.refill_line),
-            event.turn.eq(fetch.turn),
+            event.turn.eq(fetch.turn.warps),
             event.request.eq(request.valid & request.ready),
             event.request_tag.eq(request.payload.tag),
             event.answer.eq(response.valid & response.ready),
@@ -237,6 +193,6 @@ class FrontEnd(Component):
         held = Signal(range(2 * config.buffer_depth))
         counts = [buffers.occupancy[w] + fetch.in_flight[w] for w in range(config.warps)]
         m.d.comb += [
-            held.eq(select(scheme.issue, counts)),
-            self.event.miscounted.eq(scheme.issue_valid & (held != config.buffer_depth)),
+            held.eq(select(scheme.issue.select, counts)),
+            self.event.miscounted.eq(scheme.issue.valid & (held != config.buffer_depth)),
         ]

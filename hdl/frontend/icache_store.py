@@ -9,6 +9,7 @@ from ..lib.block_memory import block_memory, registered_read
 from ..lib.component import Component
 from ..lib.onehot import encode
 from ..lib.tags import CacheTags
+from .signatures import refill_signature
 
 __all__ = ["ICacheStore", "store_ports"]
 
@@ -21,10 +22,7 @@ def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
         "hit": Out(1),  # in t+1, combinational: the line is there; means nothing without ``lookup_valid``
         "instruction": Out(32),  # in t+3: the word, if it hit
         "error": Out(1),  # in t+3: memory answered with an error when its line was fetched, if it hit
-        "refill_valid": In(1),  # in c: a line is written; lookups find it from c+1 on
-        "refill_line": In(LINE_NUMBER_BITS),  # in c: its number
-        "refill_data": In(config.line_bytes * 8),  # in c: what it holds
-        "refill_error": In(1),  # in c: memory answered with an error
+        "refill": In(refill_signature(config)),  # in c: a line is written; lookups find it from c+1 on
         "invalidate": In(1),  # in c: the store is empty for lookups from c+1 on
     }
 
@@ -52,13 +50,13 @@ class ICacheStore(Component):
         address = data.StructLayout({"offset": LINE_OFFSET_BITS, "set": self._set_bits, "tag": self._tag_bits})
         refill = Signal(address)
         looked_up = [data.View(address, pc) for pc in self.lookup_pc]
-        m.d.comb += refill.eq(self.refill_line << LINE_OFFSET_BITS)
+        m.d.comb += refill.eq(self.refill.line << LINE_OFFSET_BITS)
         m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=self._tag_bits)
         m.d.comb += [
             *(port.eq(looked_up[way % 2].set) for way, port in enumerate(tags.set)),
             tags.tag.eq(looked_up[0].tag),
             tags.use.eq(self.lookup_valid),
-            tags.fill.eq(self.refill_valid),
+            tags.fill.eq(self.refill.valid),
             tags.fill_set.eq(refill.set),
             tags.fill_tag.eq(refill.tag),
             tags.invalidate.eq(self.invalidate),
@@ -76,10 +74,10 @@ class ICacheStore(Component):
         # in c+1 gets the word from the register on the way.
         arrived, set_of_it, way_of_it = Signal(), Signal.like(refill.set), Signal.like(victim)
         fresh = Signal(line)
-        m.d.sync += arrived.eq(self.refill_valid)
-        with m.If(self.refill_valid):
+        m.d.sync += arrived.eq(self.refill.valid)
+        with m.If(self.refill.valid):
             m.d.sync += [
-                fresh.eq(Cat(self.refill_data, self.refill_error)), set_of_it.eq(refill.set), way_of_it.eq(victim),
+                fresh.eq(Cat(self.refill.data, self.refill.error)), set_of_it.eq(refill.set), way_of_it.eq(victim),
             ]
         write = lines.write_port()
         m.d.comb += [

@@ -17,7 +17,7 @@ class LineStore(Component):
 
     Ports and cycles are those of the cache: ``hit`` in t+1, ``instruction`` and ``error`` in t+3, a refill in c counts
     for lookups in c+1. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes to
-    ``refill_warp`` alone and replaces the line that it holds. Nothing else but ``invalidate`` takes a line away, so a
+    ``refill.warp`` alone and replaces the line that it holds. Nothing else but ``invalidate`` takes a line away, so a
     warp whose line has come can fetch from it whatever the other warps do. Reset: empty.
     """
 
@@ -26,7 +26,6 @@ class LineStore(Component):
         super().__init__({
             **store_ports(config),
             "lookup_warp": In(config.warp_bits),  # in t+1: whose line is looked up
-            "refill_warp": In(config.warp_bits),  # in c: whose line is written
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -39,14 +38,14 @@ class LineStore(Component):
         m.submodules.lines = lines = Memory(shape=line_bits + 1, depth=self._warps, init=[])
         tag, line = tags.read_port(domain="comb"), lines.read_port()
         for write, value in (
-            (tags.write_port(), self.refill_line),
-            (lines.write_port(), Cat(self.refill_data, self.refill_error)),
+            (tags.write_port(), self.refill.line),
+            (lines.write_port(), Cat(self.refill.data, self.refill.error)),
         ):
-            m.d.comb += [write.addr.eq(self.refill_warp), write.data.eq(value), write.en.eq(self.refill_valid)]
+            m.d.comb += [write.addr.eq(self.refill.warp), write.data.eq(value), write.en.eq(self.refill.valid)]
         with m.If(self.invalidate):
             m.d.sync += valid.eq(0)
-        with m.Elif(self.refill_valid):
-            m.d.sync += valid.eq(valid | one_hot(self.refill_warp, self._warps))
+        with m.Elif(self.refill.valid):
+            m.d.sync += valid.eq(valid | one_hot(self.refill.warp, self._warps))
         # As in the cache, tag and line are read in t+1, the word in t+2.
         m.d.comb += [
             tag.addr.eq(self.lookup_warp),

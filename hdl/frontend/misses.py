@@ -9,6 +9,7 @@ from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
 from ..lib.onehot import encode, lowest_one, one_hot, select
 from ..policies.base import pick_after
+from .signatures import refill_signature
 
 __all__ = ["MissUnit"]
 
@@ -48,14 +49,9 @@ class MissUnit(Component):
             "pending_line": In(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
             "suspended": Out(config.warps),  # a register: warps that wait for a line
             "woken": Out(config.warps),  # in c: the warps that an answer is for, also a stale one; all, if it is shared
-            "refill_valid": Out(1),  # in c: a line comes into the store
-            "refill_line": Out(LINE_NUMBER_BITS),  # in c: its number; that of a stale answer too
-            "refill_data": Out(config.line_bytes * 8),  # in c: what it holds
-            "refill_error": Out(1),  # in c: memory answered with an error
+            "refill": Out(refill_signature(config)),  # in c: the line that comes into the store
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # tag: the MSHR
         }
-        if not self._shares:
-            members["refill_warp"] = Out(config.warp_bits)  # in c: whose line it is
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -83,16 +79,16 @@ class MissUnit(Component):
         m.d.comb += [
             response.ready.eq(1),
             self.woken.eq(answered.any().replicate(self._config.warps) if self._shares else answered),
-            self.refill_valid.eq((answered & ~stale).any() & ~self.invalidate),
+            self.refill.valid.eq((answered & ~stale).any() & ~self.invalidate),
         ]
         m.d.sync += answered.eq(Mux(response.valid, one_hot(response.payload.tag, self._count), 0))
         if not self._shares:
-            m.d.comb += self.refill_warp.eq(encode(answered))
+            m.d.comb += self.refill.warp.eq(encode(answered))
         with m.If(response.valid):
             m.d.sync += [
-                self.refill_line.eq(Array(lines)[response.payload.tag]),
-                self.refill_data.eq(response.payload.data),
-                self.refill_error.eq(response.payload.error),
+                self.refill.line.eq(Array(lines)[response.payload.tag]),
+                self.refill.data.eq(response.payload.data),
+                self.refill.error.eq(response.payload.error),
             ]
         return answered
 
@@ -148,10 +144,10 @@ class MissUnit(Component):
     def _suspend(self, m: Module, *, warp: Signal, granted: Signal) -> None:
         """Warps wake by line, not by MSHR: one that still waits for an MSHR may be served by another's miss."""
         comes = Signal()
-        m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill_line))
+        m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill.line))
         for i in range(self._config.warps):
             missing = self.lookup[i] & self.lookup_missed
-            wakes = self.woken[i] & (self.pending_line[i] == self.refill_line)
+            wakes = self.woken[i] & (self.pending_line[i] == self.refill.line)
             with m.If(self.release[i]):
                 m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
             with m.Elif(missing):

@@ -30,14 +30,14 @@ class SwasCoordination(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.scheduler = scheduler = Scheduler(self._config, oracles=oracles_of(self._config), doubt=True)
-        may_run = self.active & ~self.suspended & ~self.unresolved
+        may_run = self.flow.active & ~self.lookup.suspended & ~self.unresolved
         connect_scheduler(m, self, scheduler)
         connect_fetch(m, self, scheduler)
         connect_issue(m, self, scheduler)
-        connect_oracles(m, self._config, self, scheduler, may_issue=may_run & ~self.missed,
+        connect_oracles(m, self._config, self, scheduler, may_issue=may_run & ~self.lookup.misses,
                         head_ready=self.nop | self.ready)
         m.d.comb += [
             scheduler.eligible.eq(Mux(self.halt, 0, may_run & (self.nop | self.ready))),
-            self.eligible.eq(scheduler.eligible & ~self.missed),
+            self.issue.eligible.eq(scheduler.eligible & ~self.lookup.misses),
         ]
         return m

@@ -17,8 +17,8 @@ class VortexCoordination(BaselineCoordination):
         stalled = Signal(self._config.warps)
         over = self.redirected | self.resolved | Mux(self.decoded_control, 0, self.decoded)
         m.d.sync += stalled.eq(Mux(
-            self.lookup_missed,
-            stalled & ~over & ~self.lookup | self.fetch_if_missed,
-            stalled & ~over | self.fetch_if_hit,
+            self.lookup.missed,
+            stalled & ~over & ~self.lookup.warps | self.fetch.if_missed,
+            stalled & ~over | self.fetch.if_hit,
         ))
         return stalled

@@ -5,9 +5,10 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import LINE_NUMBER_BITS, SmConfig
-from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from ..lib.onehot import select
+from .signatures import choice_signature, lookup_signature, turn_signature
 
 __all__ = ["WarpTable"]
 
@@ -24,19 +25,13 @@ class WarpTable(Component):
         self._config = config
         super().__init__({
             # Masks and arrays have one element a warp.
-            "fetched_if_hit": In(config.warps),  # who fetches now (one-hot or 0), if this cycle's lookup hits
-            "fetched_if_missed": In(config.warps),  # who, if it misses
-            "fetch_pc_if_hit": Out(32),  # the pc of ``fetched_if_hit``; combinational
-            "fetch_pc_if_missed": Out(32),  # the pc of ``fetched_if_missed``
-            "lookup": In(config.warps),  # whose fetch, made in the last cycle, is looked up now (one-hot or 0)
-            "lookup_pc": In(32),  # its pc
-            "lookup_missed": In(1),  # it misses; comes late in the cycle
+            "fetch": In(choice_signature(config)),  # who fetches now
+            "fetch_pc_if_hit": Out(32),  # the pc of ``fetch.if_hit``; combinational
+            "fetch_pc_if_missed": Out(32),  # the pc of ``fetch.if_missed``
+            "lookup": In(lookup_signature(config)),  # the fetch, made in the last cycle, that is looked up now
             "issued": In(config.warps),  # who issues a control instruction now (one-hot or 0)
-            "turn": In(config.warps),  # whose jump is followed at decode (one-hot or 0)
-            "turn_target": In(32),  # where it goes on
-            "resolution": In(resolution_layout(config)),  # the outcome of a warp's control flow
-            "release": In(config.warps),  # warps that go on after a bar or wspawn
-            "activation": In(activation_layout(config)),  # warps that start
+            "turn": In(turn_signature(config)),  # the jump that is followed at decode
+            "flow": In(flow_signature(config)),  # from the control unit: warps that start and those that go on
             "redirected": Out(config.warps),  # whose fetch goes on elsewhere from the next cycle on; combinational
             #: A register: warps with a control instruction issued and neither resolved nor released.
             "unresolved": Out(config.warps),
@@ -47,34 +42,35 @@ class WarpTable(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        flow = self.flow
         warps = range(self._config.warps)
         registers = [Signal(30, name=f"pc_{w}") for w in warps]
         pcs = [Signal(30, name=f"next_pc_{w}") for w in warps]
         following = Signal(30)
         m.d.comb += [
-            following.eq(self.lookup_pc[2:] + 1),
-            self.fetch_pc_if_hit.eq(select(self.fetched_if_hit, pcs) << 2),
+            following.eq(self.lookup.pc[2:] + 1),
+            self.fetch_pc_if_hit.eq(select(self.fetch.if_hit, pcs) << 2),
             # The warp whose fetch has missed is not among these.
-            self.fetch_pc_if_missed.eq(select(self.fetched_if_missed, registers) << 2),
+            self.fetch_pc_if_missed.eq(select(self.fetch.if_missed, registers) << 2),
         ]
         for w, pc in enumerate(registers):
             resolved = Signal(name=f"resolved_{w}")
             m.d.comb += [
-                pcs[w].eq(Mux(self.lookup[w], following, pc)),
-                resolved.eq(self.resolution.valid & (self.resolution.warp == w)),
-                self.redirected[w].eq(resolved & self.resolution.redirect),
+                pcs[w].eq(Mux(self.lookup.warps[w], following, pc)),
+                resolved.eq(flow.resolution.valid & (flow.resolution.warp == w)),
+                self.redirected[w].eq(resolved & flow.resolution.redirect),
                 self.pc[w].eq(pcs[w] << 2),
                 self.lines[w].eq(pc[4:]),
             ]
-            with m.If(self.activation.warps[w]):
-                m.d.sync += pc.eq(self.activation.pc[2:])
+            with m.If(flow.activation.warps[w]):
+                m.d.sync += pc.eq(flow.activation.pc[2:])
             with m.Elif(self.redirected[w]):
-                m.d.sync += pc.eq(self.resolution.target[2:])
-            with m.Elif(self.turn[w]):
-                m.d.sync += pc.eq(self.turn_target[2:])
-            with m.Elif(self.lookup[w] & ~self.lookup_missed):
+                m.d.sync += pc.eq(flow.resolution.target[2:])
+            with m.Elif(self.turn.warps[w]):
+                m.d.sync += pc.eq(self.turn.target[2:])
+            with m.Elif(self.lookup.warps[w] & ~self.lookup.missed):
                 m.d.sync += pc.eq(following)
-            with m.If(resolved | self.release[w]):
+            with m.If(resolved | flow.release[w]):
                 m.d.sync += self.unresolved[w].eq(0)
             with m.Elif(self.issued[w]):
                 m.d.sync += self.unresolved[w].eq(1)

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
 from ..isa.ops import Unit
-from ..layouts.decoded import BufferEntry, IssueInfo
 from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
+from ..layouts.signatures import flow_signature, selection_signature
 from ..lib.component import Component
 from .operands import OperandStage
 from .scoreboard import Scoreboard
@@ -37,16 +37,8 @@ class IssueStage(Component):
             }
         super().__init__({
             **ordering,
-            #: In t: every warp's next instruction, from the buffers.
-            "heads": In(data.ArrayLayout(IssueInfo, config.warps)),
-            "ready": Out(config.warps),  # in t: the warps whose head may be selected; combinational
-            #: In t: the warp selected, one-hot; 0 for none. From the front end, within ``ready`` but for NOPs.
-            "select": In(config.warps),
-            "select_warp": In(config.warp_bits),  # in t: the same as a number
-            "select_nop": In(1),  # in t: what is selected is a NOP, and goes no further
-            "select_info": In(IssueInfo),  # in t: the selected head
-            "entry": In(BufferEntry),  # in R (t+1): the selected instruction
-            "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
+            "selection": In(selection_signature(config)),  # from the front end
+            "flow": In(flow_signature(config)),  # from the control unit: thread masks, read in R (t+1)
             "reading_warp": Out(config.warp_bits),  # in R: the warp whose instruction is there
             "operands": Out(operands_layout(config)),  # in X (t+2): the instruction, its sources and its thread mask
             "kill": In(1),  # in X: the instruction there faults and writes nothing
@@ -74,7 +66,7 @@ class IssueStage(Component):
         m.submodules.operands = operands = OperandStage(self._config)
         m.submodules.writeback = writeback = WritebackStage(self._config)
         issued = Signal()
-        m.d.comb += issued.eq(self.select.any() & ~self.select_nop)
+        m.d.comb += issued.eq(self.selection.select.any() & ~self.selection.nop)
         self._claim(m, issued, scoreboard, schedule)
         if self._config.ordered:
             self._order(m, issued, scoreboard)
@@ -82,7 +74,6 @@ class IssueStage(Component):
         self._write(m, scoreboard, schedule, writeback)
         self._tell(m, scoreboard, schedule, writeback)
         m.d.comb += [
-            operands.write_valid.eq(writeback.write_valid),
             operands.write.eq(writeback.write),
             self.busy.eq(operands.busy | schedule.busy | writeback.busy),
         ]
@@ -90,20 +81,20 @@ class IssueStage(Component):
 
     def _claim(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule) -> None:
         """Cycle t: the selected instruction claims its destination, its writeback slot and its unit."""
-        info = self.select_info
+        info = self.selection.info
         writes = issued & info.writes_rd
         flags_only = issued & takes_slot(info) & ~info.writes_rd
         is_lsu = info.unit == Unit.LSU
         free = {unit: self._unit_free(m, unit, issued & (info.unit == unit)) for unit in UNPIPELINED}
         free[Unit.LSU] = self.lsu_ready
         m.d.comb += [
-            scoreboard.heads.eq(self.heads),
+            scoreboard.heads.eq(self.selection.heads),
             scoreboard.unit_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
             scoreboard.slot_free.eq(schedule.slot_free),
             scoreboard.stores_pending.eq(self.stores_pending),
-            self.ready.eq(scoreboard.ready),
-            scoreboard.claim.eq(Mux(writes, self.select, 0)),
-            scoreboard.claim_flags.eq(Mux(flags_only, self.select, 0)),
+            self.selection.ready.eq(scoreboard.ready),
+            scoreboard.claim.eq(Mux(writes, self.selection.select, 0)),
+            scoreboard.claim_flags.eq(Mux(flags_only, self.selection.select, 0)),
             schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
             schedule.reserve_unit.eq(info.unit),
             self.lsu_take.eq(issued & is_lsu),
@@ -111,7 +102,7 @@ class IssueStage(Component):
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
         """An access to mregion tells the LSU in X, and until then holds back the next one itself."""
-        info, on_its_way = self.select_info, Signal(ISSUE_TO_EXECUTE)
+        info, on_its_way = self.selection.info, Signal(ISSUE_TO_EXECUTE)
         m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
         m.d.comb += [
             scoreboard.room.eq(self.lsu_room),
@@ -134,9 +125,9 @@ class IssueStage(Component):
         info = x.entry.decoded.info
         m.d.comb += [
             operands.selected.eq(issued),
-            operands.selected_warp.eq(self.select_warp),
-            operands.entry.eq(self.entry),
-            operands.masks.eq(self.masks),
+            operands.selected_warp.eq(self.selection.warp),
+            operands.entry.eq(self.selection.entry),
+            operands.masks.eq(self.flow.masks),
             self.reading_warp.eq(operands.reading_warp),
             self.operands.eq(x),
             operands.halt.eq(self.halt),
@@ -153,20 +144,13 @@ class IssueStage(Component):
     def _write(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule,
                writeback: WritebackStage) -> None:
         connect(m, flipped(self.load), writeback.load)
+        connect(m, schedule.out, writeback.schedule)
+        connect(m, writeback.release, scoreboard.release)
         m.d.comb += [
-            writeback.load_free.eq(schedule.load_free),
-            writeback.early.eq(schedule.release),
-            writeback.early_meta.eq(schedule.release_meta),
-            writeback.scheduled.eq(schedule.write),
-            writeback.scheduled_meta.eq(schedule.write_meta),
-            self.write_unit.eq(schedule.write_meta.unit),
+            self.write_unit.eq(schedule.out.due_meta.unit),
             writeback.result.eq(self.result),
             self.flags_valid.eq(writeback.flags_valid),
             self.flags_warp.eq(writeback.flags_warp),
-            scoreboard.release.eq(writeback.release),
-            scoreboard.release_flags.eq(writeback.release_flags),
-            scoreboard.release_warp.eq(writeback.release_warp),
-            scoreboard.release_register.eq(writeback.release_register),
         ]
 
     def _tell(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule, writeback: WritebackStage) -> None:
@@ -181,6 +165,5 @@ class IssueStage(Component):
             event.head_ready.eq(scoreboard.ready),
             event.head_reason.eq(scoreboard.reason),
             event.clash.eq(schedule.clash),
-            self.write_event.valid.eq(writeback.write_valid),
-            self.write_event.value.eq(writeback.write),
+            self.write_event.eq(writeback.write),
         ]

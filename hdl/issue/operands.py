@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.decoded import BufferEntry
-from ..layouts.execute import operands_layout, writeback_layout
+from ..layouts.events import write_event_layout
+from ..layouts.execute import operands_layout
 from ..lib.component import Component
 from .regfile import RegisterFile
 
@@ -27,8 +28,8 @@ class OperandStage(Component):
             "entry": In(BufferEntry),  # the instruction; in R (t+1), from the buffers
             "reading_warp": Out(config.warp_bits),  # the warp in R; stays when there is none
             "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
-            "write_valid": In(1),  # a register is written in this cycle
-            "write": In(writeback_layout(config)),  # the write; seen by instructions that are in R in a later cycle
+            #: The register write of this cycle; seen by instructions that are in R in a later one.
+            "write": In(write_event_layout(config)),
             "halt": In(1),  # the SM has stopped at a fault: what is in X does not happen
             "operands": Out(operands_layout(config)),  # the instruction in X (t+2), with its sources and thread mask
             "cancelled": Out(1),  # an instruction is in X and `halt` is set
@@ -55,7 +56,6 @@ class OperandStage(Component):
         m.d.comb += [
             registers.warp.eq(self.reading_warp),
             registers.decoded.eq(self.entry.decoded),
-            registers.write_valid.eq(self.write_valid),
             registers.write.eq(self.write),
             self.busy.eq(reading | valid),
             self.operands.valid.eq(valid & ~self.halt),

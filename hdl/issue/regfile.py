@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.decoded import Decoded
-from ..layouts.execute import writeback_layout
+from ..layouts.events import write_event_layout
 from ..lib.component import Component
 from .scoreboard import REGISTERS
 
@@ -31,9 +31,8 @@ class RegisterFile(Component):
             "rs2": Out(lanes),  # in X; 0 where the instruction has no such source
             #: In X; where the instruction has no such source it stays what it was, so that nothing behind it toggles.
             "rs3": Out(lanes),
-            "write_valid": In(1),  # a register is written in this cycle (W)
-            #: Which, and the values of the lanes in its mask; x0 may not be written.
-            "write": In(writeback_layout(config)),
+            #: The register write of this cycle (W): the values of the lanes in its mask; x0 may not be written.
+            "write": In(write_event_layout(config)),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -42,11 +41,11 @@ class RegisterFile(Component):
         m.submodules.registers = registers = Memory(
             shape=32 * config.threads, depth=REGISTERS << config.warp_bits, init=[],
         )
-        write = registers.write_port(granularity=32)
+        write, value = registers.write_port(granularity=32), self.write.value
         m.d.comb += [
-            write.addr.eq(Cat(self.write.rd, self.write.warp)),
-            write.data.eq(self.write.data.as_value()),
-            write.en.eq(Mux(self.write_valid, self.write.mask, 0)),
+            write.addr.eq(Cat(value.rd, value.warp)),
+            write.data.eq(value.data.as_value()),
+            write.en.eq(Mux(self.write.valid, value.mask, 0)),
         ]
         info = self.decoded.info
         for source, used, out in ((info.rs1, info.use_rs1, self.rs1), (info.rs2, info.use_rs2, self.rs2)):

@@ -11,7 +11,7 @@ from ..layouts.counters import REASON_BITS, StallReason
 from ..layouts.decoded import IssueInfo
 from ..lib.component import Component
 from ..lib.onehot import one_hot
-from .writeback import ISSUE_TO_EXECUTE, takes_slot, unit_latencies
+from .writeback import ISSUE_TO_EXECUTE, release_signature, takes_slot, unit_latencies
 
 __all__ = ["REGISTERS", "Scoreboard"]
 
@@ -57,10 +57,7 @@ class Scoreboard(Component):
             "claim": In(config.warps),
             #: One-hot: the warp whose head is selected now, raises flags and writes no register.
             "claim_flags": In(config.warps),
-            "release": In(1),  # a result will be in the registers for an instruction that is selected in the next cycle
-            "release_flags": In(1),  # the same of an instruction that only raises flags; never with `release`
-            "release_warp": In(config.warp_bits),  # whose; with either
-            "release_register": In(6),  # which register; with `release`
+            "release": In(release_signature(config)),  # from the writeback
             #: The warps whose head may be selected now; a NOP is ready whatever this says (the front end knows).
             "ready": Out(config.warps),
             #: Why a head is not ready, a StallReason; NONE when it is.
@@ -72,9 +69,9 @@ class Scoreboard(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for w in range(self._config.warps):
-            released = self.release_warp == w
-            waits, loads = self._hazards(m, w, self.release & released)
-            self._count(m, w, (self.release | self.release_flags) & released)
+            released = self.release.warp == w
+            waits, loads = self._hazards(m, w, self.release.valid & released)
+            self._count(m, w, (self.release.valid | self.release.flags) & released)
             self._judge(m, w, waits, loads)
         return m
 
@@ -120,9 +117,9 @@ class Scoreboard(Component):
         m.d.comb += [
             writes["claimed"].data.eq(Mux(known, words["claimed"], words["released"]) ^ bit),
             writes["by_load"].data.eq(Mux(head.unit == Unit.LSU, words["by_load"] | bit, words["by_load"] & ~bit)),
-            writes["released"].addr.eq(self.release_register[_BIT_BITS:]),
+            writes["released"].addr.eq(self.release.register[_BIT_BITS:]),
             writes["released"].data.eq(
-                word("released", self.release_register) ^ one_hot(self.release_register[:_BIT_BITS], _WORD)
+                word("released", self.release.register) ^ one_hot(self.release.register[:_BIT_BITS], _WORD)
             ),
             writes["released"].en.eq(release),
         ]

@@ -1,15 +1,19 @@
 """The one writeback port: fixed-latency instructions reserve their cycle at issue, loads take free ones."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import FLOAT_UNITS, Unit
+from ..layouts.events import write_event_layout
 from ..layouts.execute import writeback_layout
 from ..lib.component import Component
 
-__all__ = ["ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "takes_slot", "unit_latencies"]
+__all__ = [
+    "ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "release_signature", "takes_slot",
+    "unit_latencies",
+]
 
 #: Cycles from selection to stage X, where the operands are.
 ISSUE_TO_EXECUTE = 2
@@ -50,6 +54,28 @@ def _meta_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
+def schedule_signature(config: SmConfig) -> wiring.Signature:
+    """The results of fixed latency that are due now and in the next cycle, seen from the schedule."""
+    meta = _meta_layout(config)
+    return wiring.Signature({
+        "load_free": Out(1),  # no result is written in the next cycle: a load may be
+        "early": Out(1),  # a result is written in the next cycle
+        "early_meta": Out(meta),  # whose; with `early`
+        "due": Out(1),  # a result is written in this cycle (W)
+        "due_meta": Out(meta),  # whose; with `due`
+    })
+
+
+def release_signature(config: SmConfig) -> wiring.Signature:
+    """What an instruction that is selected in the next cycle need not wait for any more, seen from the writeback."""
+    return wiring.Signature({
+        "valid": Out(1),  # a register is written for the last time by its instruction in the next cycle
+        "flags": Out(1),  # the same of an instruction that raises flags and writes no register; never with `valid`
+        "warp": Out(config.warp_bits),  # whose; with either
+        "register": Out(6),  # which register; with `valid`
+    })
+
+
 class WritebackSchedule(Component):
     """Reserves writeback cycles and carries what belongs to each result to its cycle W.
 
@@ -67,11 +93,7 @@ class WritebackSchedule(Component):
             "execute": In(1),  # an instruction with a reserved slot is in stage X (t+2)
             #: What belongs to its result; ``writes`` 0: flags only; ``kill`` (a fault): the slot passes unused.
             "execute_meta": In(meta),
-            "load_free": Out(1),  # no result is written in the next cycle: a load may be
-            "release": Out(1),  # a result is written in the next cycle
-            "release_meta": Out(meta),  # whose; with `release`
-            "write": Out(1),  # a result is written in this cycle (W)
-            "write_meta": Out(meta),  # whose; with `write`
+            "out": Out(schedule_signature(config)),  # what is due
             "clash": Out(1),  # two results in one slot: may never happen
             "busy": Out(1),  # some result is still to be written
         })
@@ -96,7 +118,7 @@ class WritebackSchedule(Component):
         m.d.comb += [
             self.slot_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
             self.clash.eq((reserved & taken).any()),
-            self.load_free.eq(~reserved[1]),
+            self.out.load_free.eq(~reserved[1]),
             self.busy.eq(reserved.any()),
         ]
         self._carry(m, latencies=latencies, reserved=reserved, slow=slow)
@@ -121,19 +143,19 @@ class WritebackSchedule(Component):
         for left in range(depth):
             m.d.sync += pipe[left].eq(now[left + 1])
         m.d.comb += [
-            self.release.eq(reserved[1]),
-            self.release_meta.eq(now[1]),
-            self.write.eq(reserved[0]),
-            self.write_meta.eq(pipe[0]),
+            self.out.early.eq(reserved[1]),
+            self.out.early_meta.eq(now[1]),
+            self.out.due.eq(reserved[0]),
+            self.out.due_meta.eq(pipe[0]),
         ]
         for unit, count in slow.items():
             record = Signal(meta, name=f"record_{unit.name}")
             with m.If(self.execute & (self.execute_meta.unit == unit)):
                 m.d.sync += record.eq(self.execute_meta)
             with m.If(count[1]):
-                m.d.comb += self.release_meta.eq(record)
+                m.d.comb += self.out.early_meta.eq(record)
             with m.If(count[0]):
-                m.d.comb += self.write_meta.eq(record)
+                m.d.comb += self.out.due_meta.eq(record)
 
 
 class WritebackStage(Component):
@@ -145,61 +167,53 @@ class WritebackStage(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        meta = _meta_layout(config)
         super().__init__({
-            "load_free": In(1),  # no result of fixed latency is written in the next cycle
-            #: Results of the LSU; one is taken in a cycle with ``load_free`` and written in the next.
+            "schedule": In(schedule_signature(config)),  # the results of fixed latency that are due
+            #: Results of the LSU; one is taken in a cycle with ``schedule.load_free`` and written in the next.
             "load": In(stream.Signature(writeback_layout(config))),
-            "scheduled": In(1),  # a result of fixed latency is due in this cycle (W)
-            "scheduled_meta": In(meta),  # whose; with `scheduled`
-            "result": In(data.ArrayLayout(32, config.threads)),  # its values; with `scheduled`
-            "early": In(1),  # a result of fixed latency is due in the next cycle
-            "early_meta": In(meta),  # whose; with `early`
-            "release": Out(1),  # a register is written for the last time by its instruction in the next cycle
-            "release_flags": Out(1),  # the same of an instruction of the FPU whose rd is x0
-            "release_warp": Out(config.warp_bits),  # whose; with either
-            "release_register": Out(6),  # which; with `release`
+            "result": In(data.ArrayLayout(32, config.threads)),  # with ``schedule.due``: the values
+            "release": Out(release_signature(config)),  # for the scoreboard
             "flags_valid": Out(1),  # an instruction of the FPU raises its flags in this cycle (W)
             "flags_warp": Out(config.warp_bits),  # whose; with `flags_valid`
-            "write_valid": Out(1),  # a register is written in this cycle
-            "write": Out(writeback_layout(config)),  # which, and the values; without lanes it writes nothing
+            "write": Out(write_event_layout(config)),  # the register write of this cycle; without lanes writes nothing
             "busy": Out(1),  # a load is still to be written
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        schedule = self.schedule
         load_valid = Signal()
         load = Signal(writeback_layout(self._config))
         taken = self.load.valid & self.load.ready
-        m.d.comb += self.load.ready.eq(self.load_free)
+        m.d.comb += self.load.ready.eq(schedule.load_free)
         m.d.sync += load_valid.eq(taken)
         m.d.comb += self.busy.eq(load_valid)
         with m.If(taken):
             m.d.sync += load.eq(self.load.payload)
-        with m.If(self.early):
+        with m.If(schedule.early):
             m.d.comb += [
-                self.release.eq(self.early_meta.writes),
-                self.release_flags.eq(~self.early_meta.writes),
-                self.release_warp.eq(self.early_meta.warp),
-                self.release_register.eq(self.early_meta.rd),
+                self.release.valid.eq(schedule.early_meta.writes),
+                self.release.flags.eq(~schedule.early_meta.writes),
+                self.release.warp.eq(schedule.early_meta.warp),
+                self.release.register.eq(schedule.early_meta.rd),
             ]
         with m.Else():
             m.d.comb += [
-                self.release.eq(taken & self.load.payload.last),
-                self.release_warp.eq(self.load.payload.warp),
-                self.release_register.eq(self.load.payload.rd),
+                self.release.valid.eq(taken & self.load.payload.last),
+                self.release.warp.eq(self.load.payload.warp),
+                self.release.register.eq(self.load.payload.rd),
             ]
-        m.d.comb += self.flags_warp.eq(self.scheduled_meta.warp)
-        with m.If(self.scheduled):
+        m.d.comb += self.flags_warp.eq(schedule.due_meta.warp)
+        with m.If(schedule.due):
             m.d.comb += [
-                self.flags_valid.eq(~self.scheduled_meta.kill & is_float(self.scheduled_meta.unit)),
-                self.write_valid.eq(~self.scheduled_meta.kill & self.scheduled_meta.writes),
-                self.write.warp.eq(self.scheduled_meta.warp),
-                self.write.rd.eq(self.scheduled_meta.rd),
-                self.write.mask.eq(self.scheduled_meta.mask),
-                self.write.last.eq(1),
-                self.write.data.eq(self.result),
+                self.flags_valid.eq(~schedule.due_meta.kill & is_float(schedule.due_meta.unit)),
+                self.write.valid.eq(~schedule.due_meta.kill & schedule.due_meta.writes),
+                self.write.value.warp.eq(schedule.due_meta.warp),
+                self.write.value.rd.eq(schedule.due_meta.rd),
+                self.write.value.mask.eq(schedule.due_meta.mask),
+                self.write.value.last.eq(1),
+                self.write.value.data.eq(self.result),
             ]
         with m.Else():
-            m.d.comb += [self.write_valid.eq(load_valid), self.write.eq(load)]
+            m.d.comb += [self.write.valid.eq(load_valid), self.write.value.eq(load)]
         return m

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..layouts.control import activation_layout, resolution_layout
+from ..layouts.events import control_event_layout, front_event_layout
 from ..lib.component import Component
 from ..lib.onehot import one_hot
 
@@ -35,52 +35,47 @@ class EnvironmentWatch(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        tags = config.icache_tag_bits
         super().__init__({
-            "active": In(config.warps),  # warps that run
-            "unresolved": In(config.warps),  # the front end's register: control flow is issued and not resolved
-            "resolution": In(resolution_layout(config)),  # the outcome of a warp's control flow
-            "release": In(config.warps),  # warps that go on after a bar or wspawn
-            "activation": In(activation_layout(config)),  # warps that start
-            "request": In(1),  # memory accepts a request of the I-cache
-            "request_tag": In(tags),  # its tag
-            "answer": In(1),  # the I-cache accepts an answer of memory
-            "answer_tag": In(tags),  # its tag
+            "front": In(front_event_layout(config)),  # requests of the I-cache, and what is unresolved
+            "control": In(control_event_layout(config)),  # which warps run, and where they go on
             "broken": Out(environment_layout()),  # what is broken in this cycle
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        warps = self._config.warps
+        front, control, warps = self.front, self.control, self._config.warps
         resolved, ended = Signal(warps), Signal(warps)
         m.d.comb += [
-            resolved.eq(Mux(self.resolution.valid, one_hot(self.resolution.warp, warps), 0)),
-            ended.eq(Mux(self.resolution.redirect, resolved, 0)),
+            resolved.eq(Mux(control.resolution.valid, one_hot(control.resolution.warp, warps), 0)),
+            ended.eq(Mux(control.resolution.redirect, resolved, 0)),
             self.broken.resolution.eq(
-                self.resolution.valid & (~(resolved & self.unresolved).any() | (resolved & ~self.active & ~ended).any())
+                control.resolution.valid
+                & (~(resolved & front.unresolved).any() | (resolved & ~control.active & ~ended).any())
             ),
-            self.broken.release.eq((self.release & ~(self.unresolved & self.active)).any()),
-            self.broken.activation.eq((self.activation.warps & (self.active | self.unresolved & ~ended)).any()),
+            self.broken.release.eq((control.release & ~(front.unresolved & control.active)).any()),
+            self.broken.activation.eq((control.activation.warps & (control.active | front.unresolved & ~ended)).any()),
         ]
         self._active(m)
         self._answer(m)
         return m
 
     def _active(self, m: Module) -> None:
+        front, control = self.front, self.control
         before, started = Signal(self._config.warps), Signal(self._config.warps)
-        m.d.sync += [before.eq(self.active), started.eq(self.activation.warps)]
+        m.d.sync += [before.eq(control.active), started.eq(control.activation.warps)]
         m.d.comb += self.broken.active.eq(
-            ((self.active ^ before) & ~started & ~(before & self.unresolved) | started & ~self.active).any()
+            ((control.active ^ before) & ~started & ~(before & front.unresolved) | started & ~control.active).any()
         )
 
     def _answer(self, m: Module) -> None:
-        tags = 1 << len(self.request_tag)
+        front = self.front
+        tags = 1 << len(front.request_tag)
         outstanding = Signal(tags)
 
         def where(valid: Value, tag: Value) -> Value:
             return Mux(valid, (Const(1, tags) << tag)[:tags], 0)
 
         m.d.sync += outstanding.eq(
-            outstanding & ~where(self.answer, self.answer_tag) | where(self.request, self.request_tag)
+            outstanding & ~where(front.answer, front.answer_tag) | where(front.request, front.request_tag)
         )
-        m.d.comb += self.broken.answer.eq((where(self.answer, self.answer_tag) & ~outstanding).any())
+        m.d.comb += self.broken.answer.eq((where(front.answer, front.answer_tag) & ~outstanding).any())

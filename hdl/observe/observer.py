@@ -76,15 +76,8 @@ class Observer(Component):
         m.submodules.sticky = sticky = Sticky(width=len(ASSERTIONS))
         front, control = self.front, self.control
         m.d.comb += [
-            environment.active.eq(control.active),
-            environment.unresolved.eq(front.unresolved),
-            environment.resolution.eq(control.resolution),
-            environment.release.eq(control.release),
-            environment.activation.eq(control.activation),
-            environment.request.eq(front.request),
-            environment.request_tag.eq(front.request_tag),
-            environment.answer.eq(front.answer),
-            environment.answer_tag.eq(front.answer_tag),
+            environment.front.eq(front),
+            environment.control.eq(control),
             sticky.bits.eq(Cat(
                 front.empty_pop,
                 front.miscounted,

@@ -106,7 +106,7 @@ def flight(model: Model) -> None:
     model.lemma("it is known in decode whether the fetch was from interleaved stacks",
                 model.inside.signal("fetch", "scattered") == model.in_stacks(model.stages()[-1].pc))
     fetch = model.inside.component("fetch")
-    model.lemma("the scheduler is told whose fetch is looked up", fetch.lookup == model.live[0])
+    model.lemma("the scheduler is told whose fetch is looked up", fetch.lookup.warps == model.live[0])
     model.lemma("a warp's register holds the pc of its fetch until that has been looked up",
                 ~model.of_mine(model.live[0]) | (model.mine_of(model.pc_registers()) == model.stages()[0].pc[2:]))
 
@@ -119,7 +119,7 @@ def control_flow(model: Model) -> None:
 
 def idle(model: Model, places: list[Held]) -> None:
     """A warp that is not active (and whose end has resolved) holds only NOPs."""
-    ended = ~model.of_mine(model.dut.active | model.unresolved)
+    ended = ~model.of_mine(model.dut.flow.active | model.unresolved)
     model.lemma("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
 
 
@@ -154,7 +154,7 @@ def mshrs(model: Model) -> None:
     outstanding = model.environment.signal("", "outstanding")
     model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
     valid, sent, answered = misses.valid, misses.sent, misses.answered
-    refill_line = model.inside.component("fetch.misses").refill_line
+    refill_line = model.inside.component("fetch.misses").refill.line
     model.lemma("an answer is taken up in the cycle after", answered.any() == model.answered)
     model.lemma("the line of an answer is the one that was asked for",
                 ~model.answered | (refill_line == model.answered_line))

@@ -21,14 +21,14 @@ class Locality:
     def __init__(self, model: Model) -> None:
         self._model, self._policy = model, CacheConscious.of(model.config)
         m, warps = model.m, model.config.warps
-        self._active = model.dut.active
+        self._active = model.dut.flow.active
         self._base: Value = Const(self._policy.base)
         self._throttle: Value = Const(self._policy.throttle)
         if model.config.policy_csr:
             self._base = model.register(range(self._policy.base + 1), "expect_base", self._policy.base)
             self._throttle = model.register(range(self._policy.throttle + 1), "expect_throttle", self._policy.throttle)
         self._queued = Signal(warps, name="expect_queued")
-        m.d.comb += self._queued.eq(self._active & ~model.dut.waiting)
+        m.d.comb += self._queued.eq(self._active & ~model.dut.flow.waiting)
         self._cutoff: Value = sum((self._queued[w] for w in range(warps)), Const(0, 1)) * self._base
         self._scores = [model.register(self._policy.bits, f"expect_score_{w}", self._policy.base) for w in range(warps)]
         self._owed = model.register(warps, "expect_owed")
@@ -92,7 +92,7 @@ class Locality:
 
     def _change(self) -> None:
         """The base, which all scores then are, or the throttle, each up to what it is at first."""
-        m, change, policy = self._model.m, self._model.dut.change, self._policy
+        m, change, policy = self._model.m, self._model.dut.flow.change, self._policy
         for parameter, register, most in (
             (PolicyParameter.LOCALITY_BASE, self._base, policy.base),
             (PolicyParameter.LOCALITY_THROTTLE, self._throttle, policy.throttle),

@@ -25,9 +25,9 @@ from amaranth.hdl import (
 from amaranth.lib import data, wiring
 
 from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, Prediction, SmConfig
-from metronome.hdl.frontend.buffers import slot_bits
 from metronome.hdl.frontend.fetch import stage_layout
 from metronome.hdl.frontend.frontend import FrontEnd
+from metronome.hdl.frontend.signatures import slot_bits
 from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
 from metronome.hdl.lib.onehot import one_hot, or_all, select
 from metronome.hdl.observe.environment import EnvironmentWatch
@@ -57,7 +57,7 @@ class Model(Claims):
         self.dut = FrontEnd(config)
         self.inside = Inside(self.dut)
         self.store = self.inside.component("fetch.store")
-        self.suspended = self.inside.component("fetch").suspended
+        self.suspended = self.inside.component("fetch").lookup.suspended
         self.inside.cut("fetch.store")
         self.m.submodules.frontend = self.inside.fragment
         self.claims: dict[str, str] = {}
@@ -103,9 +103,9 @@ class Model(Claims):
         """What happens in this cycle, each from ports or from the harness's own registers."""
         m, config, dut = self.m, self.config, self.dut
         scheme = self.inside.component("scheme")
-        resolution = dut.resolution
-        self.issued = dut.select
-        self.fetched = scheme.fetch
+        resolution = dut.flow.resolution
+        self.issued = dut.selection.select
+        self.fetched = scheme.fetch.select
         self.resolved = Signal(config.warps)
         self.redirected = Signal(config.warps)
         self.unresolved = self.register(config.warps, "expect_unresolved")
@@ -114,7 +114,7 @@ class Model(Claims):
         self.missed, self.turned = Signal(config.warps), Signal(config.warps)
         last = self.stages()[-1]
         self.follows, self.target = self._predict(last.pc)
-        issues_control = Mux(dut.select_info.control & ~dut.select_nop, self.issued, 0)
+        issues_control = Mux(dut.selection.info.control & ~dut.selection.nop, self.issued, 0)
         m.d.comb += [
             self.resolved.eq(Mux(resolution.valid, one_hot(resolution.warp, config.warps), 0)),
             self.redirected.eq(Mux(resolution.redirect, self.resolved, 0)),
@@ -123,7 +123,7 @@ class Model(Claims):
         ]
         squashed = self.redirected | self.turned
         m.d.sync += [
-            self.unresolved.eq((self.unresolved | issues_control) & ~self.resolved & ~dut.release),
+            self.unresolved.eq((self.unresolved | issues_control) & ~self.resolved & ~dut.flow.release),
             self.live[0].eq(self.fetched & ~squashed),
             self.live[1].eq(self.live[0] & ~self.missed & ~squashed),
             self.live[2].eq(self.live[1] & ~squashed),
@@ -157,15 +157,15 @@ class Model(Claims):
         m.submodules.environment = self.environment.fragment
         request, response = dut.mem.request, dut.mem.response
         m.d.comb += [
-            environment.active.eq(dut.active),
-            environment.unresolved.eq(self.unresolved),
-            environment.resolution.eq(dut.resolution),
-            environment.release.eq(dut.release),
-            environment.activation.eq(dut.activation),
-            environment.request.eq(request.valid & request.ready),
-            environment.request_tag.eq(request.payload.tag),
-            environment.answer.eq(response.valid & response.ready),
-            environment.answer_tag.eq(response.payload.tag),
+            environment.control.active.eq(dut.flow.active),
+            environment.front.unresolved.eq(self.unresolved),
+            environment.control.resolution.eq(dut.flow.resolution),
+            environment.control.release.eq(dut.flow.release),
+            environment.control.activation.eq(dut.flow.activation),
+            environment.front.request.eq(request.valid & request.ready),
+            environment.front.request_tag.eq(request.payload.tag),
+            environment.front.answer.eq(response.valid & response.ready),
+            environment.front.answer_tag.eq(response.payload.tag),
             Assume(environment.broken.as_value() == 0),
         ]
 
@@ -175,16 +175,16 @@ class Model(Claims):
         pops = self.issued.any()
         word = select(self.fetched, self.fetch_pcs())
         self.show("warp in question", self.warp)
-        self.show("active", dut.active, kind="mask")
+        self.show("active", dut.flow.active, kind="mask")
         self.show("eligible", dut.event.eligible, kind="mask")
-        self.show("selected", dut.select, kind="mask")
-        self.show("pops", dut.select_nop, pops, kind="popped")
+        self.show("selected", dut.selection.select, kind="mask")
+        self.show("pops", dut.selection.nop, pops, kind="popped")
         self.show("fetches", word, self.fetched.any(), kind="pc")
         self.show("misses", self.missed, self.missed.any(), kind="mask")
         self.show("redirect", self.redirected, self.redirected.any(), kind="mask")
-        self.show("to", dut.resolution.target, self.redirected.any(), kind="pc")
+        self.show("to", dut.flow.resolution.target, self.redirected.any(), kind="pc")
         self.show("jumps in decode", self.turned, self.turned.any(), kind="mask")
-        self.show("starts", dut.activation.warps, dut.activation.warps.any(), kind="mask")
+        self.show("starts", dut.flow.activation.warps, dut.flow.activation.warps.any(), kind="mask")
         self.show("unresolved", dut.event.unresolved, dut.event.unresolved.any(), kind="mask")
         self.show("suspended", self.suspended, self.suspended.any(), kind="mask")
 

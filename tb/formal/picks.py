@@ -97,12 +97,12 @@ def _pointer(model: Model, takers: Value, moves: Value) -> Order:
 
 
 def _srr(model: Model) -> Order:
-    return _pointer(model, model.dut.active, Const(1, 1))
+    return _pointer(model, model.dut.flow.active, Const(1, 1))
 
 
 def _prr(model: Model) -> Order:
     takers = Signal(model.config.warps, name="expect_takers")
-    model.m.d.comb += takers.eq(model.dut.active & ~model.dut.waiting)
+    model.m.d.comb += takers.eq(model.dut.flow.active & ~model.dut.flow.waiting)
     done = Signal(name="expect_turn_done")
     order = _pointer(model, takers, done)
     model.m.d.comb += done.eq((order.allowed & (model.issued | ~takers)).any())
@@ -121,7 +121,7 @@ def _two_level(model: Model) -> Order:
             with m.If((size == each) & model.issued[w]):
                 m.d.sync += [group.eq(w // each), lasts[w // each].eq(w % each)]
     for each in sizes if model.config.policy_csr else ():
-        with m.If(_changes(model, PolicyParameter.GROUP_WARPS) & (model.dut.change.value == each)):
+        with m.If(_changes(model, PolicyParameter.GROUP_WARPS) & (model.dut.flow.change.value == each)):
             m.d.sync += [size.eq(each), group.eq(warps // each - 1), *(last.eq(each - 1) for last in lasts)]
     invariants = _groups_told(model, sizes, size, group, lasts)
 
@@ -161,7 +161,7 @@ def _before(v: int, w: int, size: int, group: Value, lasts: Sequence[Value]) -> 
 
 def _changes(model: Model, parameter: PolicyParameter) -> Value:
     """The program changes this parameter."""
-    return model.dut.change.parameter == parameter
+    return model.dut.flow.change.parameter == parameter
 
 
 def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
@@ -185,7 +185,7 @@ def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
             "the design knows how long the frame is",
             (state.length == length) & (length != 0) & (length <= len(frame)),
         ))
-    with m.If((model.dut.active == 0) | (slot + 1 >= length)):
+    with m.If((model.dut.flow.active == 0) | (slot + 1 >= length)):
         m.d.sync += slot.eq(0)
     with m.Else():
         m.d.sync += slot.eq(slot + 1)
@@ -199,7 +199,7 @@ def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
 
 def _follow_frame(model: Model, owners: Sequence[Value], length: Value) -> None:
     """What a program makes of the frame."""
-    m, change = model.m, model.dut.change
+    m, change = model.m, model.dut.flow.change
     for number, owner in enumerate(owners):
         asked = _changes(model, PolicyParameter.SLOT) & (change.slot == number)
         with m.If(asked & (change.value < model.config.warps)):
@@ -253,7 +253,7 @@ def _gto_dispatch(model: Model) -> Order:
     """Each warp's place in the order of activation: who starts goes to the end, together by number."""
     m, warps = model.m, model.config.warps
     last, _, invariants = _last(model)
-    starts = model.dut.activation.warps
+    starts = model.dut.flow.activation.warps
     places = [model.register(range(warps), f"expect_place_{w}", w) for w in range(warps)]
     before = {(v, w): Signal(name=f"expect_{v}_before_{w}") for v in range(warps) for w in range(warps) if v != w}
     for (v, w), its in before.items():
@@ -274,7 +274,7 @@ def _pta(model: Model) -> Order:
     config = model.config
     lanes = [Signal(range(config.threads + 1), name=f"expect_lanes_{w}") for w in range(config.warps)]
     for w, count in enumerate(lanes):
-        model.m.d.comb += count.eq(sum((model.dut.masks[w][lane] for lane in range(config.threads)), Const(0, 1)))
+        model.m.d.comb += count.eq(sum((model.dut.flow.masks[w][lane] for lane in range(config.threads)), Const(0, 1)))
     return Order(lambda v, w: lanes[v] >= lanes[w])
 
 

@@ -27,12 +27,12 @@ def together(model: Model) -> None:
     model.claim("the warps that pop are those that fetch", buffers.pop == model.fetched)
     model.claim("the warps that pop are those that are selected", buffers.pop == model.issued)
     model.claim("at most one warp pops", (buffers.pop & (buffers.pop - 1)) == 0)
-    model.claim("a request is made when a warp pops", fetch.request == buffers.pop.any())
+    model.claim("a request is made when a warp pops", fetch.request.valid == buffers.pop.any())
     model.claim("the design says when a warp is selected", model.dut.event.select_valid == buffers.pop.any())
     popped = model.of_mine(buffers.pop)
-    pc = Mux(fetch.lookup_missed, fetch.request_pc_if_missed, fetch.request_pc_if_hit)
-    for name, number in (("selected", model.dut.select_warp), ("popped", buffers.pop_warp),
-                         ("fetched", fetch.request_warp)):
+    pc = Mux(fetch.lookup.missed, fetch.request_pc_if_missed, fetch.request_pc_if_hit)
+    for name, number in (("selected", model.dut.selection.warp), ("popped", buffers.pop_warp),
+                         ("fetched", fetch.request.warp)):
         model.claim(f"the number of the {name} warp is its number", ~popped | (number == model.warp))
     model.claim("the fetch takes along the slot that is popped",
                 ~popped | (fetch.request_slot == model.head()) & (buffers.pop_slot == model.head()))
@@ -66,11 +66,11 @@ def picks(model: Model) -> None:
         _issue_pick(model, reference)
         return
     halted = dut.halt.replicate(model.config.warps)
-    may_run = dut.active & ~model.suspended & ~model.missed & ~model.unresolved & ~halted
+    may_run = dut.flow.active & ~model.suspended & ~model.missed & ~model.unresolved & ~halted
     eligible, widened = Signal(model.config.warps), Signal(model.config.warps)
     model.m.d.comb += [
-        eligible.eq(may_run & (dut.event.head_nop | dut.ready)),
-        widened.eq(may_run & (dut.event.head_nop | dut.ready | buffers.empty)),
+        eligible.eq(may_run & (dut.event.head_nop | dut.selection.ready)),
+        widened.eq(may_run & (dut.event.head_nop | dut.selection.ready | buffers.empty)),
     ]
     invariants.flight(model)
     invariants.control_flow(model)
@@ -93,7 +93,8 @@ def _issue_pick(model: Model, reference: PickReference | TableReference) -> None
     dut, warps = model.dut, model.config.warps
     empty = model.inside.component("buffers").empty
     eligible = Signal(warps)
-    model.m.d.comb += eligible.eq(dut.active & ~model.unresolved & ~empty & dut.ready & ~dut.halt.replicate(warps))
+    may_issue = dut.flow.active & ~model.unresolved & ~dut.halt.replicate(warps)
+    model.m.d.comb += eligible.eq(may_issue & ~empty & dut.selection.ready)
     invariants.control_flow(model)
     reference.add_invariants()
     model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
@@ -108,11 +109,11 @@ def program_order(model: Model) -> None:
     places = model.ring(contents=True)
     next_pc = model.register(32, "expect_pc")
     issues = Signal()
-    m.d.comb += issues.eq(model.of_mine(model.issued) & ~dut.select_nop)
-    with m.If(model.of_mine(dut.activation.warps)):
-        m.d.sync += next_pc.eq(dut.activation.pc & ~3)
+    m.d.comb += issues.eq(model.of_mine(model.issued) & ~dut.selection.nop)
+    with m.If(model.of_mine(dut.flow.activation.warps)):
+        m.d.sync += next_pc.eq(dut.flow.activation.pc & ~3)
     with m.Elif(model.of_mine(model.redirected)):
-        m.d.sync += next_pc.eq(dut.resolution.target & ~3)
+        m.d.sync += next_pc.eq(dut.flow.resolution.target & ~3)
     with m.Elif(issues):
         m.d.sync += next_pc.eq(next_pc + places[0].step & ~3)
     invariants.selection(model)
@@ -123,15 +124,15 @@ def program_order(model: Model) -> None:
     invariants.program_order(model, places, next_pc)
     fetch = model.inside.component("fetch")
     model.lemma("the next pc is a multiple of 4", next_pc[:2] == 0)
-    model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn == model.turned)
+    model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn.warps == model.turned)
     model.lemma("a jump that is followed goes to its target",
-                ~model.turned.any() | (fetch.turn_target == model.target))
+                ~model.turned.any() | (fetch.turn.target == model.target))
     model.lemma("the issue side is told of every jump that is followed, and of its offset",
-                ~(fetch.done & ~fetch.done_squashed) | (fetch.entry.decoded.predicted == model.follows)
-                & (~model.follows | ((fetch.entry.pc + fetch.entry.decoded.imm)[:32] == model.target)))
+                ~(fetch.done.valid & ~fetch.done.squashed) | (fetch.done.entry.decoded.predicted == model.follows)
+                & (~model.follows | ((fetch.done.entry.pc + fetch.done.entry.decoded.imm)[:32] == model.target)))
     model.claim("what issues is at the next pc", ~issues | (places[0].pc == next_pc))
     model.claim("what issues belongs to an active warp with nothing unresolved",
-                ~issues | model.of_mine(dut.active & ~model.unresolved))
+                ~issues | model.of_mine(dut.flow.active & ~model.unresolved))
     _same_entry(model, places, next_pc, issues)
 
 
@@ -142,8 +143,8 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
     fetch = model.inside.component("fetch")
     m.submodules.some_pc = Instance("$anyconst", p_WIDTH=32, o_Y=pc)
     m.submodules.some_entry = Instance("$anyconst", p_WIDTH=BufferEntry.as_shape().size, o_Y=entry)
-    brings = fetch.done & ~fetch.done_squashed & (fetch.entry.pc == pc)
-    m.d.comb += Assume(~brings | (fetch.entry.as_value() == entry.as_value()))
+    brings = fetch.done.valid & ~fetch.done.squashed & (fetch.done.entry.pc == pc)
+    m.d.comb += Assume(~brings | (fetch.done.entry.as_value() == entry.as_value()))
     for number, place in enumerate(places):
         kept = place.decoded & ~place.nop
         model.lemma(f"place {number} of the ring holds the instruction of its pc",
@@ -152,8 +153,8 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
                     ~kept | (place.info == place.entry.decoded.info.as_value()))
     issued, issued_pc = model.register(1, "expect_issued"), model.register(32, "expect_issued_pc")
     issued_info = model.register(IssueInfo, "expect_issued_info")
-    m.d.sync += [issued.eq(issues), issued_pc.eq(next_pc), issued_info.eq(model.dut.select_info)]
-    out = model.dut.entry
+    m.d.sync += [issued.eq(issues), issued_pc.eq(next_pc), issued_info.eq(model.dut.selection.info)]
+    out = model.dut.selection.entry
     model.claim("the entry that follows has the pc that issued", ~issued | (out.pc == issued_pc))
     model.claim("the entry that follows is the instruction that was judged",
                 ~issued | (out.decoded.info.as_value() == Value.cast(issued_info)))
@@ -168,7 +169,7 @@ def nops(model: Model) -> None:
     owed = model.register(range(depth + 1), "expect_nops", depth)
     held = Signal(range(depth + 1))
     m.d.comb += held.eq(sum(place.nop for place in places))
-    pops_nop = model.of_mine(model.issued) & dut.select_nop
+    pops_nop = model.of_mine(model.issued) & dut.selection.nop
     with m.If(model.of_mine(model.redirected)):
         m.d.sync += owed.eq(depth)
     with m.Elif(model.of_mine(model.turned)):
@@ -230,7 +231,7 @@ def suspended(model: Model) -> None:
     first, misses = model.stages()[0], model.misses()
     suspends = model.of_mine(model.suspended)
     model.lemma("only a warp that is active, or has control flow unresolved, is suspended",
-                ~suspends | model.of_mine(dut.active | model.unresolved))
+                ~suspends | model.of_mine(dut.flow.active | model.unresolved))
     model.lemma("the fetch in lookup is at the pc that was fetched last",
                 ~model.of_mine(model.live[0]) | (first.pc == fetched_pc))
     fetch_line = model.mine_of(model.fetch_pcs())[LINE_OFFSET_BITS:]

@@ -75,11 +75,11 @@ class TableReference:
         model, dut = self._model, self._model.dut
         warps, threads = model.config.warps, model.config.threads
         if field == "lanes":
-            return [sum(model.dut.masks[w], Const(0, 1)) for w in range(warps)], threads + 1
+            return [sum(model.dut.flow.masks[w], Const(0, 1)) for w in range(warps)], threads + 1
         if field == "fetched":
             fetched = model.inside.component("scheme").fetched
             return [fetched[w] for w in range(warps)], model.config.buffer_depth + 1
-        sets = {"active": dut.active, "waiting": dut.waiting, "activated": dut.activation.warps}
+        sets = {"active": dut.flow.active, "waiting": dut.flow.waiting, "activated": dut.flow.activation.warps}
         return [sets[field][w] for w in range(warps)], 2
 
     def _each_row(self) -> Iterator[tuple[tuple[int, ...], object, PolicyInputs]]:

@@ -14,6 +14,7 @@ from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode
 from ...lib.tags import CacheTags
+from .signatures import fill_signature, lookup_signature
 
 __all__ = ["DataCache", "set_of"]
 
@@ -29,11 +30,11 @@ def set_of(line: Value, set_bits: int) -> Value:
 class DataCache(Component):
     """A set-associative, LRU store of lines: one lookup, and one write or fill, in every cycle.
 
-    With ordered channels a line gets its place in the lookup that misses (``allocate``), and its bytes later: so which
-    line goes does not depend on when memory answers. Else it gets both with ``fill``.
+    With ordered channels a line gets its place in the lookup that misses, and its bytes later: so which
+    line goes does not depend on when memory answers. Else it gets both with the line from memory.
 
-    Reset: empty. May never happen: ``write``, or ``read`` in the same set, with ``fill``, or a fill or allocation of a
-    line that is here.
+    Reset: empty. May never happen: a store, or a read in the same set, while a line comes in, or a line that comes in
+    or gets a place and is here.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -47,68 +48,55 @@ class DataCache(Component):
             members = {
                 #: The cache is empty from the next cycle on. Only while nothing comes.
                 "invalidate": In(1),
-                #: ``line``, which is not here, takes the place of the least recently used one of its set.
-                "allocate": In(1),
-                #: That place. Combinational.
+                #: The place of the least recently used line of the set, which the access takes if it gets one.
+                #: Combinational.
                 "victim": Out(bits),
-                #: A register and ``line``: the set was used in the cycle before, of which ``victim`` does not know.
+                #: A register and the access's line: the set was used in the cycle before, of which ``victim`` does not
+                #: know.
                 "recent": Out(1),
-                #: With ``fill``: the place that was allocated to the line.
+                #: The place that was given to the line that comes in.
                 "fill_place": In(bits),
             }
         self._tells_place = config.watches_locality
         if self._tells_place:
-            members["fill_place"] = Out(range(self._sets * self._ways))  # with ``fill``: where ``fill_line`` comes in
+            members["fill_place"] = Out(range(self._sets * self._ways))  # where the line comes in
         super().__init__({
             **members,
-            #: The line that is looked up, from the lookup stage.
-            "line": In(LINE_NUMBER_BITS),
-            #: Combinational: ``line`` is here.
+            #: The access that is looked up. A use counts for lines chosen to go two cycles later or later (CacheTags).
+            #: What a hit writes a read in the next cycle sees.
+            "lookup": In(lookup_signature(config)),
+            #: The line that comes in, in place of the least recently used line of its set.
+            "fill": In(fill_signature(config)),
+            #: Combinational: the line that is looked up is here.
             "hit": Out(1),
-            #: The hit counts as a use of its line, for lines chosen to go two cycles later or later (CacheTags).
-            "use": In(1),
-            #: Read the hit's line.
-            "read": In(1),
-            #: The line that is read next is another's: ``data`` is 0 from the next cycle on, until the next ``read``.
-            "clear": In(1),
-            #: The line read last, from the cycle after ``read`` until the next one.
+            #: The line read last, from the cycle after the read until the next one; 0 from the cycle after a load has
+            #: read the write buffer.
             "data": Out(8 * config.line_bytes),
-            #: Bytes of the hit's line are written: a read in the next cycle sees them.
-            "write": In(1),
-            #: With ``write``: which bytes.
-            "byte_mask": In(config.line_bytes),
-            #: With ``write``: what they become.
-            "write_data": In(8 * config.line_bytes),
-            #: ``fill_line`` comes in, in place of the least recently used line of its set: a lookup in the next cycle
-            #: hits. From the fill stage.
-            "fill": In(1),
-            #: With ``fill``: the line's number.
-            "fill_line": In(LINE_NUMBER_BITS),
-            #: With ``fill``: its bytes.
-            "fill_data": In(8 * config.line_bytes),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        lookup, fill = self.lookup, self.fill
+        line, written = lookup.held.part.line, lookup.write & self.hit
         bits = (self._sets - 1).bit_length()
         m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=LINE_NUMBER_BITS - bits)
         looked_up = Signal(bits, name="set")
         m.d.comb += [
-            looked_up.eq(set_of(self.line, bits)),
+            looked_up.eq(set_of(line, bits)),
             *(port.eq(looked_up) for port in tags.set),
-            tags.tag.eq(self.line[bits:]),
-            tags.use.eq(self.use),
+            tags.tag.eq(line[bits:]),
+            tags.use.eq(lookup.use),
             self.hit.eq(tags.hit),
         ]
         if self._ordered:
-            comes, taken = self.allocate, self.line
+            comes, taken = lookup.place, line
             filled: Value = self.fill_place
             m.d.comb += [
                 tags.invalidate.eq(self.invalidate), self.recent.eq(tags.recent),
                 self.victim.eq(Cat(looked_up, encode(tags.victim))),
             ]
         else:
-            comes, taken = self.fill, self.fill_line
+            comes, taken = fill.install, fill.line
             filled = Cat(tags.fill_set, encode(tags.victim))
         m.d.comb += [
             tags.fill.eq(comes), tags.fill_set.eq(set_of(taken, bits)), tags.fill_tag.eq(taken[bits:]),
@@ -122,10 +110,10 @@ class DataCache(Component):
             m.d.comb += self.fill_place.eq(Cat(tags.fill_set, encode(tags.victim)))
         whole = (1 << self._line_bytes) - 1
         m.d.comb += [
-            self.data.eq(registered_read(m, lines, address=place, enable=self.read, clear=self.clear,
+            self.data.eq(registered_read(m, lines, address=place, enable=lookup.read, clear=lookup.forward,
                                          name="line_read")),
-            writer.addr.eq(Mux(self.fill, filled, place)),
-            writer.en.eq(Mux(self.fill, whole, Mux(self.write, self.byte_mask, 0))),
-            writer.data.as_value().eq(Mux(self.fill, self.fill_data, self.write_data)),
+            writer.addr.eq(Mux(fill.install, filled, place)),
+            writer.en.eq(Mux(fill.install, whole, Mux(written, lookup.held.byte_mask, 0))),
+            writer.data.as_value().eq(Mux(fill.install, fill.install_data, lookup.held.data)),
         ]
         return m

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from ...config import FaultCause, SmConfig
 from ...layouts.execute import fault_layout
@@ -77,18 +77,22 @@ class L1(Component):
         m.submodules.buffer = buffer = WriteBuffer(config)
         m.submodules.fill = fill = FillStage(config)
         m.submodules.requests = requests = LineRequests(config)
-        wiring.connect(m, wiring.flipped(self.access), lookup.access)
-        wiring.connect(m, mshrs.request, requests.load)
-        wiring.connect(m, buffer.request, requests.store)
-        wiring.connect(m, requests.request, wiring.flipped(self.mem.request))
-        wiring.connect(m, wiring.flipped(self.mem.response), fill.response)
+        connect(m, lookup.out, mshrs.lookup, parts.lookup, buffer.lookup, fill.lookup)
+        connect(m, mshrs.out, lookup.mshrs, parts.mshrs, buffer.mshrs, fill.mshrs)
+        connect(m, buffer.out, lookup.buffer, fill.buffer)
+        connect(m, fill.out, lookup.fill, mshrs.fill, parts.fill, buffer.fill)
+        connect(m, flipped(self.access), lookup.access)
+        connect(m, mshrs.request, requests.load)
+        connect(m, buffer.request, requests.store)
+        connect(m, requests.request, flipped(self.mem.request))
+        connect(m, flipped(self.mem.response), fill.response)
         m.d.comb += [
-            self.busy.eq(lookup.held_valid | mshrs.busy | buffer.busy | self.fault_valid),
+            self.busy.eq(lookup.out.held_valid | mshrs.busy | buffer.busy | self.fault_valid),
             self.event.eq(lookup.event),
             lookup.swap.eq(self.swap),
             self.done.eq(lookup.done),
-            hits.push.eq(lookup.answers),
-            hits.part.eq(lookup.held.part),
+            hits.push.eq(lookup.out.answers),
+            hits.part.eq(lookup.out.held.part),
             lookup.slot_free.eq(hits.free),
         ]
         if config.dcache_bytes:
@@ -103,27 +107,15 @@ class L1(Component):
             m.d.comb += hits.data.eq(buffer.forward_data)
             if config.ordered:
                 m.d.comb += lookup.may_place.eq(1)
-        self._loads(m, lookup, mshrs, parts, fill)
-        self._stores(m, lookup, mshrs, buffer, fill)
+        self._loads(m, lookup, parts, fill)
+        self._stores(m, lookup, buffer)
         self._fault(m, buffer, fill)
         return m
 
     def _cache(self, m: Module, lookup: LookupStage, fill: FillStage) -> DataCache:
         m.submodules.cache = cache = DataCache(self.config)
-        m.d.comb += [
-            cache.line.eq(lookup.held.part.line),
-            cache.use.eq(lookup.use),
-            cache.read.eq(lookup.read),
-            cache.clear.eq(lookup.forward),
-            cache.write.eq(lookup.write & cache.hit),
-            cache.byte_mask.eq(lookup.held.byte_mask),
-            cache.write_data.eq(lookup.held.data),
-            cache.fill.eq(fill.install),
-            cache.fill_line.eq(fill.line),
-            cache.fill_data.eq(fill.install_data),
-            lookup.install.eq(fill.install),
-            lookup.install_line.eq(fill.line),
-        ]
+        connect(m, lookup.out, cache.lookup)
+        connect(m, fill.out, cache.fill)
         if not self.config.ordered:
             m.d.comb += lookup.hit.eq(cache.hit)
         return cache
@@ -131,16 +123,14 @@ class L1(Component):
     def _places(self, m: Module, cache: DataCache, lookup: LookupStage, mshrs: Mshrs, fill: FillStage) -> None:
         """Lines that have a place in the cache before their bytes."""
         m.submodules.places = places = PendingPlaces(self.config)
-        on_its_way = mshrs.same.any() & ~(fill.here & (mshrs.same_number == fill.filled))
+        connect(m, lookup.out, places.lookup)
+        connect(m, mshrs.out, places.mshrs)
+        connect(m, fill.out, places.fill)
+        on_its_way = mshrs.out.same.any() & ~(fill.out.here & (mshrs.out.same_number == fill.out.filled))
         m.d.comb += [
             cache.invalidate.eq(self.invalidate),
-            cache.allocate.eq(lookup.allocate & ~lookup.uncached),
             cache.fill_place.eq(places.fill_place),
             places.place.eq(cache.victim),
-            places.allocate.eq(cache.allocate),
-            places.number.eq(mshrs.number),
-            places.release.eq(fill.release),
-            places.filled.eq(fill.filled),
             lookup.placed.eq(cache.hit),
             lookup.hit.eq(cache.hit & ~on_its_way),
             lookup.may_place.eq(~cache.recent & ~places.taken),
@@ -149,90 +139,34 @@ class L1(Component):
     def _victims(self, m: Module, lookup: LookupStage, mshrs: Mshrs, fill: FillStage, cache: DataCache) -> None:
         """Who loses lines that it comes back to."""
         m.submodules.victims = victims = VictimTags(self.config)
-        m.d.comb += [
-            victims.misses.eq(lookup.add & ~lookup.uncached),
-            victims.line.eq(lookup.held.part.line),
-            victims.warp.eq(lookup.held.part.warp),
-            victims.allocate.eq(lookup.allocate),
-            victims.number.eq(mshrs.number),
-            victims.fill.eq(fill.install),
-            victims.filled.eq(fill.filled),
-            victims.fill_line.eq(fill.line),
-            victims.place.eq(cache.fill_place),
-            self.lost.eq(victims.lost),
-        ]
+        connect(m, lookup.out, victims.lookup)
+        connect(m, mshrs.out, victims.mshrs)
+        connect(m, fill.out, victims.fill)
+        m.d.comb += [victims.place.eq(cache.fill_place), self.lost.eq(victims.lost)]
 
-    def _loads(
-        self, m: Module, lookup: LookupStage, mshrs: Mshrs, parts: PartTable, fill: FillStage
-    ) -> None:
-        """Misses, the parts that wait for them, and their lines."""
+    def _loads(self, m: Module, lookup: LookupStage, parts: PartTable, fill: FillStage) -> None:
+        """The parts that wait for lines, and those lines."""
         slot = self.answers.fill
-        joined = Signal.like(mshrs.number)
-        with m.If(lookup.allocate):
-            m.d.comb += joined.eq(mshrs.number)
-        with m.Else():
-            m.d.comb += joined.eq(mshrs.same_number)
         m.d.comb += [
-            mshrs.line.eq(lookup.held.part.line),
-            mshrs.uncached.eq(lookup.uncached),
-            mshrs.allocate.eq(lookup.allocate),
-            mshrs.asked.eq(fill.asked),
-            mshrs.release.eq(fill.release),
-            mshrs.released.eq(fill.filled),
-            lookup.requested.eq(mshrs.same.any()),
-            lookup.mshrs_full.eq(mshrs.full),
-            parts.add.eq(lookup.add),
-            parts.add_mshr.eq(joined),
-            parts.part.eq(lookup.held.part),
-            parts.filled.eq(fill.filled),
-            parts.answered.eq(fill.asked),
-            parts.take.eq(fill.take),
-            parts.take_filled.eq(fill.take_filled),
             lookup.parts_full.eq(parts.full),
-            fill.asked_line.eq(mshrs.asked_line),
             fill.left.eq(parts.left),
-            fill.joined.eq(lookup.add),
-            fill.joined_mshr.eq(joined),
             fill.slot_free.eq(slot.free),
-            slot.push.eq(fill.take),
+            slot.push.eq(fill.out.take),
             slot.part.eq(parts.answer),
             slot.data.eq(fill.data),
             slot.error.eq(fill.error),
-            lookup.accepts.eq(fill.accepts),
         ]
 
-    def _stores(
-        self, m: Module, lookup: LookupStage, mshrs: Mshrs, buffer: WriteBuffer, fill: FillStage
-    ) -> None:
-        held = lookup.held
+    def _stores(self, m: Module, lookup: LookupStage, buffer: WriteBuffer) -> None:
+        held = lookup.out.held
         address = lowest_address(m, self.config, held.part)
         m.d.comb += [
-            buffer.line.eq(held.part.line),
-            buffer.uncached.eq(lookup.uncached),
-            buffer.byte_mask.eq(held.byte_mask),
-            buffer.write.eq(lookup.write),
-            buffer.data.eq(held.data),
             buffer.store.warp.eq(held.part.warp),
             buffer.store.pc.eq(held.part.pc),
             buffer.store.address.eq(address),
-            buffer.waits_for.eq(mshrs.same),
-            buffer.forward.eq(lookup.forward),
-            buffer.forget.eq(lookup.read),
-            buffer.overlay.eq(fill.accepts),
-            buffer.answered.eq(fill.asked),
-            buffer.filled.eq(fill.release),
-            buffer.filled_number.eq(fill.filled),
-            buffer.completed.eq(fill.completed),
-            buffer.completed_number.eq(fill.completed_number),
-            lookup.holds.eq(buffer.holds),
-            lookup.covers.eq(buffer.covers),
-            lookup.room.eq(buffer.ready),
-            lookup.joins.eq(buffer.joins),
-            fill.peek_mask.eq(buffer.peek_mask),
-            fill.peek_data.eq(buffer.peek_data),
         ]
         for warp in range(self.config.warps):
-            here = lookup.held_valid & held.write & (held.part.warp == warp)
+            here = lookup.out.held_valid & held.write & (held.part.warp == warp)
             m.d.comb += self.stores_pending[warp].eq(buffer.pending[warp] | here)
 
     def _fault(self, m: Module, buffer: WriteBuffer, fill: FillStage) -> None:

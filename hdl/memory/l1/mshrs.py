@@ -12,6 +12,7 @@ from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.component import Component
 from ...lib.onehot import encode, lowest_one, one_hot
 from .records import load_request_layout, mshr_bits
+from .signatures import fill_signature, lookup_signature, mshrs_signature
 
 __all__ = ["Mshrs"]
 
@@ -27,68 +28,55 @@ class Mshrs(Component):
         self._count = config.line_requests
         self._bits = mshr_bits(config)
         super().__init__({
-            #: The line that is looked up. From the lookup stage.
-            "line": In(LINE_NUMBER_BITS),
-            #: It is uncached.
-            "uncached": In(1),
-            #: Combinational, one bit an MSHR: those that hold ``line``; if ``uncached``, all with an uncached line.
-            "same": Out(self._count),
-            #: The number of one of them; 0 if there is none.
-            "same_number": Out(self._bits),
-            #: All are taken. Registered state only.
-            "full": Out(1),
-            #: The lowest free one.
-            "number": Out(self._bits),
-            #: It takes ``line``; only while not ``full``. From the lookup stage.
-            "allocate": In(1),
+            "lookup": In(lookup_signature(config)),  # the line that is looked up; allocated only while not ``full``
+            "fill": In(fill_signature(config)),  # the MSHR that memory answers, and the one that is done
+            "out": Out(mshrs_signature(config)),  # of both lines
             #: The lines to ask memory for.
             "request": Out(stream.Signature(load_request_layout(config))),
-            #: The MSHR that memory answers. From the fill stage.
-            "asked": In(self._bits),
-            #: The line that it holds. Combinational.
-            "asked_line": Out(LINE_NUMBER_BITS),
-            #: An MSHR is free from the next cycle on. From the fill stage.
-            "release": In(1),
-            #: With ``release``: its number.
-            "released": In(self._bits),
             #: One is taken.
             "busy": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count = self._count
+        count, lookup, fill, out = self._count, self.lookup, self.fill, self.out
+        line = lookup.held.part.line
         valid, uncached = Signal(count), Signal(count)
         free, freed = Signal(count), Signal(count)
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         m.d.comb += [
             free.eq(lowest_one(~valid)),
-            freed.eq(Mux(self.release, one_hot(self.released, count), 0)),
-            self.full.eq(valid.all()),
-            self.number.eq(encode(free)),
-            self.same.eq(valid & (
-                Cat(lines[number] == self.line for number in range(count)) | (uncached & self.uncached.replicate(count))
+            freed.eq(Mux(fill.release, one_hot(fill.filled, count), 0)),
+            out.full.eq(valid.all()),
+            out.number.eq(encode(free)),
+            out.same.eq(valid & (
+                Cat(lines[number] == line for number in range(count)) | (uncached & lookup.uncached.replicate(count))
             )),
-            self.same_number.eq(encode(lowest_one(self.same))),
+            out.same_number.eq(encode(lowest_one(out.same))),
+            out.requested.eq(out.same.any()),
             self.busy.eq(valid.any()),
         ]
+        with m.If(lookup.allocate):
+            m.d.comb += out.joined.eq(out.number)
+        with m.Else():
+            m.d.comb += out.joined.eq(out.same_number)
         # Once more, for memory's answers: a memory is less than a multiplexer of the registers.
         m.submodules.asked = numbers = Memory(shape=LINE_NUMBER_BITS, depth=count, init=[])
         write, read = numbers.write_port(), numbers.read_port(domain="comb")
         m.d.comb += [
-            write.addr.eq(self.number), write.data.eq(self.line), write.en.eq(self.allocate),
-            read.addr.eq(self.asked), self.asked_line.eq(read.data),
+            write.addr.eq(out.number), write.data.eq(line), write.en.eq(lookup.allocate),
+            read.addr.eq(fill.asked), out.asked_line.eq(read.data),
         ]
-        m.d.sync += valid.eq((valid & ~freed) | Mux(self.allocate, free, 0))
+        m.d.sync += valid.eq((valid & ~freed) | Mux(lookup.allocate, free, 0))
         for number in range(count):
-            with m.If(self.allocate & free[number]):
-                m.d.sync += [lines[number].eq(self.line), uncached[number].eq(self.uncached)]
+            with m.If(lookup.allocate & free[number]):
+                m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]
 
         # There is room for every MSHR: what is allocated is always taken.
         m.submodules.unsent = unsent = SyncFIFO(width=self._bits + LINE_NUMBER_BITS, depth=count)
         m.d.comb += [
-            unsent.w_data.eq(Cat(self.number, self.line)),
-            unsent.w_en.eq(self.allocate),
+            unsent.w_data.eq(Cat(out.number, line)),
+            unsent.w_en.eq(lookup.allocate),
             self.request.valid.eq(unsent.r_rdy),
             self.request.payload.as_value().eq(unsent.r_data),
             unsent.r_en.eq(self.request.ready),

@@ -10,7 +10,7 @@ from ...config import SmConfig
 from ...lib.component import Component
 from ...lib.onehot import encode, lowest_one
 from ..seam import part_layout
-from .records import mshr_bits
+from .signatures import fill_signature, lookup_signature, mshrs_signature
 
 __all__ = ["PartTable"]
 
@@ -24,53 +24,42 @@ class PartTable(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
-        bits = mshr_bits(config)
         super().__init__({
-            #: A part comes to wait for an MSHR; only while not ``full``. From the lookup stage.
-            "add": In(1),
-            #: With ``add``: which MSHR.
-            "add_mshr": In(bits),
-            #: With ``add``: the part.
-            "part": In(part_layout(config)),
+            "lookup": In(lookup_signature(config)),  # the part that comes to wait; only while not ``full``
+            "mshrs": In(mshrs_signature(config)),  # the MSHR that it waits for
+            "fill": In(fill_signature(config)),  # the MSHR whose part leaves
             #: There is no place for a part. Registered state only.
             "full": Out(1),
-            #: The MSHR whose line is in the fill stage.
-            "filled": In(bits),
-            #: Combinational: a part waits for ``filled``.
+            #: Combinational: a part waits for the line in the fill stage.
             "left": Out(1),
-            #: The MSHR that memory answers in this cycle.
-            "answered": In(bits),
-            #: One of the parts that wait for ``answered``, or for ``filled``, leaves. From the fill stage.
-            "take": In(1),
-            #: With ``take``: one of those that wait for ``filled``.
-            "take_filled": In(1),
-            #: The part that has left, from the next cycle on until the next ``take``.
+            #: The part that has left, from the next cycle on until the next one leaves.
             "answer": Out(part_layout(config)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, count = self.config, self.config.load_parts
+        lookup, fill = self.lookup, self.fill
         valid, free, taken, added = Signal(count), Signal(count), Signal(count), Signal(count)
-        mshrs = [Signal(len(self.filled), name=f"mshr{number}") for number in range(count)]
-        of_filled = Cat(mshr == self.filled for mshr in mshrs) & valid
-        of_answered = Cat(mshr == self.answered for mshr in mshrs) & valid
+        mshrs = [Signal(len(fill.filled), name=f"mshr{number}") for number in range(count)]
+        of_filled = Cat(mshr == fill.filled for mshr in mshrs) & valid
+        of_answered = Cat(mshr == fill.asked for mshr in mshrs) & valid
         m.d.comb += [
             free.eq(lowest_one(~valid)),
-            added.eq(Mux(self.add, free, 0)),
-            taken.eq(Mux(self.take, lowest_one(Mux(self.take_filled, of_filled, of_answered)), 0)),
+            added.eq(Mux(lookup.add, free, 0)),
+            taken.eq(Mux(fill.take, lowest_one(Mux(fill.take_filled, of_filled, of_answered)), 0)),
             self.full.eq(valid.all()),
             self.left.eq(of_filled.any()),
         ]
         m.d.sync += valid.eq((valid & ~taken) | added)
         for number, mshr in enumerate(mshrs):
             with m.If(added[number]):
-                m.d.sync += mshr.eq(self.add_mshr)
+                m.d.sync += mshr.eq(self.mshrs.joined)
 
         m.submodules.parts = parts = Memory(shape=part_layout(config), depth=count, init=[])
-        fill, drain = parts.write_port(), parts.read_port()
+        write, read = parts.write_port(), parts.read_port()
         m.d.comb += [
-            fill.addr.eq(encode(free)), fill.data.eq(self.part), fill.en.eq(self.add),
-            drain.addr.eq(encode(taken)), drain.en.eq(self.take), self.answer.eq(drain.data),
+            write.addr.eq(encode(free)), write.data.eq(lookup.held.part), write.en.eq(lookup.add),
+            read.addr.eq(encode(taken)), read.en.eq(fill.take), self.answer.eq(read.data),
         ]
         return m

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...lib.component import Component
 from ...lib.onehot import one_hot
-from .records import mshr_bits
+from .signatures import fill_signature, lookup_signature, mshrs_signature
 
 __all__ = ["PendingPlaces"]
 
@@ -23,22 +23,16 @@ class PendingPlaces(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._count = config.line_requests
-        bits = mshr_bits(config)
         self._place_bits = (config.dcache_bytes // config.line_bytes - 1).bit_length()
         super().__init__({
             #: The place that the line in the lookup would take. From the cache.
             "place": In(self._place_bits),
             #: Combinational: it waits for a line already.
             "taken": Out(1),
-            #: The line takes it. From the lookup stage.
-            "allocate": In(1),
-            #: With ``allocate``: the MSHR of the line.
-            "number": In(bits),
-            #: An MSHR is done. From the fill stage.
-            "release": In(1),
-            #: Combinational, and with ``release``: an MSHR. From the fill stage.
-            "filled": In(bits),
-            #: The place of ``filled``. Combinational.
+            "lookup": In(lookup_signature(config)),  # whether the line takes it
+            "mshrs": In(mshrs_signature(config)),  # the MSHR of that line
+            "fill": In(fill_signature(config)),  # the MSHR that is done
+            #: The place of the line in the fill stage. Combinational.
             "fill_place": Out(self._place_bits),
         })
 
@@ -48,8 +42,8 @@ class PendingPlaces(Component):
         waits, begun, over = Signal(count), Signal(count), Signal(count)
         places = [Signal(self._place_bits, name=f"place{number}") for number in range(count)]
         m.d.comb += [
-            begun.eq(Mux(self.allocate, one_hot(self.number, count), 0)),
-            over.eq(Mux(self.release, one_hot(self.filled, count), 0)),
+            begun.eq(Mux(self.lookup.place, one_hot(self.mshrs.number, count), 0)),
+            over.eq(Mux(self.fill.release, one_hot(self.fill.filled, count), 0)),
             self.taken.eq((Cat(place == self.place for place in places) & waits).any()),
         ]
         m.d.sync += waits.eq((waits & ~over) | begun)
@@ -60,7 +54,7 @@ class PendingPlaces(Component):
         m.submodules.filled_place = memory = Memory(shape=self._place_bits, depth=count, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
         m.d.comb += [
-            write.addr.eq(self.number), write.data.eq(self.place), write.en.eq(self.allocate),
-            read.addr.eq(self.filled), self.fill_place.eq(read.data),
+            write.addr.eq(self.mshrs.number), write.data.eq(self.place), write.en.eq(self.lookup.place),
+            read.addr.eq(self.fill.filled), self.fill_place.eq(read.data),
         ]
         return m

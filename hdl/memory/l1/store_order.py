@@ -10,7 +10,8 @@ from ...config import SmConfig
 from ...lib.component import Component
 from ...lib.lane_vectors import pick
 from ...lib.onehot import encode, one_hot
-from .records import entry_bits, mshr_bits
+from .records import entry_bits
+from .signatures import fill_signature, mshrs_signature
 
 __all__ = ["StoreOrder"]
 
@@ -22,8 +23,8 @@ class StoreOrder(Component):
     one before it. So an older entry's number leads to the one that waits for it, and with a data cache, where a line
     has one request at most, an MSHR's number does too. Without a data cache an entry may wait for several requests.
 
-    An entry that is made in cycle c waits from c+1 on, and no longer than the cycle in which ``completed`` or
-    ``filled`` tells that what it waits for is over. Reset: nothing waits.
+    An entry that is made in cycle c waits from c+1 on, and no longer than the cycle in which ``fill`` tells
+    that what it waits for is over. Reset: nothing waits.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -35,22 +36,13 @@ class StoreOrder(Component):
             "behind": In(1),
             #: With ``behind``: the youngest one's number.
             "youngest": In(entry_bits(config)),
-            #: With ``made``: the MSHRs whose lines must come before, one bit each; means nothing with ``behind``, as
-            #: the older entry waits for them.
-            "waits_for": In(config.line_requests),
-            #: An entry is over.
-            "completed": In(1),
-            #: With ``completed``: its number.
-            "completed_number": In(entry_bits(config)),
-            #: An MSHR is over.
-            "filled": In(1),
-            #: With ``filled``: its number.
-            "filled_number": In(mshr_bits(config)),
-            #: An MSHR.
-            "answered": In(mshr_bits(config)),
+            #: The MSHRs whose lines must come before an entry that is made; means nothing with ``behind``, as the older
+            #: entry waits for them.
+            "mshrs": In(mshrs_signature(config)),
+            "fill": In(fill_signature(config)),  # the entry and the MSHR that are over, and the MSHR that is answered
             #: Registers: the entries that must wait.
             "held_back": Out(config.store_buffer),
-            #: Combinational: those that wait for ``answered``.
+            #: Combinational: those that wait for the MSHR that is answered.
             "filling": Out(config.store_buffer),
         })
 
@@ -64,10 +56,10 @@ class StoreOrder(Component):
         """The entries behind an older one."""
         count = self.config.store_buffer
         waits, freed, last = Signal(count), Signal(count), Signal(count)
-        over = self.completed & (self.completed_number == self.youngest)
+        over = self.fill.completed & (self.fill.completed_number == self.youngest)
         m.d.comb += last.eq(Mux(self.made.any() & self.behind & ~over, one_hot(self.youngest, count), 0))
         m.d.comb += freed.eq(self._followers(
-            m, "behind_store", last=last, over=self.completed, number=self.completed_number, forget=self.made
+            m, "behind_store", last=last, over=self.fill.completed, number=self.fill.completed_number, forget=self.made
         )[0])
         m.d.sync += waits.eq((waits & ~freed) | Mux(last.any(), self.made, 0))
         return waits
@@ -77,12 +69,12 @@ class StoreOrder(Component):
         waits, freed = (Signal(self.config.store_buffer, name=name) for name in ("waits_for_load", "freed_by_load"))
         filled, awaited = Signal(self.config.line_requests), Signal(self.config.line_requests)
         m.d.comb += [
-            filled.eq(Mux(self.filled, one_hot(self.filled_number, self.config.line_requests), 0)),
-            awaited.eq(Mux(self.made.any() & ~self.behind, self.waits_for & ~filled, 0)),
+            filled.eq(Mux(self.fill.release, one_hot(self.fill.filled, self.config.line_requests), 0)),
+            awaited.eq(Mux(self.made.any() & ~self.behind, self.mshrs.same & ~filled, 0)),
         ]
         followers = self._followers(
-            m, "behind_load", last=awaited, over=self.filled, number=self.filled_number, forget=filled,
-            also=self.answered,
+            m, "behind_load", last=awaited, over=self.fill.release, number=self.fill.filled, forget=filled,
+            also=self.fill.asked,
         )
         m.d.comb += [freed.eq(followers[0]), self.filling.eq(followers[1])]
         m.d.sync += waits.eq((waits & ~freed) | Mux(awaited.any(), self.made, 0))
@@ -111,12 +103,12 @@ class StoreOrder(Component):
         """The entries behind loads, of which each may have several."""
         count, requests = self.config.store_buffer, self.config.line_requests
         filled = Signal(requests)
-        m.d.comb += filled.eq(Mux(self.filled, one_hot(self.filled_number, requests), 0))
+        m.d.comb += filled.eq(Mux(self.fill.release, one_hot(self.fill.filled, requests), 0))
         waits, filling = [], []
         for number in range(count):
             loads = Signal(requests, name=f"loads{number}")
-            m.d.sync += loads.eq(Mux(self.made[number], self.waits_for, loads) & ~filled)
+            m.d.sync += loads.eq(Mux(self.made[number], self.mshrs.same, loads) & ~filled)
             waits.append(loads.any())
-            filling.append(pick(list(loads), self.answered))
+            filling.append(pick(list(loads), self.fill.asked))
         m.d.comb += self.filling.eq(Cat(filling))
         return Cat(waits)

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.component import Component
 from ...lib.onehot import one_hot
-from .records import mshr_bits
+from .signatures import fill_signature, lookup_signature, mshrs_signature
 
 __all__ = ["VictimTags"]
 
@@ -29,22 +29,9 @@ class VictimTags(Component):
         self.config = config
         self.places = config.dcache_bytes // config.line_bytes
         super().__init__({
-            #: A load of ``warp`` misses the cache: it joins a request of its ``line``, or makes one.
-            "misses": In(1),
-            #: The line in the lookup.
-            "line": In(LINE_NUMBER_BITS),
-            #: The warp in the lookup.
-            "warp": In(config.warp_bits),
-            #: With ``misses``: it makes the request, in the MSHR ``number``.
-            "allocate": In(1),
-            #: The MSHR that a request takes.
-            "number": In(mshr_bits(config)),
-            #: The line that the MSHR ``filled`` has requested goes into the cache, at ``place``.
-            "fill": In(1),
-            #: The MSHR of the line that comes.
-            "filled": In(mshr_bits(config)),
-            #: The number of the line that comes.
-            "fill_line": In(LINE_NUMBER_BITS),
+            "lookup": In(lookup_signature(config)),  # a load that misses the cache: it joins a request, or makes one
+            "mshrs": In(mshrs_signature(config)),  # the MSHR that a request takes
+            "fill": In(fill_signature(config)),  # the line that goes into the cache, at ``place``
             #: Where in the cache it goes: another line may be there, which then goes.
             "place": In(range(self.places)),
             #: One bit a warp: it has lost locality in the cycle before. Registered.
@@ -68,20 +55,22 @@ class VictimTags(Component):
         held = Signal(self.places)
         leaves, owner, gone = Signal(), Signal(config.warp_bits, name="owner"), Signal(LINE_NUMBER_BITS, name="gone")
         m.d.comb += [
-            asks.addr.eq(self.number), asks.data.eq(self.warp), asks.en.eq(self.allocate),
-            asked.addr.eq(self.filled),
-            comes.addr.eq(self.place), comes.en.eq(self.fill),
-            comes.data.line.eq(self.fill_line), comes.data.warp.eq(asked.data),
+            asks.addr.eq(self.mshrs.number), asks.data.eq(self.lookup.held.part.warp), asks.en.eq(self.lookup.allocate),
+            asked.addr.eq(self.fill.filled),
+            comes.addr.eq(self.place), comes.en.eq(self.fill.install),
+            comes.data.line.eq(self.fill.line), comes.data.warp.eq(asked.data),
             goes.addr.eq(self.place),
-            leaves.eq(self.fill & held.bit_select(self.place, 1)), owner.eq(goes.data.warp), gone.eq(goes.data.line),
+            leaves.eq(self.fill.install & held.bit_select(self.place, 1)),
+            owner.eq(goes.data.warp), gone.eq(goes.data.line),
         ]
-        with m.If(self.fill):
+        with m.If(self.fill.install):
             m.d.sync += held.bit_select(self.place, 1).eq(1)
         return leaves, owner, gone
 
     def _tags(self, m: Module, goes: Signal, owner: Signal, gone: Signal) -> None:
         """The tags: of each warp a ring, whose oldest place is overwritten, be it taken or not."""
         warps, count = self.config.warps, self.config.victim_tags
+        part = self.lookup.held.part
         depth = max(2, warps)
         # At least one bit: a memory without bits does not survive the way to Verilog.
         m.submodules.oldest = oldest = Memory(shape=max(1, (count - 1).bit_length()), depth=depth, init=[])
@@ -91,18 +80,19 @@ class VictimTags(Component):
             follows.data.eq(Mux(place.data == count - 1, 0, place.data + 1)),
         ]
         taken = [Signal(count, name=f"taken_{w}") for w in range(warps)]
-        mine, found, put = Signal(count), Signal(count), Signal(count)
+        misses, mine, found, put = Signal(), Signal(count), Signal(count), Signal(count)
+        m.d.comb += misses.eq(self.lookup.add & ~self.lookup.uncached)
         for number in range(count):
             m.submodules[f"tags_{number}"] = tags = Memory(shape=LINE_NUMBER_BITS, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")
             m.d.comb += [
                 put[number].eq(goes & (place.data == number)),
                 write.addr.eq(owner), write.data.eq(gone), write.en.eq(put[number]),
-                read.addr.eq(self.warp),
-                found[number].eq(self.misses & mine[number] & (read.data == self.line)),
+                read.addr.eq(part.warp),
+                found[number].eq(misses & mine[number] & (read.data == part.line)),
             ]
-        asker, puts = one_hot(self.warp, warps), one_hot(owner, warps)
-        m.d.comb += mine.eq(Cat(Cat(each[number] for each in taken).bit_select(self.warp, 1)
+        asker, puts = one_hot(part.warp, warps), one_hot(owner, warps)
+        m.d.comb += mine.eq(Cat(Cat(each[number] for each in taken).bit_select(part.warp, 1)
                                 for number in range(count)))
         for w in range(warps):
             m.d.sync += taken[w].eq((taken[w] & ~Mux(asker[w], found, 0)) | Mux(puts[w], put, 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +11,8 @@ from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode, from_lowest, lowest_one, one_hot, or_all
-from .records import entry_bits, mshr_bits, store_layout, store_request_layout
+from .records import entry_bits, store_layout, store_request_layout
+from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 from .store_order import StoreOrder
 
 __all__ = ["WriteBuffer"]
@@ -21,67 +22,36 @@ class WriteBuffer(Component):
     """One entry for a line with stores: its bytes, and the warps that wrote them, until memory has completed it.
 
     A store joins the entry of its line that has not been sent. If there is none it makes one, which is sent when all
-    that may not be overtaken is over: entries of the same line, and the loads' line requests in ``waits_for``. So
+    that may not be overtaken is over: entries of the same line, and the loads' requests of that line. So
     memory, which may reorder, sees the accesses to a line one after the other. Uncached stores never join, and all
     uncached lines count as one line.
 
     A store that comes in cycle c is at ``request`` in c+2 when nothing is in the way, one line a cycle; entries that
     may be sent take turns. One store comes, one entry goes and one is completed in every cycle. Reset: empty. May never
-    happen: ``write`` without ``ready``, ``forward`` and ``forget`` in one cycle.
+    happen: a store without ``ready``.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
-        line = 8 * config.line_bytes
         super().__init__({
-            #: The line of the access that is looked up. From the lookup stage.
-            "line": In(LINE_NUMBER_BITS),
-            #: That access is uncached.
-            "uncached": In(1),
-            #: The bytes that it touches.
-            "byte_mask": In(config.line_bytes),
-            #: Combinational: an entry has the line.
-            "holds": Out(1),
-            #: Combinational: the youngest such entry has all of the bytes.
-            "covers": Out(1),
-            #: Combinational: there is room for a store of the line.
-            "ready": Out(1),
-            #: Combinational: such a store would join an entry.
-            "joins": Out(1),
-            #: The access is a store and comes in; only while ``ready``.
-            "write": In(1),
-            #: With ``write``: its bytes, in their place in the line.
-            "data": In(line),
-            #: With ``write``: to whom a fault is laid.
+            #: The access that is looked up: a store that comes in, only while ``ready``, or a load that reads the
+            #: youngest entry of its line. No read sees a store that comes in the same cycle.
+            "lookup": In(lookup_signature(config)),
+            #: With a store that comes in: to whom a fault is laid.
             "store": In(store_layout(config)),
-            #: With ``write``: the MSHRs whose lines must come before a new entry is sent, one bit each; of those of a
-            #: line that an entry has, that entry must be the first to wait.
-            "waits_for": In(config.line_requests),
-            #: Look up the youngest entry of ``line``, but for a store that comes in this cycle. From the lookup stage.
-            "forward": In(1),
-            #: ``forward_data`` is 0 from the next cycle on, until the next ``forward``. From the lookup stage.
-            "forget": In(1),
-            #: The bytes of the entry that ``forward`` has looked up, from the next cycle on.
-            "forward_data": Out(line),
-            #: Look up the entry that waits for the MSHR ``answered``, but for such a store. From the fill stage.
-            "overlay": In(1),
-            #: The MSHR that memory answers.
-            "answered": In(mshr_bits(config)),
-            #: The bytes of the entry that ``overlay`` has looked up, 0 if there was none; from the next cycle on.
-            "peek_mask": Out(config.line_bytes),
-            #: Those bytes.
-            "peek_data": Out(line),
+            #: The MSHRs of its line: they must come before a new entry is sent; of those of a line that an entry has,
+            #: that entry must be the first to wait.
+            "mshrs": In(mshrs_signature(config)),
+            #: The MSHR of a line that comes, which an entry may wait for, the one that is done, and the entry that is
+            #: completed.
+            "fill": In(fill_signature(config)),
+            "out": Out(write_buffer_signature(config)),  # of the access and of the line that has come
+            #: The bytes of the entry that a load has read, from the next cycle on; 0 from the cycle after a load has
+            #: read the cache.
+            "forward_data": Out(8 * config.line_bytes),
             #: Lines to be written to memory. Stable until taken.
             "request": Out(stream.Signature(store_request_layout(config))),
-            #: An MSHR is done. From the fill stage.
-            "filled": In(1),
-            #: With ``filled``: its number.
-            "filled_number": In(mshr_bits(config)),
-            #: Memory has completed an entry: it is free from the next cycle on. From the fill stage.
-            "completed": In(1),
-            #: With ``completed``: its number.
-            "completed_number": In(entry_bits(config)),
-            #: The first store of the entry, from the next cycle on until the next ``completed``.
+            #: The first store of the entry that was completed, from the next cycle on until the next one is.
             "completed_store": Out(store_layout(config)),
             #: One bit a warp: it has stores in here.
             "pending": Out(config.warps),
@@ -91,33 +61,34 @@ class WriteBuffer(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count = self.config.store_buffer
+        count, lookup, out = self.config.store_buffer, self.lookup, self.out
+        line = lookup.held.part.line
         valid, sent, uncached = Signal(count), Signal(count), Signal(count)
         chosen, done, same, joined, made = (Signal(count, name=name) for name in (
             "chosen", "done", "same", "joined", "made"))
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
         may_go, youngest = Signal(count), Signal(entry_bits(self.config))
-        equal = Cat(lines[number] == self.line for number in range(count))
+        equal = Cat(lines[number] == line for number in range(count))
         # Signals, not expressions: what is used bit by bit would be written out again for each of its bits.
         m.d.comb += [
             free.eq(lowest_one(~valid)),
-            target.eq(Mux(self.joins, joined, free)),
-            same.eq(valid & (equal | (uncached & self.uncached.replicate(count)))),
+            target.eq(Mux(out.joins, joined, free)),
+            same.eq(valid & (equal | (uncached & lookup.uncached.replicate(count)))),
             newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
             youngest.eq(encode(newest)),
-            joined.eq(same & ~sent & ~chosen & ~self.uncached.replicate(count)),
-            made.eq(Mux(self.write & ~self.joins, free, 0)),
-            done.eq(Mux(self.completed, one_hot(self.completed_number, count), 0)),
-            self.holds.eq(same.any()),
-            self.joins.eq(joined.any()),
-            self.ready.eq(self.joins | ~valid.all()),
+            joined.eq(same & ~sent & ~chosen & ~lookup.uncached.replicate(count)),
+            made.eq(Mux(lookup.write & ~out.joins, free, 0)),
+            done.eq(Mux(self.fill.completed, one_hot(self.fill.completed_number, count), 0)),
+            out.holds.eq(same.any()),
+            out.joins.eq(joined.any()),
+            out.ready.eq(out.joins | ~valid.all()),
             self.busy.eq(valid.any()),
         ]
         m.d.sync += [valid.eq((valid & ~done) | made), sent.eq((sent | chosen) & ~made)]
         for number in range(count):
             with m.If(made[number]):
-                m.d.sync += [lines[number].eq(self.line), uncached[number].eq(self.uncached)]
+                m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]
         held_back, filling = self._order(m, made=made, youngest=youngest)
         m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(filling)]
         self._send(m, may_go=may_go, chosen=chosen)
@@ -127,21 +98,17 @@ class WriteBuffer(Component):
         return m
 
     def _order(self, m: Module, *, made: Signal, youngest: Signal) -> tuple[Value, Value]:
-        """The entries that must wait, and those that wait for the MSHR ``answered``."""
+        """The entries that must wait, and those that wait for the MSHR that memory answers."""
         m.submodules.order = order = StoreOrder(self.config)
         last_uncached = Signal.like(youngest)
-        with m.If(made.any() & self.uncached):
+        with m.If(made.any() & self.lookup.uncached):
             m.d.sync += last_uncached.eq(encode(made))
+        wiring.connect(m, wiring.flipped(self.mshrs), order.mshrs)
+        wiring.connect(m, wiring.flipped(self.fill), order.fill)
         m.d.comb += [
             order.made.eq(made),
-            order.behind.eq(self.holds),
-            order.youngest.eq(Mux(self.uncached, last_uncached, youngest)),
-            order.waits_for.eq(self.waits_for),
-            order.completed.eq(self.completed),
-            order.completed_number.eq(self.completed_number),
-            order.filled.eq(self.filled),
-            order.filled_number.eq(self.filled_number),
-            order.answered.eq(self.answered),
+            order.behind.eq(self.out.holds),
+            order.youngest.eq(Mux(self.lookup.uncached, last_uncached, youngest)),
         ]
         return order.held_back, order.filling
 
@@ -168,7 +135,7 @@ class WriteBuffer(Component):
             warps = Signal(config.warps, name=f"warps{number}")
             with m.If(made[number]):
                 m.d.sync += warps.eq(warp)
-            with m.Elif(self.write & joined[number]):
+            with m.Elif(self.lookup.write & joined[number]):
                 m.d.sync += warps.eq(warps | warp)
             waiting.append(Mux(valid[number], warps, 0))
         m.d.comb += self.pending.eq(or_all(waiting))
@@ -180,11 +147,12 @@ class WriteBuffer(Component):
         write = firsts.write_port()
         m.d.comb += [write.addr.eq(encode(made)), write.data.eq(self.store), write.en.eq(made.any())]
         m.d.comb += self.completed_store.as_value().eq(
-            registered_read(m, firsts, address=self.completed_number, enable=self.completed, name="first")
+            registered_read(m, firsts, address=self.fill.completed_number, enable=self.fill.completed, name="first")
         )
 
     def _bytes(self, m: Module, *, target: Signal, chosen: Signal, peeked: Signal, youngest: Signal) -> None:
         """What the entries hold: line, bytes of data, and which of them are set."""
+        lookup, out = self.lookup, self.out
         config, payload = self.config, self.request.payload
         byte = data.StructLayout({"data": 8, "set": 1})
         m.submodules.data = entries = block_memory(
@@ -198,31 +166,31 @@ class WriteBuffer(Component):
         where, send = Signal.like(youngest), chosen.any()
         m.d.comb += [
             where.eq(encode(target)),
-            now.addr.eq(youngest), self.covers.eq((self.byte_mask & ~now.data) == 0),
-            write_mask.addr.eq(where), write_mask.en.eq(self.write),
-            write_mask.data.eq(self.byte_mask | Mux(self.joins, now.data, 0)),
-            write_line.addr.eq(where), write_line.en.eq(self.write), write_line.data.eq(self.line),
+            now.addr.eq(youngest), out.covers.eq((lookup.held.byte_mask & ~now.data) == 0),
+            write_mask.addr.eq(where), write_mask.en.eq(lookup.write),
+            write_mask.data.eq(lookup.held.byte_mask | Mux(out.joins, now.data, 0)),
+            write_line.addr.eq(where), write_line.en.eq(lookup.write), write_line.data.eq(lookup.held.part.line),
             # The first store clears the bits of the bytes that it does not set.
             write.addr.eq(where),
-            write.en.eq(Mux(self.write, self.byte_mask | (~self.joins).replicate(config.line_bytes), 0)),
-            *(write.data[place].eq(Cat(self.data.word_select(place, 8), self.byte_mask[place]))
+            write.en.eq(Mux(lookup.write, lookup.held.byte_mask | (~out.joins).replicate(config.line_bytes), 0)),
+            *(write.data[place].eq(Cat(lookup.held.data.word_select(place, 8), lookup.held.byte_mask[place]))
               for place in range(config.line_bytes)),
         ]
         sent = data.View(entries.shape, registered_read(
             m, entries, address=encode(chosen), enable=send, name="sent_bytes"))
         seen = data.View(entries.shape, registered_read(
-            m, entries, address=encode(peeked), enable=self.overlay, name="peeked_bytes"))
+            m, entries, address=encode(peeked), enable=self.fill.accepts, name="peeked_bytes"))
         forwarded = data.View(entries.shape, registered_read(
-            m, entries, address=youngest, enable=self.forward, clear=self.forget, name="forwarded_bytes"))
+            m, entries, address=youngest, enable=lookup.forward, clear=lookup.read, name="forwarded_bytes"))
         any_peeked = Signal()
-        with m.If(self.overlay):
+        with m.If(self.fill.accepts):
             m.d.sync += any_peeked.eq(peeked.any())
         places = range(config.line_bytes)
         m.d.comb += [
             payload.line.eq(registered_read(m, lines, address=encode(chosen), enable=send, name="sent_line")),
             payload.byte_mask.eq(Cat(sent[place].set for place in places)),
             payload.data.eq(Cat(sent[place].data for place in places)),
-            self.peek_mask.eq(Mux(any_peeked, Cat(seen[place].set for place in places), 0)),
+            out.peek_mask.eq(Mux(any_peeked, Cat(seen[place].set for place in places), 0)),
             self.forward_data.eq(Cat(forwarded[place].data for place in places)),
-            self.peek_data.eq(Cat(seen[place].data for place in places)),
+            out.peek_data.eq(Cat(seen[place].data for place in places)),
         ]

@@ -81,7 +81,11 @@ class _Joined(Component):
         for name, unit in self._units.items():
             m.submodules[name] = unit
         for target, source in self._connections.items():
-            m.d.comb += port(target).eq(port(source))
+            teller, _, interface = source.partition(".")
+            if self._units[teller].signature.members[interface].is_signature:
+                wiring.connect(m, port(source), port(target))
+            else:
+                m.d.comb += port(target).eq(port(source))
         for name, member in self.signature.members.items():
             unit, _, inner = name.partition("__")
             outer, port_of_unit = getattr(self, name), getattr(self._units[unit], inner)
@@ -101,9 +105,8 @@ def _front_end(config: SmConfig) -> wiring.Component:
 
 def _select_loop(config: SmConfig) -> wiring.Component:
     """Front end and issue stage, connected as in hdl.sm: head, readiness, selection, pop, fetch close in one cycle."""
-    signals = ("select", "select_warp", "select_nop", "select_info", "entry", "heads")
-    connections = {f"issue.{name}": f"frontend.{name}" for name in signals} | {"frontend.ready": "issue.ready"}
-    return _Joined({"frontend": _front_end(config), "issue": IssueStage(config)}, connections)
+    units: dict[str, wiring.Component] = {"frontend": _front_end(config), "issue": IssueStage(config)}
+    return _Joined(units, {"issue.selection": "frontend.selection"})
 
 
 def _axi_lite(config: SmConfig) -> wiring.Component:

@@ -24,7 +24,7 @@ class OpenFrontEnd(FrontEnd):
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
         self.pc = m.submodules.warps.pc
-        self.suspended = m.submodules.fetch.suspended
+        self.suspended = m.submodules.fetch.lookup.suspended
         return m
 
 
@@ -94,14 +94,14 @@ class World:
 
     def drive(self, ctx, inputs: Inputs) -> None:
         dut = self.dut
-        ctx.set(dut.active, mask_of(inputs.active))
-        ctx.set(dut.ready, mask_of(inputs.ready))
+        ctx.set(dut.flow.active, mask_of(inputs.active))
+        ctx.set(dut.selection.ready, mask_of(inputs.ready))
         ctx.set(dut.halt, inputs.halt)
-        ctx.set(dut.resolution, {"valid": inputs.resolving is not None, "warp": inputs.resolving or 0,
+        ctx.set(dut.flow.resolution, {"valid": inputs.resolving is not None, "warp": inputs.resolving or 0,
                                  "redirect": inputs.redirect, "target": inputs.target})
-        ctx.set(dut.release, mask_of(inputs.release))
-        ctx.set(dut.activation, {"warps": mask_of(inputs.activated), "pc": inputs.start})
-        ctx.set(dut.invalidate, inputs.invalidate)
+        ctx.set(dut.flow.release, mask_of(inputs.release))
+        ctx.set(dut.flow.activation, {"warps": mask_of(inputs.activated), "pc": inputs.start})
+        ctx.set(dut.flow.invalidate, inputs.invalidate)
         if len(self.config.policies) > 1:
             ctx.set(dut.policy, self.policy)
         ctx.set(dut.mem.request.ready, self.chance("accept"))
@@ -149,7 +149,7 @@ class World:
 
     def check_entry(self, ctx, outputs: Outputs) -> None:
         """The instruction popped in the last cycle is the next one of its warp's program."""
-        entry = self.dut.entry
+        entry = self.dut.selection.entry
         pc = ctx.get(entry.pc)
         assert pc == self.expected_pc[outputs.select], (
             f"{self.what}: warp {outputs.select} issued {pc:#x}, not {self.expected_pc[outputs.select]:#x}")
@@ -176,7 +176,7 @@ class World:
         if inputs.redirected is not None:
             self.expected_pc[inputs.redirected] = inputs.target
         self.expected_pc.update(dict.fromkeys(inputs.activated, inputs.start))
-        self.info = ctx.get(self.dut.select_info).as_bits()
+        self.info = ctx.get(self.dut.selection.info).as_bits()
         self._memory(ctx, inputs)
         self._plan(outputs)
         self.reference.advance(inputs, outputs)

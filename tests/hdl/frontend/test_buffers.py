@@ -82,11 +82,11 @@ def test_random(warps, seed):
             ctx.set(dut.pop, 0 if pop is None else 1 << pop)
             ctx.set(dut.pop_warp, pop or 0)
             ctx.set(dut.flush, flush)
-            ctx.set(dut.fill, filled is not None)
-            ctx.set(dut.fill_warp, filled or 0)
-            ctx.set(dut.fill_slot, slot)
-            ctx.set(dut.fill_entry.as_value(), entry)
-            ctx.set(dut.fill_nop, nop)
+            ctx.set(dut.fill.valid, filled is not None)
+            ctx.set(dut.fill.warp, filled or 0)
+            ctx.set(dut.fill.slot, slot)
+            ctx.set(dut.fill.entry.as_value(), entry)
+            ctx.set(dut.fill.squashed, nop)
 
             rings.check_heads(ctx, what)
             if popped is not NOP:

@@ -54,11 +54,11 @@ class StoreModel:
         dut, cycle = self.dut, self.cycle
         ctx.set(dut.lookup_valid, self.requested is not None)
         ctx.set(dut.lookup_pc, [self.requested or 0] * 2)
-        ctx.set(dut.refill_valid, refill is not None)
+        ctx.set(dut.refill.valid, refill is not None)
         if refill is not None:
-            ctx.set(dut.refill_line, refill.number)
-            ctx.set(dut.refill_data, refill.data)
-            ctx.set(dut.refill_error, refill.error)
+            ctx.set(dut.refill.line, refill.number)
+            ctx.set(dut.refill.data, refill.data)
+            ctx.set(dut.refill.error, refill.error)
         ctx.set(dut.invalidate, invalidate)
         self._check(ctx)
         self._follow(pc, refill, invalidate)

@@ -93,19 +93,19 @@ class MissModel:
         dut = self.dut
         assert ctx.get(dut.mem.response.ready) == 1, f"{what}: an answer is not accepted"
         if arrived is None:
-            assert ctx.get(dut.refill_valid) == 0, f"{what}: a refill without an answer"
+            assert ctx.get(dut.refill.valid) == 0, f"{what}: a refill without an answer"
             return None
         answer, payload = arrived
         line, stale, _ = self.outstanding.pop(answer)
         self.missed.discard(self.key(answer, line))
         stored = not stale and not invalidate
-        assert ctx.get(dut.refill_valid) == stored, f"{what}: the answer for {line} is {'not ' * (not stored)}stored"
+        assert ctx.get(dut.refill.valid) == stored, f"{what}: the answer for {line} is {'not ' * (not stored)}stored"
         self.seen["stale answer"] += not stored
         if stored:
-            got = ctx.get(dut.refill_line), ctx.get(dut.refill_data), ctx.get(dut.refill_error)
+            got = ctx.get(dut.refill.line), ctx.get(dut.refill.data), ctx.get(dut.refill.error)
             assert got == (line, payload["data"], payload["error"]), f"{what}: refill of {line}"
             if not self.config.icache_bytes:
-                assert ctx.get(dut.refill_warp) == answer, f"{what}: the refill goes to another warp than {answer}"
+                assert ctx.get(dut.refill.warp) == answer, f"{what}: the refill goes to another warp than {answer}"
         return self.key(answer, line)
 
     def _check_request(self, ctx, what: str, ready: bool, miss: tuple[int, int] | None) -> None:

@@ -41,29 +41,29 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
 
     async def testbench(ctx):
         popped: tuple[int, int] | None = None
-        ctx.set(dut.ready, -1)
+        ctx.set(dut.selection.ready, -1)
         ctx.set(dut.mem.request.ready, 1)
         for cycle in range(cycles):
-            ctx.set(dut.activation, {"warps": int(cycle == 0), "pc": START})
-            ctx.set(dut.active, int(cycle > 0))
+            ctx.set(dut.flow.activation, {"warps": int(cycle == 0), "pc": START})
+            ctx.set(dut.flow.active, int(cycle > 0))
             warp, target = resolutions.get(cycle, (0, None))
-            ctx.set(dut.resolution, {"valid": cycle in resolutions, "warp": warp, "redirect": target is not None,
+            ctx.set(dut.flow.resolution, {"valid": cycle in resolutions, "warp": warp, "redirect": target is not None,
                                      "target": target or 0})
             tag, line = answers[cycle].pop(0) if answers.get(cycle) else (0, None)
             ctx.set(dut.mem.response.valid, line is not None)
             ctx.set(dut.mem.response.payload, {"tag": tag, "data": line_data(line or 0)})
             if popped is not None:
                 # What was popped in the last cycle shows its pc in this one.
-                pc = ctx.get(dut.entry.pc)
+                pc = ctx.get(dut.selection.entry.pc)
                 selections.append((*popped, pc))
                 if pc in branches:
                     resolutions[popped[0] + resolve] = popped[1], branches[pc]
                 popped = None
             if ctx.get(dut.event.select_valid):
-                if ctx.get(dut.select_nop):
-                    selections.append((cycle, ctx.get(dut.select_warp), None))
+                if ctx.get(dut.selection.nop):
+                    selections.append((cycle, ctx.get(dut.selection.warp), None))
                 else:
-                    popped = cycle, ctx.get(dut.select_warp)
+                    popped = cycle, ctx.get(dut.selection.warp)
             if ctx.get(dut.mem.request.valid):
                 payload = dut.mem.request.payload
                 answers.setdefault(cycle + latency, []).append((ctx.get(payload.tag), ctx.get(payload.line)))

@@ -38,20 +38,20 @@ class Events:
     def drive(self, ctx, dut: WarpTable, pcs: list[int]) -> None:
         selected = sum(1 << w for w in self.selected)
         # Of the two selections prepared, the one that does not come true means nothing.
-        ctx.set(dut.lookup_missed, self.lookup_missed)
-        ctx.set(dut.fetched_if_hit, self.other if self.lookup_missed else selected)
-        ctx.set(dut.fetched_if_missed, selected if self.lookup_missed else self.other)
-        ctx.set(dut.lookup, 0 if self.looking is None else 1 << self.looking)
-        ctx.set(dut.lookup_pc, self.target if self.looking is None else pcs[self.looking])
+        ctx.set(dut.lookup.missed, self.lookup_missed)
+        ctx.set(dut.fetch.if_hit, self.other if self.lookup_missed else selected)
+        ctx.set(dut.fetch.if_missed, selected if self.lookup_missed else self.other)
+        ctx.set(dut.lookup.warps, 0 if self.looking is None else 1 << self.looking)
+        ctx.set(dut.lookup.pc, self.target if self.looking is None else pcs[self.looking])
         ctx.set(dut.issued, selected if self.control else 0)
-        ctx.set(dut.turn, 0 if self.turning is None else 1 << self.turning)
-        ctx.set(dut.turn_target, self.turn_target)
-        ctx.set(dut.resolution, {
+        ctx.set(dut.turn.warps, 0 if self.turning is None else 1 << self.turning)
+        ctx.set(dut.turn.target, self.turn_target)
+        ctx.set(dut.flow.resolution, {
             "valid": self.resolving is not None, "warp": self.resolving or 0, "redirect": self.redirect,
             "target": self.target,
         })
-        ctx.set(dut.release, self.release)
-        ctx.set(dut.activation, {"warps": self.activated, "pc": self.start})
+        ctx.set(dut.flow.release, self.release)
+        ctx.set(dut.flow.activation, {"warps": self.activated, "pc": self.start})
 
     def of_pc(self, w: int, pc: int) -> dict[str, int]:
         """The events of warp ``w`` that give a new pc, the one that wins first."""

@@ -85,8 +85,8 @@ class Registers:
             (f"rs{n}", self.rng.choice(NUMBERS)), (f"use_rs{n}", maybe(self.rng, 0.8)))}
 
     def drive_write(self, ctx: Any, dut: Any, write: dict | None) -> None:
-        ctx.set(dut.write_valid, write is not None)
-        ctx.set(dut.write, write or self.random_write() or {})
+        ctx.set(dut.write.valid, write is not None)
+        ctx.set(dut.write.value, write or self.random_write() or {})
 
 
 def lanes(ctx: Any, array: Any, threads: int) -> list[int]:

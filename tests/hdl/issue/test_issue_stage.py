@@ -82,8 +82,8 @@ class Machine:
         rng, dut = self.rng, self.dut
         result = self.values()
         ctx.set(dut.result, result)
-        ctx.set(dut.masks, [rng.getrandbits(self.config.threads) for _ in range(self.config.warps)])
-        self.masks = [ctx.get(dut.masks[w]) for w in range(self.config.warps)]
+        ctx.set(dut.flow.masks, [rng.getrandbits(self.config.threads) for _ in range(self.config.warps)])
+        self.masks = [ctx.get(dut.flow.masks[w]) for w in range(self.config.warps)]
         self._execute(ctx)
         taken = self._load(ctx)
         written = self._check_write(ctx, result)
@@ -157,7 +157,7 @@ class Machine:
         """The entry of the instruction selected in the last cycle arrives, and its registers are read."""
         r = self.flight.get(self.cycle - 1)
         entry = {"decoded": {"info": r["info"] if r else instruction(self.rng)}, "pc": self.rng.getrandbits(32)}
-        ctx.set(self.dut.entry, entry)
+        ctx.set(self.dut.selection.entry, entry)
         if r is None:
             return
         assert ctx.get(self.dut.reading_warp) == r["warp"], f"{self.what}: reading_warp"
@@ -171,7 +171,7 @@ class Machine:
         ctx.set(dut.lsu_ready, lsu_ready)
         ctx.set(dut.stores_pending, stores)
         for w, head in enumerate(self.heads):
-            ctx.set(dut.heads[w], head)
+            ctx.set(dut.selection.heads[w], head)
         busy = set()
         if not lsu_ready:
             busy.add(Unit.LSU)
@@ -183,7 +183,7 @@ class Machine:
         for w, head in enumerate(self.heads):
             found = reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
             where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
-            assert (ctx.get(dut.ready) >> w & 1) == (not found), where
+            assert (ctx.get(dut.selection.ready) >> w & 1) == (not found), where
             assert ctx.get(dut.event.head_reason[w]) in (found or {StallReason.NONE}), where
             self.seen.update(reason.name for reason in found)
             if not found:
@@ -196,10 +196,10 @@ class Machine:
         nop = maybe(rng, 0.15)
         warp = rng.randrange(self.config.warps) if nop else rng.choice(ready) if ready and maybe(rng, 0.9) else None
         info = None if warp is None else self.heads[warp]
-        ctx.set(dut.select, 0 if warp is None else 1 << warp)
-        ctx.set(dut.select_warp, warp or 0)
-        ctx.set(dut.select_nop, nop)
-        ctx.set(dut.select_info, info or {})
+        ctx.set(dut.selection.select, 0 if warp is None else 1 << warp)
+        ctx.set(dut.selection.warp, warp or 0)
+        ctx.set(dut.selection.nop, nop)
+        ctx.set(dut.selection.info, info or {})
         issued = info is not None and not nop
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
         if not issued:
@@ -261,16 +261,16 @@ def test_dependent_instruction(unit):
 
     async def testbench(ctx):
         producer = {"unit": unit, "rd": 9, "writes_rd": 1}
-        ctx.set(dut.heads[1], producer)
-        ctx.set(dut.select, 0b0010)
-        ctx.set(dut.select_warp, 1)
-        ctx.set(dut.select_info, producer)
+        ctx.set(dut.selection.heads[1], producer)
+        ctx.set(dut.selection.select, 0b0010)
+        ctx.set(dut.selection.warp, 1)
+        ctx.set(dut.selection.info, producer)
         for cycle in range(45):
             await ctx.tick()
-            ctx.set(dut.select, 0)
-            ctx.set(dut.entry, {"decoded": {"info": producer}})
-            ctx.set(dut.heads[1], {"unit": Unit.ALU, "rs2": 9, "use_rs2": 1})
-            if ctx.get(dut.ready) & 2:
+            ctx.set(dut.selection.select, 0)
+            ctx.set(dut.selection.entry, {"decoded": {"info": producer}})
+            ctx.set(dut.selection.heads[1], {"unit": Unit.ALU, "rs2": 9, "use_rs2": 1})
+            if ctx.get(dut.selection.ready) & 2:
                 ready.append(cycle + 1)
 
     simulation.run(testbench)
@@ -288,14 +288,14 @@ def test_divider_takes_the_next_division_after_its_latency(unit, latency):
     async def testbench(ctx):
         heads = [unit, Unit.FDIV if unit is Unit.DIV else Unit.DIV, Unit.MUL, Unit.ALU]
         for w, head in enumerate(heads):
-            ctx.set(dut.heads[w], {"unit": head})
-        ctx.set(dut.select, 0b1000)
-        ctx.set(dut.select_warp, 3)
-        ctx.set(dut.select_info, {"unit": unit})
+            ctx.set(dut.selection.heads[w], {"unit": head})
+        ctx.set(dut.selection.select, 0b1000)
+        ctx.set(dut.selection.warp, 3)
+        ctx.set(dut.selection.info, {"unit": unit})
         for cycle in range(1, latency + 3):
             await ctx.tick()
-            ctx.set(dut.select, 0)
-            ready = ctx.get(dut.ready)
+            ctx.set(dut.selection.select, 0)
+            ready = ctx.get(dut.selection.ready)
             assert ready & 0b1110 == 0b1110, f"cycle {cycle}: only {unit.name} waits for {unit.name}"
             free.extend([cycle] * (ready & 1))
 

@@ -93,18 +93,18 @@ class Model:
         """The warp is told on the port of the registers' releases, of which there is none in the same cycle."""
         waiting = [w for w, count in enumerate(self.flags) if count]
         warp = self.rng.choice(waiting) if waiting and release is None and maybe(self.rng, 0.2) else None
-        ctx.set(self.dut.release_flags, warp is not None)
+        ctx.set(self.dut.release.flags, warp is not None)
         if warp is not None:
-            ctx.set(self.dut.release_warp, warp)
+            ctx.set(self.dut.release.warp, warp)
         return warp
 
     def release(self, ctx) -> tuple[int, int] | None:
         rng, dut = self.rng, self.dut
         waiting = [(w, register) for w, pending in enumerate(self.pending) for register in pending]
         release = rng.choice(waiting) if waiting and maybe(rng, 0.6) else None
-        ctx.set(dut.release, release is not None)
-        ctx.set(dut.release_warp, release[0] if release else rng.randrange(len(self.heads)))
-        ctx.set(dut.release_register, release[1] if release else rng.choice(NUMBERS))
+        ctx.set(dut.release.valid, release is not None)
+        ctx.set(dut.release.warp, release[0] if release else rng.randrange(len(self.heads)))
+        ctx.set(dut.release.register, release[1] if release else rng.choice(NUMBERS))
         return release
 
 
@@ -162,10 +162,10 @@ def test_every_operand_waits(flag):
         await ctx.tick()
         ctx.set(dut.claim, 0)
         ctx.set(dut.heads[2], {register: 7, flag: 1})
-        ctx.set(dut.release_warp, 2)
-        ctx.set(dut.release_register, 7)
+        ctx.set(dut.release.warp, 2)
+        ctx.set(dut.release.register, 7)
         for releasing in (0, 0, 1):
-            ctx.set(dut.release, releasing)
+            ctx.set(dut.release.valid, releasing)
             assert bit_list(ctx.get(dut.ready)) == [0, 1, 3]
             assert ctx.get(dut.reason[2]) == StallReason.DATA
             await ctx.tick()

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.hdl import Elaboratable, Module
+from amaranth.lib.wiring import connect
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
@@ -39,11 +40,7 @@ class Port(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.schedule, m.submodules.stage = schedule, stage = self.schedule, self.stage
-        m.d.comb += [
-            stage.load_free.eq(schedule.load_free),
-            stage.early.eq(schedule.release), stage.early_meta.eq(schedule.release_meta),
-            stage.scheduled.eq(schedule.write), stage.scheduled_meta.eq(schedule.write_meta),
-        ]
+        connect(m, schedule.out, stage.schedule)
         return m
 
 
@@ -120,10 +117,10 @@ class Traffic:
         assert ctx.get(stage.busy) == (cycle in self.loads), f"{self.what}: stage busy"
         released = self.writes.get(cycle + 1) or (taken if taken and taken["last"] else None)
         writes = released is not None and released.get("writes", True)
-        got = ctx.get(stage.release), ctx.get(stage.release_flags)
+        got = ctx.get(stage.release.valid), ctx.get(stage.release.flags)
         assert got == (writes, released is not None and not writes), f"{self.what}: release"
         if released:
-            got = ctx.get(stage.release_warp), ctx.get(stage.release_register)
+            got = ctx.get(stage.release.warp), ctx.get(stage.release.register)
             expected = released["warp"], released["rd"] if writes else got[1]
             assert got == expected, f"{self.what}: release of {got}, not {released}"
         meta, load = self.writes.get(cycle), self.loads.get(cycle)
@@ -135,12 +132,12 @@ class Traffic:
         if raises:
             assert ctx.get(stage.flags_warp) == meta["warp"], f"{self.what}: flags_warp"
             self.seen["flags only"] += not meta["writes"]
-        assert ctx.get(stage.write_valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
+        assert ctx.get(stage.write.valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
         if meta:
-            assert ctx.get(self.dut.schedule.write_meta.unit) == meta["unit"], f"{self.what}: unit of the result"
+            assert ctx.get(self.dut.schedule.out.due_meta.unit) == meta["unit"], f"{self.what}: unit of the result"
         if write:
-            got = {name: ctx.get(stage.write[name]) for name in ("warp", "rd", "mask", "last")}
-            got["data"] = [ctx.get(stage.write.data[i]) for i in range(self.config.threads)]
+            got = {name: ctx.get(stage.write.value[name]) for name in ("warp", "rd", "mask", "last")}
+            got["data"] = [ctx.get(stage.write.value.data[i]) for i in range(self.config.threads)]
             assert got == {name: write[name] for name in got}, f"{self.what}: write"
 
 
@@ -184,10 +181,10 @@ def test_latency_of_a_unit(unit):
             ctx.set(dut.reserve_unit, unit)
             ctx.set(dut.execute, cycle == 2)
             ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
-            if ctx.get(dut.release):
-                released.append((cycle, ctx.get(dut.release_meta.warp), ctx.get(dut.release_meta.rd)))
-            if ctx.get(dut.write):
-                written.append((cycle, ctx.get(dut.write_meta.warp), ctx.get(dut.write_meta.rd)))
+            if ctx.get(dut.out.early):
+                released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
+            if ctx.get(dut.out.due):
+                written.append((cycle, ctx.get(dut.out.due_meta.warp), ctx.get(dut.out.due_meta.rd)))
             await ctx.tick()
 
     simulate(dut, testbench)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Shape, ShapeCastable
 from amaranth.sim import Simulator, SimulatorContext
 
-__all__ = ["Simulation", "bit_list", "evaluate", "maybe", "set_all", "simulate", "some_bit"]
+__all__ = ["Simulation", "bit_list", "evaluate", "maybe", "port", "set_all", "simulate", "some_bit"]
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -62,6 +63,11 @@ def evaluate(design: Elaboratable, testbench: Testbench) -> None:
     sim = Simulator(design)
     sim.add_testbench(testbench)
     sim.run()
+
+
+def port(component: Any, path: str) -> Any:
+    """The port of ``component`` at ``path``: its name, behind those of the interfaces around it (``"fill.asked"``)."""
+    return attrgetter(path)(component)
 
 
 def bit_list(mask: int) -> list[int]:

@@ -19,6 +19,7 @@ from metronome.hdl.memory.lanes.part_counts import PartCounts
 from metronome.hdl.memory.lanes.response import ResponseStage
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lanes.stores import StoreTracker
+from tests.hdl.lib.simulate import port
 from tests.hdl.memory.lsu_harness import LsuBench, Simulation
 from tests.hdl.memory.lsu_programs import arrivals, overlapping_stores, random_program, small
 from tests.hdl.memory.lsu_traffic import Traffic
@@ -96,7 +97,7 @@ class CachesErrors(FillStage):
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
         with m.If(self.error):
-            m.d.comb += self.install.eq(self.line >= self.config.memory_map.user // LINE_BYTES)
+            m.d.comb += self.out.install.eq(self.out.line >= self.config.memory_map.user // LINE_BYTES)
         return m
 
 
@@ -126,36 +127,36 @@ BUGS = (
 #: Wires between the parts of the unit, cut and tied to a value: (the part, its input, the value).
 CUTS = [
     # A load overtakes the stores to its line.
-    ("lookup", "holds", 0),
+    ("lookup", "buffer.holds", 0),
     # The write buffer answers for bytes that it does not have.
-    ("lookup", "covers", 1),
+    ("lookup", "buffer.covers", 1),
     # A store is sent although a load's request of the line is on its way.
-    ("buffer", "waits_for", 0),
+    ("buffer", "mshrs.same", 0),
     # A store comes while its line goes into the cache.
-    ("lookup", "install", 0),
+    ("lookup", "fill.install", 0),
     # A store that was not sent when its line came is lost in the cache.
-    ("fill", "peek_mask", 0),
+    ("fill", "buffer.peek_mask", 0),
     # A load joins a request that is over.
-    ("fill", "joined", 0),
+    ("fill", "lookup.add", 0),
     # An MSHR, a place for a part, an entry of the write buffer is taken twice.
-    ("lookup", "mshrs_full", 0), ("lookup", "parts_full", 0), ("lookup", "room", 1),
+    ("lookup", "mshrs.full", 0), ("lookup", "parts_full", 0), ("lookup", "buffer.ready", 1),
     # A hit is overwritten before it is written back.
     ("lookup", "slot_free", 1),
     # Two loads of one line make two requests.
-    ("lookup", "requested", 0),
+    ("lookup", "mshrs.requested", 0),
     # A store does not reach the cache, or reaches all of the line there.
-    ("cache", "write", 0), ("cache", "byte_mask", (1 << LINE_BYTES) - 1),
+    ("cache", "lookup.write", 0), ("cache", "lookup.held.byte_mask", (1 << LINE_BYTES) - 1),
     # A use is not seen.
-    ("cache", "use", 0),
+    ("cache", "lookup.use", 0),
     # A load gets the bytes of the one before it laid over its own: from the cache, from the write buffer.
-    ("cache", "clear", 0), ("buffer", "forget", 0),
+    ("cache", "lookup.forward", 0), ("buffer", "lookup.read", 0),
 ]
 
 
 #: The same, where it takes a coincidence that random programs hardly meet.
 RARE_CUTS = [
     # A store comes in the cycle before its line goes into the cache.
-    ("lookup", "accepts", 0),
+    ("lookup", "fill.accepts", 0),
 ]
 
 
@@ -163,7 +164,7 @@ def cut(part: str, name: str, value: int) -> type[L1]:
     class Cut(L1):
         def elaborate(self, platform: object) -> Module:
             m = super().elaborate(platform)
-            m.d.comb += getattr(m.submodules[part], name).eq(value)
+            m.d.comb += port(m.submodules[part], name).eq(value)
             return m
 
     return Cut

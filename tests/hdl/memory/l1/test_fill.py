@@ -11,7 +11,7 @@ from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.fill import FillStage
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import port, simulate
 
 USER = 0x1_0000 // 64
 
@@ -67,11 +67,11 @@ class Bench:
         if answer is not None:
             ctx.set(dut.response.payload, {"tag": answer.number | answer.store << top, "error": answer.error,
                                            "data": answer.data})
-            ctx.set(dut.asked_line, 0 if answer.store else self.lines[answer.number])
+            ctx.set(dut.mshrs.asked_line, 0 if answer.store else self.lines[answer.number])
         for name, value in (("left", left), ("slot_free", slot_free), ("fault_free", fault_free),
-                            ("joined", joined is not None), ("joined_mshr", joined or 0),
-                            ("peek_mask", peek[0]), ("peek_data", peek[1])):
-            ctx.set(getattr(dut, name), value)
+                            ("lookup.add", joined is not None), ("mshrs.joined", joined or 0),
+                            ("buffer.peek_mask", peek[0]), ("buffer.peek_data", peek[1])):
+            ctx.set(port(dut, name), value)
 
         releases = held is not None and not left and slot_free and joined != held.number
         room = held is None or releases
@@ -95,7 +95,8 @@ class Bench:
         return f"{self.what}, cycle {self.cycle}"
 
     def _expect(self, ctx: Any, **expected: int) -> None:
-        got = {name: ctx.get(getattr(self.dut, name)) for name in expected}
+        dut = self.dut
+        got = {name: ctx.get(getattr(dut if hasattr(dut, name) else dut.out, name)) for name in expected}
         assert got == expected, f"{self._where}: {got} instead of {expected}"
 
     def _check_line(self, ctx: Any, peek: tuple[int, int], *, installs: bool, leaves: bool, accepts: bool) -> None:

@@ -11,21 +11,26 @@ from amaranth.hdl import ResetInserter, Signal
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.l1.lookup import LookupStage
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import port, simulate
 from tests.hdl.memory.part_models import CacheModel
 
 USER = 0x1_0000 // 64
 #: The first and the fourth are of one set of the cache, the third and the fifth of another one.
 LINES = (USER - 1, USER, USER + 1, USER + 2, USER + 4)
+#: The ports of FLAGS that are in an interface.
+PORTS = {
+    "holds": "buffer.holds", "covers": "buffer.covers", "ready": "buffer.ready", "joins": "buffer.joins",
+    "requested": "mshrs.requested", "full": "mshrs.full", "accepts": "fill.accepts", "install": "fill.install",
+}
 #: What the other parts say of the access, each with the probability that it is so.
 FLAGS = {
-    "hit": 0.4, "holds": 0.4, "covers": 0.5, "room": 0.7, "joins": 0.3, "requested": 0.4, "mshrs_full": 0.4,
+    "hit": 0.4, "holds": 0.4, "covers": 0.5, "ready": 0.7, "joins": 0.3, "requested": 0.4, "full": 0.4,
     "parts_full": 0.3, "slot_free": 0.7, "accepts": 0.3, "install": 0.3,
 }
 #: Outputs that say what is done now.
 ACTIONS = ("use", "read", "forward", "answers", "add", "allocate", "write")
 #: Nothing is in the way, and nothing is there.
-FREE = dict.fromkeys(FLAGS, 0) | {"room": 1, "slot_free": 1}
+FREE = dict.fromkeys(FLAGS, 0) | {"ready": 1, "slot_free": 1}
 
 
 def config_of(cached: bool) -> SmConfig:
@@ -40,7 +45,7 @@ def waits(access: dict[str, Any], flags: dict[str, int], cached: bool) -> Lookup
 
 
 def store_waits(flags: dict[str, int]) -> LookupWait:
-    if not flags["room"]:
+    if not flags["ready"]:
         return LookupWait.BUFFER
     arrives = flags["install"] or (flags["accepts"] and flags["requested"])
     return LookupWait.FILL if arrives else LookupWait.NONE
@@ -59,7 +64,7 @@ def load_waits(part: dict[str, Any], flags: dict[str, int], cached: bool) -> Loo
     if flags["parts_full"]:
         return LookupWait.PARTS
     joins = cached and not uncached and flags["requested"]
-    return LookupWait.NONE if joins or not flags["mshrs_full"] else LookupWait.MSHR
+    return LookupWait.NONE if joins or not flags["full"] else LookupWait.MSHR
 
 
 def does(access: dict[str, Any], flags: dict[str, int], cached: bool) -> dict[str, int]:
@@ -107,8 +112,8 @@ class Bench:
         dut, held = self.dut, self.held
         line = self.rng.choice(LINES) if line is None else line
         for name, value in flags.items():
-            ctx.set(getattr(dut, name), value)
-        ctx.set(dut.install_line, line)
+            ctx.set(port(dut, PORTS.get(name, name)), value)
+        ctx.set(dut.fill.line, line)
         ctx.set(dut.access.valid, offered is not None)
         if offered is not None:
             ctx.set(dut.access.payload, offered)
@@ -135,17 +140,18 @@ class Bench:
     def _check(self, ctx: Any, flags: dict[str, int], reason: LookupWait, done: dict[str, int], goes: bool) -> None:
         dut, held, event = self.dut, self.held, ctx.get(self.dut.event)
         what = f"{self.what}, cycle {self.cycle}: {held}, {flags}"
-        assert {name: ctx.get(getattr(dut, name)) for name in done} == done, what
+        assert {name: ctx.get(getattr(dut.out, name)) for name in done} == done, what
         assert (event.access, event.wait) == (goes, reason), what
-        assert ctx.get(dut.held_valid) == (held is not None), what
-        assert (event.fill, event.fill_line) == (flags["install"], ctx.get(dut.install_line)), what
+        assert ctx.get(dut.out.held_valid) == (held is not None), what
+        filled = (flags["install"], ctx.get(dut.fill.line)) if self.cached else (0, 0)
+        assert (event.fill, event.fill_line) == filled, what
         if held is None:
             return
-        got = ctx.get(dut.held)
+        got = ctx.get(dut.out.held)
         assert (got.part.warp, got.part.rd, got.part.line, got.write, got.byte_mask, got.data) == (
             *(held["part"][name] for name in ("warp", "rd", "line")), held["write"], held["byte_mask"], held["data"]
         ), what
-        assert ctx.get(dut.uncached) == (held["part"]["line"] < USER), what
+        assert ctx.get(dut.out.uncached) == (held["part"]["line"] < USER), what
         if goes:
             joins = flags["joins"] if held["write"] else done["add"] and not done["allocate"]
             forwards = not held["write"] and not flags["hit"] and flags["holds"]
@@ -176,7 +182,7 @@ def test_random_accesses(cached: bool) -> None:
 @pytest.mark.parametrize("write", [0, 1])
 @pytest.mark.parametrize("flags", [
     {}, {"hit": 1}, {"holds": 1, "covers": 1}, {"holds": 1, "covers": 1, "accepts": 1},
-    {"requested": 1, "mshrs_full": 1},
+    {"requested": 1, "full": 1},
 ], ids=str)
 def test_one_access_a_cycle(write: int, flags: dict[str, int]) -> None:
     """Stores, and loads that miss, hit, are answered by the write buffer, or join: each the cycle after it came."""
@@ -210,8 +216,8 @@ def test_reset() -> None:
     bench = Bench(True, 7)
 
     async def testbench(ctx: Any) -> None:
-        await bench.step(ctx, bench.access(write=1), FREE | {"room": 0})
-        await bench.step(ctx, bench.access(write=1), FREE | {"room": 0})
+        await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
+        await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
         ctx.set(reset, 1)
         await ctx.tick()
         ctx.set(reset, 0)

@@ -10,7 +10,7 @@ from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.mshrs import Mshrs
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import port, simulate
 from tests.hdl.memory.part_models import MissModel
 
 
@@ -45,20 +45,24 @@ class Bench:
                    release: int | None = None, ready: bool = True) -> None:
         dut, model, asked = self.dut, self.model, self.rng.randrange(self.count)
         allocate = allocate and not model.full
-        for name, value in (("line", line), ("uncached", uncached), ("allocate", allocate), ("asked", asked),
-                            ("release", release is not None), ("released", release or 0)):
-            ctx.set(getattr(dut, name), value)
+        for name, value in (("lookup.held.part.line", line), ("lookup.uncached", uncached),
+                            ("lookup.allocate", allocate), ("fill.asked", asked),
+                            ("fill.release", release is not None), ("fill.filled", release or 0)):
+            ctx.set(port(dut, name), value)
         ctx.set(dut.request.ready, ready)
         what = f"{self.what}, cycle {self.cycle}"
         same = model.same(line, uncached)
-        assert ctx.get(dut.same) == sum(1 << number for number in same), what
-        assert ctx.get(dut.same_number) in same or not same, what
-        assert ctx.get(dut.full) == model.full, what
+        assert ctx.get(dut.out.same) == sum(1 << number for number in same), what
+        assert ctx.get(dut.out.same_number) in same or not same, what
+        assert ctx.get(dut.out.requested) == bool(same), what
+        joined = dut.out.number if allocate else dut.out.same_number
+        assert ctx.get(dut.out.joined) == ctx.get(joined), what
+        assert ctx.get(dut.out.full) == model.full, what
         assert ctx.get(dut.busy) == any(register is not None for register in model.registers), what
         if not model.full:
-            assert ctx.get(dut.number) == model.registers.index(None), what
+            assert ctx.get(dut.out.number) == model.registers.index(None), what
         if model.registers[asked] is not None:
-            assert ctx.get(dut.asked_line) == model.registers[asked][0], what
+            assert ctx.get(dut.out.asked_line) == model.registers[asked][0], what
         assert ctx.get(dut.request.valid) == bool(model.unsent), what
         if model.unsent:
             request, number = ctx.get(dut.request.payload), model.unsent[0]
@@ -99,16 +103,16 @@ def test_depth_and_first_request(mshrs: int) -> None:
 
     async def testbench(ctx: Any) -> None:
         for number in range(bench.count):
-            assert not ctx.get(bench.dut.full)
+            assert not ctx.get(bench.dut.out.full)
             await bench.step(ctx, line=7 + number, allocate=True)
-        assert ctx.get(bench.dut.full)
+        assert ctx.get(bench.dut.out.full)
         await bench.step(ctx, line=0)
         assert not ctx.get(bench.dut.request.valid)
         for number in range(bench.count):
             await bench.step(ctx, line=0, release=number)
-            assert not ctx.get(bench.dut.full)
+            assert not ctx.get(bench.dut.out.full)
             await bench.step(ctx, line=0, allocate=True)
-            assert ctx.get(bench.dut.full)
+            assert ctx.get(bench.dut.out.full)
             await bench.step(ctx, line=0)
 
     simulate(bench.dut, testbench)

@@ -48,13 +48,13 @@ class Bench:
         other, looked = rng.randrange(MSHRS), rng.randrange(MSHRS)
         if take is not None and filled:
             looked = take
-        ctx.set(dut.add, add is not None)
-        ctx.set(dut.add_mshr, add or 0)
-        ctx.set(dut.part, part)
-        ctx.set(dut.take, take is not None)
-        ctx.set(dut.take_filled, filled)
-        ctx.set(dut.filled, looked)
-        ctx.set(dut.answered, take if take is not None and not filled else other)
+        ctx.set(dut.lookup.add, add is not None)
+        ctx.set(dut.mshrs.joined, add or 0)
+        ctx.set(dut.lookup.held.part, part)
+        ctx.set(dut.fill.take, take is not None)
+        ctx.set(dut.fill.take_filled, filled)
+        ctx.set(dut.fill.filled, looked)
+        ctx.set(dut.fill.asked, take if take is not None and not filled else other)
         assert ctx.get(dut.full) == model.full, what
         assert ctx.get(dut.left) == bool(model.waiting(looked)), what
         if self.answer is not None:
@@ -127,7 +127,7 @@ def test_reset() -> None:
         ctx.set(reset, 0)
         bench.clear()
         for mshr in range(MSHRS):
-            ctx.set(bench.dut.filled, mshr)
+            ctx.set(bench.dut.fill.filled, mshr)
             assert not ctx.get(bench.dut.left)
         for _ in range(2):
             await bench.step(ctx, add=1)

@@ -9,7 +9,7 @@ import pytest
 
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.memory.l1.places import PendingPlaces
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import port, simulate
 
 
 @pytest.mark.parametrize("mshrs", [1, 2, 5])
@@ -27,9 +27,9 @@ def test_random_traffic(mshrs: int) -> None:
             filled = rng.choice(sorted(waiting)) if waiting else 0
             release = bool(waiting) and rng.random() < 0.5
             number = rng.choice(free) if free else 0
-            for name, value in (("place", place), ("allocate", allocate), ("number", number), ("release", release),
-                                ("filled", filled)):
-                ctx.set(getattr(places, name), value)
+            for name, value in (("place", place), ("lookup.place", allocate), ("mshrs.number", number),
+                                ("fill.release", release), ("fill.filled", filled)):
+                ctx.set(port(places, name), value)
             assert ctx.get(places.taken) == (place in waiting.values()), cycle
             seen[place in waiting.values()] += 1
             if waiting:

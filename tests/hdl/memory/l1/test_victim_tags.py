@@ -11,7 +11,7 @@ from amaranth.hdl import ClockDomain, Module
 
 from metronome.hdl.memory.l1.victim_tags import VictimTags
 from metronome.hdl.presets import BASE
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, port, simulate
 from tests.support.tiers import some_more
 
 CONFIGS = [
@@ -19,6 +19,13 @@ CONFIGS = [
     replace(BASE, policies=("ccws",), warps=1, dcache_bytes=512, dcache_ways=4, dcache_mshrs=1, victim_tags=1),
     replace(BASE, policies=("ccws",), warps=8, dcache_bytes=1024, dcache_ways=2, dcache_mshrs=5, victim_tags=16),
 ]
+
+#: The ports of what is given to the reference.
+PORTS = {
+    "misses": "lookup.add", "allocate": "lookup.allocate", "warp": "lookup.held.part.warp",
+    "line": "lookup.held.part.line", "number": "mshrs.number", "fill": "fill.install", "filled": "fill.filled",
+    "fill_line": "fill.line", "place": "place",
+}
 
 
 class Reference:
@@ -74,7 +81,7 @@ def test_random(config, seed):
             reset = maybe(rng, 0.002)
             ctx.set(domain.rst, reset)
             for name, value in given.items():
-                ctx.set(getattr(dut, name), value)
+                ctx.set(port(dut, PORTS[name]), value)
             assert ctx.get(dut.lost) == told, f"seed {seed}, cycle {cycle}"
             await ctx.tick()
             told = reference.cycle(given)

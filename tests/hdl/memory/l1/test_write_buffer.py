@@ -12,7 +12,7 @@ from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.write_buffer import WriteBuffer
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import port, simulate
 from tests.hdl.memory.part_models import BufferModel, Entry
 from tests.support.tiers import some_slow
 
@@ -59,7 +59,7 @@ class Bench:
         self.passed = 0
 
     def expect(self, ctx: Any, name: str, value: int) -> None:
-        got = ctx.get(getattr(self.dut, name))
+        got = ctx.get(port(self.dut, name))
         assert got == value, f"{self.what}, cycle {self.cycle}: {name} is {got:#x} instead of {value:#x}"
 
     async def step(self, ctx: Any, *, line: int = 0, uncached: bool = False, mask: int = 1, write: bool = False,
@@ -69,29 +69,30 @@ class Bench:
         dut, model, rng = self.dut, self.model, self.rng
         data, warp = rng.getrandbits(512), rng.randrange(WARPS)
         completed = self.memory[0] if complete and self.memory else None
-        for name, value in (("line", line), ("uncached", uncached), ("byte_mask", mask), ("data", data),
-                            ("waits_for", waits_for), ("filled", filled is not None), ("filled_number", filled or 0),
-                            ("completed", completed is not None), ("completed_number", completed or 0),
-                            ("overlay", overlay is not None), ("answered", overlay or 0)):
-            ctx.set(getattr(dut, name), value)
+        for name, value in (("lookup.held.part.line", line), ("lookup.uncached", uncached),
+                            ("lookup.held.byte_mask", mask), ("lookup.held.data", data), ("mshrs.same", waits_for),
+                            ("fill.release", filled is not None), ("fill.filled", filled or 0),
+                            ("fill.completed", completed is not None), ("fill.completed_number", completed or 0),
+                            ("fill.accepts", overlay is not None), ("fill.asked", overlay or 0)):
+            ctx.set(port(dut, name), value)
         store = {"warp": warp, "pc": rng.getrandbits(32), "address": rng.getrandbits(32)}
         ctx.set(dut.store, store)
         ctx.set(dut.request.ready, ready)
         taken = ready and model.request is not None
         write = write and model.room(line, uncached, taken)
-        ctx.set(dut.write, write)
+        ctx.set(dut.lookup.write, write)
         youngest = model.youngest(line, uncached)
         forward = forward and youngest is not None and not uncached
         forget = not forward and rng.random() < 0.3
-        ctx.set(dut.forward, forward)
-        ctx.set(dut.forget, forget)
+        ctx.set(dut.lookup.forward, forward)
+        ctx.set(dut.lookup.read, forget)
 
-        self.expect(ctx, "holds", youngest is not None)
+        self.expect(ctx, "out.holds", youngest is not None)
         if youngest is not None and not uncached:
-            self.expect(ctx, "covers", not mask & ~model.entries[youngest].mask)
-        self.expect(ctx, "ready", model.room(line, uncached, taken))
+            self.expect(ctx, "out.covers", not mask & ~model.entries[youngest].mask)
+        self.expect(ctx, "out.ready", model.room(line, uncached, taken))
         joined = model.joined(line, uncached, taken)
-        self.expect(ctx, "joins", joined is not None)
+        self.expect(ctx, "out.joins", joined is not None)
         self.expect(ctx, "pending", sum(1 << its for its in model.pending))
         self.expect(ctx, "busy", any(model.entries))
         self._check_peek(ctx)
@@ -129,9 +130,9 @@ class Bench:
         got = ctx.get(self.dut.forward_data)
         assert merged(mask, got, 0) == merged(mask, data, 0), f"{self.what}, cycle {self.cycle}: forward_data"
         if self.peek is not None:
-            self.expect(ctx, "peek_mask", self.peek[0])
+            self.expect(ctx, "out.peek_mask", self.peek[0])
             if self.peek[1] is not None:
-                got = ctx.get(self.dut.peek_data)
+                got = ctx.get(self.dut.out.peek_data)
                 assert merged(self.peek[0], got, 0) == merged(self.peek[0], self.peek[1], 0), (
                     f"{self.what}, cycle {self.cycle}: peek_data")
 

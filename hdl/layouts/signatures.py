@@ -1,0 +1,45 @@
+"""What the units of the SM tell each other, as signatures: both units of a connection take theirs from here."""
+
+from __future__ import annotations
+
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from ..config import SmConfig
+from .control import activation_layout, change_layout, resolution_layout
+from .decoded import BufferEntry, IssueInfo
+
+__all__ = ["flow_signature", "selection_signature"]
+
+
+def selection_signature(config: SmConfig) -> wiring.Signature:
+    """The selection of an instruction in cycle t, seen from the front end. Masks and arrays have one element a warp."""
+    return wiring.Signature({
+        "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: the head of each buffer
+        #: In t, from the issue stage: which heads may be selected; means nothing for a NOP or an empty buffer.
+        "ready": In(config.warps),
+        "select": Out(config.warps),  # in t: the warp selected, one-hot or 0; within ``ready`` but for NOPs
+        "warp": Out(config.warp_bits),  # in t: the same as a number
+        "nop": Out(1),  # in t: the selected head is a NOP, and goes no further
+        "info": Out(IssueInfo),  # in t: the selected head, unless it is a NOP
+        "entry": Out(BufferEntry),  # in t+1: what was popped in t, unless that was a NOP
+    })
+
+
+def flow_signature(config: SmConfig) -> wiring.Signature:
+    """Which warps run and where they go on, seen from the control unit. Masks and arrays have one element a warp."""
+    members: dict[str, Member] = {
+        "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # registers: each warp's thread mask
+        "active": Out(config.warps),  # a register: warps that run
+        "waiting": Out(config.warps),  # from registers: those of them that wait at a barrier or in wspawn
+        #: A register, R cycles after its selection: the outcome of control flow; selections see it from the next cycle
+        #: on.
+        "resolution": Out(resolution_layout(config)),
+        "release": Out(config.warps),  # a register: warps whose bar or wspawn was over in the last cycle
+        "activation": Out(activation_layout(config)),  # combinational: warps that start; active from the next cycle on
+        "invalidate": Out(1),  # a fence.i is in stage X: the I-cache is emptied
+    }
+    if config.policy_csr:
+        #: Registers: a parameter of the policies that has changed, or 0; selections see it from the next cycle on.
+        members["change"] = Out(change_layout())
+    return wiring.Signature(members)
