@@ -9,11 +9,11 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
 from tests.sim.machine.golden.iss_programs import RandomProgram
-from tests.support.builds import BARE, BASE, LEAST, MID, TINY, UNCACHED, on
+from tests.support.builds import BARE, BASE, LEAST, MID, SMALL, TINY, UNCACHED, on
 from tests.support.tiers import long_but
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
-from tests.system.rtl_programs import RawProgram
+from tests.system.rtl_programs import RawProgram, run_cleared
 from tests.system.test_deadlock_rtl import STUCK, by_warp
 from tests.system.test_random_simt_rtl import TIGHT
 
@@ -24,7 +24,7 @@ MEMORIES = [
     ("random", 8, MemoryOptions()), ("random", 60, MemoryOptions()), ("dram", 1, MemoryOptions()),
     ("tdm", 1, MemoryOptions()), ("random", 3, ADVERSARIAL), ("random", 500, ADVERSARIAL),
 ]
-BUILDS = {"TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT, "MID": MID}
+BUILDS = {"TINY": TINY, "SMALL": SMALL, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT, "MID": MID}
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
 MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d",
             "conv_rows", "conv_columns", "gaussian", "nw", "srad"}
@@ -53,22 +53,29 @@ def check_kernels(preset, config, seed, each):
     assert not bad, f"seed {seed}: {len(bad)} of {len(named)}\n" + "\n".join(bad[:5])
 
 
-def check_programs(name, count, seed):
-    """Random programs, each in a process of its own: some read registers that nobody has written."""
-    config, bad, ways = BUILDS[name], [], set()
+def program_requests(name, count, seed):
+    """Random programs, those that are hard on memory and the others in turn, each with a policy and a memory model."""
+    config = BUILDS[name]
     for number in range(count):
         rng = random.Random(f"{seed}/{name}/{number}")
-        kind = (MemoryProgram, RandomProgram)[number % 2]
-        program = kind(rng, config, blocks=rng.randrange(3, 9)).program
+        program = (MemoryProgram, RandomProgram)[number % 2](rng, config, blocks=rng.randrange(3, 9)).program
         memory, latency, options = rng.choice(MEMORIES)
-        request = RunRequest(
+        yield RunRequest(
             launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
             memory_options=options, seed=number, max_cycles=300_000, trace=True,
         )
-        result = run(config, request)
+
+
+def check_programs(name, count, seed):
+    config, bad, ways = BUILDS[name], [], set()
+    requests = list(program_requests(name, count, seed))
+
+    def take(number, result):
         ways.add(result.status)
-        bad += [f"program {number}, {kind.__name__}, {memory}: {line}"
-                for line in differences(config, request, result)[:1]]
+        bad.extend(f"program {number}, {requests[number].memory}: {line}"
+                   for line in differences(config, requests[number], result)[:1])
+
+    run_cleared(config, requests, take)
     assert not bad, f"seed {seed}: {len(bad)} of {count}\n" + "\n".join(bad[:5])
     assert "ended" in ways
 
