@@ -25,7 +25,6 @@ from tests.support.builds import BASE, TINY, on
 from tests.support.tiers import some_more
 from tests.system.scheme_builds import BASELINE, build_of, group_of
 
-
 pytestmark = pytest.mark.slow
 
 
