@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from metronome.sim.build import verilog
 from metronome.sim.build.sources import ROOT
 from metronome.tb.formal.patched import patched
 from tests.mutants.table import MUTANTS, Mutant
@@ -45,7 +46,12 @@ def run(mutant: Mutant) -> Outcome:
     """Run the mutant's tests with it, in this process: what was elaborated before must not be used again."""
     outcome = Outcome()
     arguments = ["-q", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-m", "long or not long"]
-    with patched(mutant.name, mutant.method, mutant.old, mutant.new):
+    # The cache knows the Verilog by its sources, which are not the mutant's: simulations are built from the Verilog.
+    with (
+        patched(mutant.name, mutant.method, mutant.old, mutant.new),
+        pytest.MonkeyPatch.context() as monkeypatch,
+    ):
+        monkeypatch.setattr(verilog, "outside", lambda config: True)
         pytest.main([*arguments, *(str(ROOT / test) for test in mutant.found_by)], plugins=[outcome])
     return outcome
 

@@ -8,7 +8,7 @@ from metronome.scripts.cli import main
 from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.compiler.options import split_flags
 from metronome.sim.program.opencl import OpenClUnit
-from tests.support.tiers import some_long
+from tests.support.tiers import some_more
 
 KERNEL = """
 __attribute__((noinline)) float helper(__global const float *in, int n, int flag)
@@ -69,7 +69,7 @@ def code(folder, suffix, flags):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flag", some_long(OTHER_CODE, 4))
+@pytest.mark.parametrize("flag", some_more(OTHER_CODE, 1))
 def test_opencl_obeys_a_flag(tmp_path, flag):
     assert code(tmp_path, ".cl", flag) != code(tmp_path, ".cl", "-O1" if flag == "-O3" else "-O2")
 
@@ -96,7 +96,7 @@ def test_flags_that_look_like_those(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["flagged.c", "kernel.cl"])
+@pytest.mark.parametrize("name", some_more(["flagged.c", "kernel.cl"], 1))
 def test_what_the_compiler_refuses(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
     Path("kernel.cl").write_text("__kernel void k(__global int *x) { x[0] = 1; }\n")

@@ -9,6 +9,7 @@ from metronome.sim.machine.golden import Iss
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.kernels import load_into, prepare
 from tests.riscv_kernels.iss_runs import dirty_registers
+from tests.support.tiers import more_but
 
 #: (kernel, type, size) -> (total, inside the measured region)
 COUNTS = {
@@ -82,7 +83,9 @@ def count(name: str, dtype: str, size: int) -> tuple[int, int]:
     return total, region
 
 
-@pytest.mark.parametrize(("name", "dtype", "size"), list(COUNTS))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "dtype", "size"), more_but(COUNTS, [key for key, (total, _) in COUNTS.items() if total < 20_000]))
 def test_counts(name, dtype, size):
     assert count(name, dtype, size) == COUNTS[name, dtype, size]
 

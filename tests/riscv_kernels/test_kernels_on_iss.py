@@ -1,5 +1,6 @@
 """Every kernel, checked with numpy after a run on the golden model."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from metronome.sim.machine.golden import EndStatus
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.kernels import KERNELS, KernelError, kernels, load_into, prepare
 from tests.riscv_kernels.iss_runs import run_launch
-from tests.support.tiers import long_but
+from tests.support.tiers import some_more
 
 CASES = [(info.name, dtype) for info in kernels() for dtype in info.types]
 #: 1, fewer than a warp, no multiple of anything, and more than one round on the small machines.
@@ -35,21 +36,31 @@ def failures(name, dtype, size, seed, config):
     return [f"{name} {dtype} size {size} seed {seed} {config.warps}x{config.threads}: {line}" for line in found]
 
 
-@pytest.mark.parametrize(("name", "dtype"), CASES)
-@pytest.mark.parametrize("preset", long_but(PRESETS, ["TINY", "PAPER"]))
+def presets():
+    """Each kernel on TINY, in its first type quickly; on all other presets in `make test-more`."""
+    firsts = {info.name: info.types[0] for info in kernels()}
+    for preset, (name, dtype) in itertools.product(PRESETS, CASES):
+        marks = [pytest.mark.more] if preset != "TINY" else [pytest.mark.slow] * (dtype != firsts[name])
+        yield pytest.param(name, dtype, preset, marks=marks)
+
+
+@pytest.mark.parametrize(("name", "dtype", "preset"), list(presets()))
 def test_kernel_passes(name, dtype, preset):
     config = PRESETS[preset]
     for seed, size in enumerate(SMALL_SIZES.get(name, SIZES), 1):
         assert failures(name, dtype, size, seed, config) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_kernel_passes_on_odd_machines(name, dtype):
+@pytest.mark.parametrize("machines", some_more([ODD[2:3], ODD], 1), ids=["3x4", "all"])
+def test_kernel_passes_on_odd_machines(name, dtype, machines):
     size = SMALL_SIZES[name][-1] if name in SMALL_SIZES else 17
-    for config in ODD:
+    for config in machines:
         assert failures(name, dtype, size, 5, config) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"), [("vecadd", 1024), ("sgemm", 32), ("psort", 1024), ("psum", 1500), ("diverge", 1024)]
 )

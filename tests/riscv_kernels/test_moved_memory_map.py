@@ -9,6 +9,7 @@ from metronome.hdl.presets import TINY
 from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.kernels import prepare, prepare_source
 from tests.riscv_kernels.iss_runs import run_launch
+from tests.support.tiers import some_more
 
 SOURCE = """
 #include "metronome.h"
@@ -44,7 +45,7 @@ MAPS = {
 }
 
 
-@pytest.fixture(params=MAPS)
+@pytest.fixture(params=some_more(MAPS, 1))
 def config(request):
     return dataclasses.replace(TINY, memory_map=MAPS[request.param])
 

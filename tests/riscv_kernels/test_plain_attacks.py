@@ -15,7 +15,7 @@ from metronome.sim.program.divergence import insert_divergence
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
-from tests.support.tiers import some_long
+from tests.support.tiers import some_more
 
 FOLDER = Path(__file__).parent / "plain_attacks"
 ALONE = replace(TINY, warps=1, threads=1)
@@ -52,7 +52,7 @@ def check(source, machines, **how):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", some_long(sorted(FOLDER.glob("*.c")), 3), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", some_more(sorted(FOLDER.glob("*.c")), 2), ids=lambda path: path.stem)
 def test_attack(source):
     check(source, [(BASE, "-O2")])
 
@@ -117,7 +117,7 @@ def test_branches_over_much_code(tmp_path):
     check(tmp_path / "large.c", [(TINY, "-O2"), (MID, "-Os")])
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("calls", [60, pytest.param(540, marks=pytest.mark.long)])
 def test_many_calls_in_branches(calls, tmp_path):
     text = "".join(f"    if (x >> {place % 7} & 1)\n        x = f(x + {place}, out);\n" for place in range(calls))

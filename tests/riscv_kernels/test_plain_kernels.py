@@ -8,9 +8,11 @@ from metronome.sim.machine.golden import EndStatus
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
 from tests.riscv_kernels.plain.launches import FOLDER, plain_launch
 from tests.riscv_kernels.plain.references import PROGRAMS, expected
-from tests.support.tiers import some_long
+from tests.support.tiers import more_but
 
 THREADS = 48
+#: Others than tests/system has on the hardware.
+QUICK = ("bfs", "hash_table", "quicksort", "state_machine")
 
 
 def cases():
@@ -25,7 +27,7 @@ def test_each_program_has_its_reference():
 
 
 @pytest.mark.parametrize(("config", "level"), list(cases()))
-@pytest.mark.parametrize("name", some_long(PROGRAMS, 9))
+@pytest.mark.parametrize("name", more_but(PROGRAMS, QUICK))
 def test_plain_program(name, config, level):
     launch = plain_launch(name, config, level, THREADS)
     run = run_launch(launch, config)

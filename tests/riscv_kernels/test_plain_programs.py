@@ -8,7 +8,7 @@ import pytest
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.riscv_kernels.plain_programs import random_plain_program
 from tests.riscv_kernels.plain_runs import check_program, everything_divergent, launch_of, values_in_memory
-from tests.support.tiers import some_long
+from tests.support.tiers import some_more
 
 #: From `python -m tests.riscv_kernels.measure_divergence 1 3000`, which takes all of them.
 SEEDS = range(1, 9)
@@ -19,21 +19,22 @@ def fresh_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
 
 
-@pytest.mark.parametrize("seed", some_long(SEEDS, 5))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", some_more(SEEDS, 2))
 def test_random_programs(seed, tmp_path):
     level = ("-O1", "-O2", "-Os")[seed % 3]
     assert check_program(seed, tmp_path, (level,), (TINY, BASE, MID)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some_long(SEEDS[:4], 2))
+@pytest.mark.parametrize("seed", some_more(SEEDS[:4], 1))
 def test_with_every_branch_divergent(seed, tmp_path):
     with everything_divergent():
         assert check_program(seed, tmp_path, ("-O2",), (MID,)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some_long(SEEDS[4:], 2))
+@pytest.mark.parametrize("seed", some_more(SEEDS[4:], 1))
 def test_with_what_is_added_in_memory(seed, tmp_path):
     with values_in_memory():
         assert check_program(seed, tmp_path, ("-O2",), (MID,)) == []

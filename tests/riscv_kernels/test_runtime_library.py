@@ -13,6 +13,7 @@ from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import build_kernel
 from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS
 from tests.riscv_kernels.library_runs import INPUTS, Cases, Kind, double_words, float_bits, prepare, run
+from tests.support.tiers import some_more
 
 #: Conversion, argument; what Python's % prints is expected, after the arguments' rounding to 32 bits.
 WORDS = [
@@ -117,8 +118,9 @@ def test_formats(cases):
 
 
 @pytest.mark.slow
-def test_random_formats():
-    assert random_cases(150, seed=7).problems(MID) == [], "seed 7"
+@pytest.mark.parametrize("count", some_more([40, 150], 1))
+def test_random_formats(count):
+    assert random_cases(count, seed=7).problems(MID) == [], "seed 7"
 
 
 def test_some_formats():

@@ -109,6 +109,7 @@ def _defined():
     return set(re.findall(r"#define (\w+)", text)) | {"sin", "cos", "convert", "float4", "int4", "uchar", "global"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flags", "value"), [
     (["-DA=1", "-UA", "-DA=3"], 3), (["-D", "A"], 1), (["-DF(a)=a+2", "-DA=F(1)"], 3), (["-DA=", "-DB=2"], None),
     (["-UM_PI_F", "-DM_PI_F=7", "-DA=M_PI_F"], 7), (["-DA=4 // five"], 4), (["-DA=__LINE__"], 2),

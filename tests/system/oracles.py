@@ -38,13 +38,18 @@ _READ: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class CyclePicks:
-    """One cycle: the issue scheduler's set (bit w for warp w), and who is picked from it and from the oracles' sets."""
+    """One cycle: the issue scheduler's set (bit w for warp w), and who is picked from it and from the oracles' sets.
+
+    ``fetchable`` and ``fetched``: the same of the fetch scheduler of a baseline, else 0 and None.
+    """
 
     cycle: int
     eligible: int
     selected: int | None
     osched1: int | None
     osched2: int | None
+    fetchable: int
+    fetched: int | None
 
 
 @dataclass
@@ -105,6 +110,14 @@ class FrontEndReplay:
         """Instructions fetched and not issued, NOPs left out."""
         flight = [fetch.warp for fetch in self.flight if fetch is not None and not fetch.squashed]
         return tuple(warp.buffer.count(False) + flight.count(w) for w, warp in enumerate(self.warps))
+
+    def fetchable(self, row: dict[str, int]) -> int:
+        """The set of a baseline's fetch scheduler."""
+        found = 0
+        for w, (warp, held) in enumerate(zip(self.warps, self.fetched(), strict=True)):
+            if warp.suspended is None and held < self._depth and not row["halt"]:
+                found |= row["active"] & 1 << w
+        return found & ~(row["missed"] << row["miss_warp"])
 
     def advance(self, cycle: int, row: dict[str, int]) -> None:
         """Take in the events of a cycle.
@@ -218,8 +231,30 @@ def _lanes(config: SmConfig, events: np.ndarray) -> np.ndarray:
     return lanes
 
 
-def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[CyclePicks]:
-    """What the issue scheduler and the two oracles pick in every cycle, recomputed.
+class _Scheduler:
+    """A scheduler of the front end: its policy and its state, in Python."""
+
+    def __init__(self, config: SmConfig, policy: str) -> None:
+        self._policy: Any = POLICIES[policy].of(config)
+        self._state = self._policy.reset()
+        self.reads = self._policy.reads
+
+    def pick(self, inputs: PolicyInputs, among: int) -> int | None:
+        """The warp that it would choose from ``among``."""
+        found: int | None = self._policy.pick(self._state, replace(inputs, eligible=among))
+        return found
+
+    def step(self, inputs: PolicyInputs, among: int) -> int | None:
+        """The warp that it chooses from ``among`` in this cycle."""
+        selected = self.pick(inputs, among)
+        self._state = self._policy.update(self._state, replace(inputs, eligible=among), selected)
+        return selected
+
+
+def oracle_picks(
+    config: SmConfig, policy: str, events: np.ndarray, fetch_policy: str | None = None,
+) -> Iterator[CyclePicks]:
+    """What the schedulers and the two oracles pick in every cycle, recomputed.
 
     Everything but the scoreboard's judgement of the heads and the warps' activity follows from the events, the picks
     from :mod:`sim.machine.policies.plain`; nothing is taken from the hardware's own sets, picks or excuses.
@@ -230,6 +265,8 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
         That of the issue scheduler in the run.
     events
         Every cycle of a run (``RunRequest(trace=True)``), from its launch on.
+    fetch_policy
+        That of the fetch scheduler, which is recomputed of a baseline only.
 
     Raises
     ------
@@ -237,10 +274,12 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
         For events that no front end could have (also a selection that is not the recomputed one, where it pops an
         empty buffer).
     """
-    front_end = FrontEndReplay(config)
-    scheduler: Any = POLICIES[policy].of(config)
-    state = scheduler.reset()
-    lanes = _lanes(config, events) if "lanes" in scheduler.reads else None
+    front_end, issuing = FrontEndReplay(config), _Scheduler(config, policy)
+    fetching = None
+    if fetch_policy is not None and config.coordination is Coordination.BASELINE:
+        fetching = _Scheduler(config, fetch_policy)
+    reads = {*issuing.reads, *(fetching.reads if fetching else ())}
+    lanes = _lanes(config, events) if "lanes" in reads else None
     for cycle, row in enumerate(front_rows(events)):
         eligible, *widened = front_end.sets(cycle, row)
         inputs = PolicyInputs(
@@ -248,10 +287,12 @@ def oracle_picks(config: SmConfig, policy: str, events: np.ndarray) -> Iterator[
             lanes=() if lanes is None else tuple(lanes[cycle].tolist()), fetched=front_end.fetched(),
             lost=row["lost"], change=row["change"],
         )
-        selected = scheduler.pick(state, inputs)
-        osched1, osched2 = (scheduler.pick(state, replace(inputs, eligible=among)) for among in widened)
-        yield CyclePicks(cycle, eligible, selected, osched1, osched2)
-        state = scheduler.update(state, inputs, selected)
+        osched1, osched2 = (issuing.pick(inputs, among) for among in widened)
+        fetchable, fetched = 0, None
+        if fetching is not None:
+            fetchable = front_end.fetchable(row)
+            fetched = fetching.step(inputs, fetchable)
+        yield CyclePicks(cycle, eligible, issuing.step(inputs, eligible), osched1, osched2, fetchable, fetched)
         front_end.advance(cycle, row)
 
 
@@ -260,11 +301,13 @@ def _warp(mask: int) -> int | None:
     return mask.bit_length() - 1 if mask else None
 
 
-def oracle_differences(config: SmConfig, policy: str, result: RunResult) -> list[str]:
+def oracle_differences(
+    config: SmConfig, policy: str, result: RunResult, fetch_policy: str | None = None,
+) -> list[str]:
     """Where the hardware and the recomputation (:func:`oracle_picks`) disagree; empty if nowhere.
 
-    Compared in every cycle, up to the first difference: the scheduler's set, its selection and the oracles' picks; at
-    the end the sums of the region with the counters.
+    Compared in every cycle, up to the first difference: the schedulers' sets, their selections and the oracles' picks;
+    at the end the sums of the region with the counters.
 
     Raises
     ------
@@ -278,14 +321,17 @@ def oracle_differences(config: SmConfig, policy: str, result: RunResult) -> list
     front, regions = events["front"], events["control"]["region"]
     sums = {"discrepancies": 0, "errors": 0}
     try:
-        for mine in oracle_picks(config, policy, events):
+        for mine in oracle_picks(config, policy, events, fetch_policy):
             row = front[mine.cycle]
             masks = [int(mask) for mask in row["oracles"]]
             if any(mask & mask - 1 for mask in masks):
                 return [f"cycle {mine.cycle}: an oracle picks several warps: {masks}"]
             oracles = [_warp(mask) for mask in masks]
             selected = int(row["select_warp"]) if row["select_valid"] else None
-            theirs = CyclePicks(mine.cycle, int(row["eligible"]), selected, oracles[0], oracles[1])
+            fetch = 0, None
+            if fetch_policy is not None and config.coordination is Coordination.BASELINE:
+                fetch = int(row["fetch_eligible"]), int(row["fetch_warp"]) if row["fetch_valid"] else None
+            theirs = CyclePicks(mine.cycle, int(row["eligible"]), selected, *oracles, *fetch)
             if mine != theirs:
                 return [f"cycle {mine.cycle}: recomputed {mine}, hardware {theirs}"]
             sums["discrepancies"] += bool(regions[mine.cycle]) and mine.osched1 != mine.selected

@@ -1,8 +1,12 @@
 """What the tests on the simulated RTL share: programs from words, and a check of how a run ended."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+from metronome.hdl.config import SmConfig
 from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program.assembler import asm
+from metronome.sim.run.runner import RunRequest, RunResult, run_many
 
 #: Where the argument block of a program without a host side would be (isa.md).
 ARGUMENTS = 0x0001_0000
@@ -28,3 +32,30 @@ def problems(result) -> list[str]:
     if not result.checked:
         found.append("the run was not checked in lock step")
     return found
+
+
+def cleared(config: SmConfig) -> RawProgram:
+    """Writes 0 to every register, and to the first KiB of local memory: what a random program may read unwritten."""
+    p = asm.Program()
+    p.li(1, config.warps)
+    p.la(2, "all")
+    p.add(asm.wspawn(1, 2))
+    p.label("all")
+    p.li(1, -1)
+    p.add(asm.tmc(1), asm.csrr(2, 0xF14), asm.slli(2, 2, 2))
+    p.li(1, config.memory_map.local)
+    p.add(asm.add(1, 1, 2), *(asm.sw(0, offset, 1) for offset in range(0, 1024, 4 * config.harts)))
+    p.add(*(asm.fmv_w_x(register, 0) for register in range(32)))
+    p.add(*(asm.addi(register, 0, 0) for register in range(1, 32)), asm.tmc(0))
+    return RawProgram(p.assemble())
+
+
+def run_cleared(
+    config: SmConfig, requests: Sequence[RunRequest], take: Callable[[int, RunResult], None], *,
+    verilog: str | None = None,
+) -> None:
+    """As a process for each: :func:`cleared` runs before each, and ``take`` gets place and result of each."""
+    clears = [replace(request, launch=cleared(config), trace=False, memory="fixed", latency=1) for request in requests]
+    every = [request for pair in zip(clears, requests, strict=True) for request in pair]
+    run_many(config, every, verilog=verilog,
+             on_result=lambda at, result: take(at // 2, result) if at % 2 else None)

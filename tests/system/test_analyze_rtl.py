@@ -10,7 +10,7 @@ from metronome.sim.run.types import RunRequest
 from tests.sim.analysis.access_order.programs import Lookups, differences, listing_of
 from tests.sim.analysis.access_order.test_analyzer import KERNELS
 from tests.support.builds import BASE, TINY, on
-from tests.support.tiers import some_long
+from tests.support.tiers import some_more
 
 
 def measured(config, launch, policy):
@@ -31,7 +31,7 @@ def measured(config, launch, policy):
 
 @pytest.mark.slow
 @on("TINY")
-@pytest.mark.parametrize("name", some_long(KERNELS, 3))
+@pytest.mark.parametrize("name", some_more(KERNELS, 1))
 def test_tiny(name):
     launch = kernel.prepare(name, None, None, 1, TINY)
     assert differences(TINY, listing_of(TINY, launch), measured(TINY, launch, "gtlo")) == []

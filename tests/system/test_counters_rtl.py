@@ -47,14 +47,14 @@ def counting(warps):
 
 
 @pytest.mark.parametrize(("preset", "scheme", "prediction"), [
-    pytest.param(*build, id=build[1], marks=[on(group_of(*build)), *[pytest.mark.long] * (build == VORTEX)])
+    pytest.param(*build, id=build[1], marks=[on(group_of(*build)), *[pytest.mark.more] * (build == VORTEX)])
     for build in (SWAS, BASELINE, VORTEX)
 ])
 def test_software_reads_what_the_run_reports(preset, scheme, prediction):
     config, pairs = build_of(preset, scheme, prediction)
     requests = [
         RunRequest(launch=counting(config.warps), policy=issue, fetch_policy=fetch, latency=latency, check=True)
-        for (fetch, issue), latency in itertools.product(pairs, (5, 20))
+        for (fetch, issue), latency in itertools.product(pairs, (5, 20)[:1 if scheme is Coordination.SWAS else 2])
     ]
     seen = dict.fromkeys((*COUNTERS, *REASONS), 0)
     for request, result in zip(requests, run_many(config, requests), strict=True):

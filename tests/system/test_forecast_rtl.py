@@ -12,6 +12,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.runner import RunRequest, run
 from tests.support.builds import on
+from tests.support.tiers import some_more
 from tests.system.prediction import issues_of
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import BASELINE, USUAL, build_of, group_of
@@ -55,7 +56,7 @@ def test_where_fetch_keeps_up_the_forecast_comes_true():
 
 
 @on(group_of(*BASELINE))
-@pytest.mark.parametrize("fetch", USUAL)
+@pytest.mark.parametrize("fetch", some_more(USUAL, 1))
 def test_the_fetch_policy_changes_the_run_and_not_the_forecast(fetch):
     launch = prepare("psum", "int32", 24, 1, CONFIG)
     forecasts, runs = set(), set()

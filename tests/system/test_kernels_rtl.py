@@ -18,12 +18,15 @@ MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60,
 FLOAT_MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 1)]
 MORE_MEMORIES = [("random", 60, 1)]
 PROGRAMS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
-#: On more warps than those of TINY, with divergence and with floats; test_schemes_rtl.py has all kernels there.
-BRIEF = [("diverge", "int32"), ("sgemm", "float32")]
-CASES = [
-    pytest.param(preset, *program, marks=[on(preset), *[pytest.mark.long] * (more and preset != "TINY")])
-    for preset, program in itertools.product(PRESETS, PROGRAMS) for more in [program not in BRIEF]
-]
+CASES = [pytest.param(preset, *program, marks=[on(preset), pytest.mark.more if preset == "TINY" else pytest.mark.long])
+         for preset, program in itertools.product(PRESETS, PROGRAMS)]
+
+
+@on("TINY")
+def test_kernels_in_lock_step():
+    """Each once: policies and memory models in turn."""
+    turns = itertools.cycle(itertools.product(USUAL, FLOAT_MEMORIES))
+    run_and_check("TINY", [(*program, *next(turns)) for program in PROGRAMS])
 
 
 @on("TINY")
@@ -41,26 +44,31 @@ def test_kernel_in_lock_step(preset, name, dtype):
     Fewer for floats, on TINY, and for the kernels that others stand for.
     """
     usual = MEMORIES if dtype == "int32" and preset != "TINY" else FLOAT_MEMORIES
-    policies = USUAL[-1:] if name in MORE_KERNELS and preset == "TINY" else USUAL  # `make check` has little time
+    policies = USUAL[-1:] if name in MORE_KERNELS and preset == "TINY" else USUAL
     check(preset, name, dtype, MORE_MEMORIES if name in MORE_KERNELS else usual, policies)
 
 
 def check(preset, name, dtype, memories, policies=USUAL):
+    run_and_check(preset, [(name, dtype, policy, memory) for policy, memory in itertools.product(policies, memories)])
+
+
+def run_and_check(preset, cases):
+    """Kernel, type, policy, memory; each with inputs of its own."""
     config = PRESETS[preset]
-    size = SIZES[preset][name in MATRIX_KERNELS]
-    combinations = list(itertools.product(policies, memories))
-    launches = [prepare(name, dtype, size, seed, config) for seed in range(len(combinations))]
-    results = run_many(config, [
-        RunRequest(launch=launch, policy=policy, memory=memory, latency=latency, seed=seed, check=True, memcheck=True)
-        for launch, (policy, (memory, latency, seed)) in zip(launches, combinations, strict=True)
-    ])
-    for result, launch, combination in zip(results, launches, combinations, strict=True):
-        assert not problems(result), f"{combination}: {problems(result)}"
-        assert result.memcheck == [], combination
-        assert not launch.check(result.memory), combination
+    requests = [
+        RunRequest(
+            launch=prepare(name, dtype, SIZES[preset][name in MATRIX_KERNELS], place, config), policy=policy,
+            memory=memory, latency=latency, seed=seed, check=True, memcheck=True,
+        )
+        for place, (name, dtype, policy, (memory, latency, seed)) in enumerate(cases)
+    ]
+    for request, result, case in zip(requests, run_many(config, requests), cases, strict=True):
+        assert not problems(result), f"{case}: {problems(result)}"
+        assert result.memcheck == [], case
+        assert not request.launch.check(result.memory), case
         counted = result.counters
-        assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values())
-        assert (counted["discrepancies"], counted["errors"]) == (0, 0), combination
+        assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values()), case
+        assert (counted["discrepancies"], counted["errors"]) == (0, 0), case
 
 
 @pytest.mark.long  # a build of minutes

@@ -13,7 +13,7 @@ from metronome.sim.run.runner import RunRequest, run_many
 from tests.sim.machine.golden.iss_programs import RandomProgram
 from tests.sim.machine.memory.dram_checker import TABLES, violations
 from tests.support.builds import BASE, MID, TINY, on
-from tests.support.tiers import long_but, some_long
+from tests.support.tiers import long_but, some_more
 from tests.system.rtl_programs import RawProgram, problems
 from tests.system.scheme_builds import MATRIX_KERNELS, NAMES
 
@@ -38,6 +38,7 @@ def grouped(names):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", grouped(PRESETS))
 def test_kernels_in_lock_step(preset):
     """Every kernel with every model; the policies in turn."""
@@ -87,8 +88,9 @@ def check_random_programs(config, count, seed):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_random_programs():
-    check_random_programs(TINY, 40, 20261121)
+    check_random_programs(TINY, 20, 20261121)
 
 
 @pytest.mark.long
@@ -98,6 +100,7 @@ def test_more_random_programs(preset):
 
 
 @on("TINY")
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["dram", "tdm"])
 @pytest.mark.parametrize("name", long_but(["vecadd", "psort", "sgemm"], ["vecadd"]))
 def test_commands_of_a_kernel_keep_the_timing(name, memory):
@@ -116,7 +119,7 @@ def test_commands_of_a_kernel_keep_the_timing(name, memory):
 
 @pytest.mark.slow
 @on("TINY")
-@pytest.mark.parametrize("seeds", some_long([range(6), range(6, 12)], 1), ids=str)
+@pytest.mark.parametrize("seeds", some_more([range(2), range(2, 12)], 1), ids=str)
 def test_injected_errors_become_faults(seeds):
     """An access error that names an instruction of the program; without errors the same runs end well."""
     launch = prepare("psort", "int32", 60, 1, TINY)

@@ -17,7 +17,7 @@ from tests.system.test_random_simt_rtl import TIGHT
 SEED = 20261123
 #: Name of the build's group, configuration, programs.
 COUNTS = {
-    "TINY": (TINY, 60), "BASE": (BASE, 50), "MID": (MID, 30), "least": (LEAST, 60), "bare": (BARE, 40),
+    "TINY": (TINY, 30), "BASE": (BASE, 50), "MID": (MID, 30), "least": (LEAST, 60), "bare": (BARE, 40),
     "tight": (TIGHT, 60),
 }
 ADVERSARIAL = MemoryOptions(adversarial=True)
@@ -62,7 +62,9 @@ def grouped(names):
 
 
 @pytest.mark.parametrize("name", [
-    *grouped(name for name in COUNTS if name != "tight"), pytest.param("tight", marks=[on("tight"), pytest.mark.long]),
+    pytest.param(name, marks=[on(name), *([] if name == "TINY" else
+                                          [pytest.mark.long if name == "tight" else pytest.mark.more])])
+    for name in COUNTS
 ])
 def test_random_memory_programs(name):
     config, count = COUNTS[name]

@@ -7,7 +7,7 @@ import pytest
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.runner import RunRequest, run_many
 from tests.support.builds import BASE, TINY, on
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 from tests.system.rtl_programs import problems
 
 KERNELS = Path(__file__).parents[1] / "riscv_kernels" / "opencl" / "kernels"
@@ -28,13 +28,13 @@ def check(name, config, memories):
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 3))
+@pytest.mark.parametrize("name", some_more(NAMES, 1))
 def test_kernel_in_lock_step(name):
     check(name, TINY, (("fixed", 20), ("random", 40)))
 
 
 @on("BASE")
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", some_long(NAMES[:5], 1))
 def test_kernel_in_lock_step_on_more_warps(name):
     check(name, BASE, (("random", 40),))

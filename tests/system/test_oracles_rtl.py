@@ -48,26 +48,26 @@ def fencing(warps):
 
 
 def requests_for(config, pairs, size):
-    """Every pair of policies runs a kernel, a random program and one with fence.i, the kernels and memories in turn."""
+    """Every pair of policies runs a kernel, a random program or one with fence.i, and all memories, in turn."""
     for number, (fetch, issue) in enumerate(pairs):
-        name = KERNELS[number % len(KERNELS)]
-        rng = random.Random(f"{SEED}/{number}")
-        programs = [
-            prepare(name, "int32", size, number, config),
-            RawProgram(RandomProgram(rng, config).program.assemble()),
-            fencing(config.warps),
-        ]
-        for offset, program in enumerate(programs):
-            memory, latency, seed = MEMORIES[(number // len(KERNELS) + offset) % len(MEMORIES)]
-            yield RunRequest(
-                launch=program, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed,
-                trace=True, max_cycles=400_000,
-            )
+        kind, turn = number % 3, number // 3
+        if kind == 0:
+            program = prepare(KERNELS[turn % len(KERNELS)], "int32", size, number, config)
+        elif kind == 1:
+            rng = random.Random(f"{SEED}/{number}")
+            program = RawProgram(RandomProgram(rng, config).program.assemble())
+        else:
+            program = fencing(config.warps)
+        memory, latency, seed = MEMORIES[(turn + kind) % len(MEMORIES)]
+        yield RunRequest(
+            launch=program, policy=issue, fetch_policy=fetch, memory=memory, latency=latency, seed=seed, trace=True,
+            max_cycles=400_000,
+        )
 
 
 def differences(config, request, result):
     assert result.status == "ended", result.status
-    return oracle_differences(config, request.policy, result)
+    return oracle_differences(config, request.policy, result, request.fetch_policy)
 
 
 @pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds(QUICK - {(*SWAS, "cached")})))
@@ -194,10 +194,10 @@ MUTANTS = {
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_broken_oracle_is_found(mutant, monkeypatch):
     """Each bug in the hardware, one at a time."""
-    config, _ = build_of("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN)
+    config, pairs = build_of("TINY", Coordination.BASELINE, Prediction.NOT_TAKEN)
     monkeypatch.setattr(coordination, "OracleSets", MUTANTS[mutant])
     verilog = generate(config)
-    requests = list(requests_for(config, [("lrr", "gtlrr"), ("gtlo", "lrr"), ("gtlrr", "gtlo")], 11))
+    requests = list(requests_for(config, pairs, 11))
     results = run_many(config, requests, verilog=verilog)
     found = [differences(config, request, result) for request, result in zip(requests, results, strict=True)]
     assert any(found), mutant

@@ -30,9 +30,8 @@ def check(names, config, threads):
 
 
 @on("TINY")
-@pytest.mark.parametrize("name", QUICK)
-def test_a_plain_program(name):
-    check([name], TINY, 10)
+def test_plain_programs():
+    check(QUICK, TINY, 6)
 
 
 @on("TINY")

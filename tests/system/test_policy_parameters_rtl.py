@@ -6,7 +6,7 @@ import pytest
 
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run_many
-from tests.support.builds import BASE, TINY, on
+from tests.support.builds import BASE, SMALL, TINY, on
 from tests.system.prediction import differences
 
 #: As many as not to go round with the policies: each policy gets all of them.
@@ -52,10 +52,9 @@ def check(config, names, sizes, policies=POLICIES):
     return cycles
 
 
-@on("BASE")
-@pytest.mark.slow
+@on("SMALL")
 def test_default_parameters():
-    assert check(BASE, {"vecadd", "psum", "diverge"}, (37, 6), (*POLICIES, "ccws")) > 0
+    assert check(SMALL, {"psum", "diverge"}, (21, 4), (*POLICIES, "ccws")) > 0
 
 
 @pytest.mark.long  # a build of half a minute each, every kernel; the same with few kernels is above

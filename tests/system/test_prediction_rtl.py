@@ -9,11 +9,12 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
 from tests.sim.machine.golden.iss_programs import RandomProgram
-from tests.support.builds import BARE, BASE, LEAST, MID, TINY, UNCACHED, on
-from tests.support.tiers import long_but
+from tests.support.builds import BARE, BASE, LEAST, MID, SMALL, TINY, UNCACHED, on
+from tests.support.tiers import more_but, some_more
+from tests.system.fetch_programs import FetchProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
-from tests.system.rtl_programs import RawProgram
+from tests.system.rtl_programs import RawProgram, run_cleared
 from tests.system.test_deadlock_rtl import STUCK, by_warp
 from tests.system.test_random_simt_rtl import TIGHT
 
@@ -24,7 +25,10 @@ MEMORIES = [
     ("random", 8, MemoryOptions()), ("random", 60, MemoryOptions()), ("dram", 1, MemoryOptions()),
     ("tdm", 1, MemoryOptions()), ("random", 3, ADVERSARIAL), ("random", 500, ADVERSARIAL),
 ]
-BUILDS = {"TINY": TINY, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT, "MID": MID}
+BUILDS = {
+    "TINY": TINY, "SMALL": SMALL, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT,
+    "MID": MID,
+}
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
 MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d",
             "conv_rows", "conv_columns", "gaussian", "nw", "srad"}
@@ -53,23 +57,42 @@ def check_kernels(preset, config, seed, each):
     assert not bad, f"seed {seed}: {len(bad)} of {len(named)}\n" + "\n".join(bad[:5])
 
 
-def check_programs(name, count, seed):
-    """Random programs, each in a process of its own: some read registers that nobody has written."""
-    config, bad, ways = BUILDS[name], [], set()
+def program_requests(name, count, seed):
+    """Random programs, those that are hard on memory and the others in turn, each with a policy and a memory model."""
+    config = BUILDS[name]
     for number in range(count):
         rng = random.Random(f"{seed}/{name}/{number}")
-        kind = (MemoryProgram, RandomProgram)[number % 2]
-        program = kind(rng, config, blocks=rng.randrange(3, 9)).program
+        program = (MemoryProgram, RandomProgram)[number % 2](rng, config, blocks=rng.randrange(3, 9)).program
         memory, latency, options = rng.choice(MEMORIES)
-        request = RunRequest(
+        yield RunRequest(
             launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
-            memory_options=options, seed=number, max_cycles=300_000, trace=True,
+            memory_options=options, seed=number, max_cycles=300_000, trace=True, check=True,
         )
-        result = run(config, request)
+
+
+def fetch_requests(name, count, seed):
+    """The same of programs that are hard on the fetch, while memory is quick."""
+    config = BUILDS[name]
+    for number in range(count):
+        rng = random.Random(f"{seed}/{name}/fetch/{number}")
+        yield RunRequest(
+            launch=RawProgram(FetchProgram(rng, config, rng.randrange(8, 24)).program.assemble()),
+            policy=rng.choice(config.policies), memory=rng.choice(("fixed", "random")), latency=rng.randrange(1, 9),
+            seed=number, max_cycles=300_000, trace=True, check=True,
+        )
+
+
+def check_programs(name, requests, seed):
+    """In lock step, and cycle by cycle as predicted."""
+    config, bad, ways = BUILDS[name], [], set()
+
+    def take(number, result):
         ways.add(result.status)
-        bad += [f"program {number}, {kind.__name__}, {memory}: {line}"
-                for line in differences(config, request, result)[:1]]
-    assert not bad, f"seed {seed}: {len(bad)} of {count}\n" + "\n".join(bad[:5])
+        bad.extend(f"program {number}, {requests[number].policy}, {requests[number].memory}: {line}" for line in [
+            *result.mismatches, *result.assertions, *differences(config, requests[number], result)][:1])
+
+    run_cleared(config, requests, take)
+    assert not bad, f"seed {seed}: {len(bad)} of {len(requests)}\n" + "\n".join(bad[:5])
     assert "ended" in ways
 
 
@@ -79,22 +102,28 @@ def test_kernels_are_predicted():
     check_kernels("TINY", TINY, SEED, each=1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [
-    pytest.param("TINY", marks=on("TINY")), pytest.param("uncached", marks=on("uncached")),
+@pytest.mark.parametrize(("name", "count"), [
+    pytest.param("TINY", 16, marks=on("TINY")), pytest.param("SMALL", 60, marks=on("SMALL")),
+    pytest.param("uncached", 16, marks=on("uncached")),
 ])
-def test_random_programs_are_predicted(name):
-    check_programs(name, 16, SEED)
-
-
-@on("BASE")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", long_but(list(STUCK), {"one barrier less", "a jump to itself and a barrier"}))
+def test_random_programs_are_predicted(name, count):
+    check_programs(name, list(program_requests(name, count, SEED)), SEED)
+
+
+@on("SMALL")
+def test_misses_of_instructions_are_predicted():
+    """Four warps, one MSHR and an I-cache of four lines."""
+    check_programs("SMALL", list(fetch_requests("SMALL", 60, SEED)), SEED)
+
+
+@on("SMALL")
+@pytest.mark.parametrize("name", more_but(list(STUCK), {"one barrier less", "a jump to itself and a barrier"}))
 def test_a_deadlock_is_predicted(name):
     request = RunRequest(launch=by_warp(*STUCK[name][0]), policy="lrr", max_cycles=20_000, trace=True)
-    result = run(BASE, request)
+    result = run(SMALL, request)
     assert result.status == "deadlock"
-    assert differences(BASE, request, result) == []
+    assert differences(SMALL, request, result) == []
 
 
 def counting():
@@ -112,12 +141,17 @@ def counting():
     return RawProgram(p.assemble())
 
 
+def check_all(requests):
+    """Programs that read no register before they write it, on TINY."""
+    for request, result in zip(requests, run_many(TINY, requests), strict=True):
+        assert differences(TINY, request, result) == [], request
+
+
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", ["fixed", "random"])
-def test_what_counters_read_is_predicted(memory):
-    request = RunRequest(launch=counting(), policy="gtlo", memory=memory, trace=True)
-    assert differences(TINY, request, run(TINY, request)) == []
+def test_what_counters_read_is_predicted():
+    check_all([RunRequest(launch=counting(), policy="gtlo", memory=memory, trace=True)
+               for memory in ("fixed", "random")])
 
 
 def overtaken(hits):
@@ -135,16 +169,15 @@ def overtaken(hits):
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("hits", [126, 127, 128, 300])
-def test_a_load_that_is_overtaken_often_is_predicted(hits):
+def test_a_load_that_is_overtaken_often_is_predicted():
     # The model numbers the loads that are under way, and there are fewer numbers than loads during a long miss.
-    request = RunRequest(launch=overtaken(hits), policy="lrr", latency=3000, trace=True)
-    assert differences(TINY, request, run(TINY, request)) == []
+    check_all([RunRequest(launch=overtaken(hits), policy="lrr", latency=3000, trace=True)
+               for hits in (126, 127, 128, 300)])
 
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("cycles", [1, 100, 1000])
+@pytest.mark.parametrize("cycles", some_more([100, 1, 1000], 1))
 def test_the_cycle_limit_is_predicted(cycles):
     request = RunRequest(launch=prepare("psort", None, 8, 1, TINY), policy="lrr", max_cycles=cycles, trace=True)
     result = run(TINY, request)
@@ -162,7 +195,7 @@ FAULTS = {
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", more_but(FAULTS, {"illegal", "refused behind", "misaligned load"}))
 def test_a_fault_is_predicted(name):
     p = asm.Program()
     p.li(5, TINY.memory_map.user)
@@ -182,4 +215,4 @@ def test_more_kernels_are_predicted(preset):
 @pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param(name, marks=on(name)) for name in BUILDS])
 def test_more_random_programs_are_predicted(name):
-    check_programs(name, 100, SEED + 1)
+    check_programs(name, list(program_requests(name, 100, SEED + 1)), SEED + 1)

@@ -28,12 +28,14 @@ def requests_for(config, count, seed):
 
 #: Hardly any cache, MSHRs and write buffer: everything has to wait for everything.
 TIGHT = replace(BASE, dcache_bytes=256, dcache_ways=2, dcache_mshrs=2, store_buffer=2, load_parts=2)
-COUNTS = {"TINY": (TINY, 80), "BASE": (BASE, 80), "MID": (MID, 50), "bare": (BARE, 80)}
+#: On a machine with four warps `make test` has those of test_prediction_rtl.
+COUNTS = {"TINY": (TINY, 40), "BASE": (BASE, 80), "MID": (MID, 50), "bare": (BARE, 80)}
 LONG_COUNTS = {"TINY": (TINY, 500), "BASE": (BASE, 500), "MID": (MID, 200), "PAPER": (PAPER, 40), "tight": (TIGHT, 80)}
 
 
 def grouped(counts):
-    return [pytest.param(*values, id=name, marks=on(name)) for name, values in counts.items()]
+    return [pytest.param(*values, id=name, marks=[on(name), *[pytest.mark.more] * (name != "TINY")])
+            for name, values in counts.items()]
 
 
 def check_random_programs(config, count, seed):

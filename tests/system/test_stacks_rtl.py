@@ -18,6 +18,7 @@ from tests.support.builds import BARE, BASE, TINY, on
 from tests.system.measure_stacks import measure
 from tests.system.rtl_programs import RawProgram, problems
 
+pytestmark = pytest.mark.slow
 SEED = 20261121
 TOP, STACK = 0xFFFF_0000, 8192
 RESULTS = 0x0002_0000
@@ -26,9 +27,10 @@ OFF = replace(BASE, interleave_stacks=False)
 
 
 def grouped():
-    """The builds of test_random_simt_rtl, and one more; those of more than two warps are long."""
+    """The builds of test_random_simt_rtl, and one more."""
     for name, config in {"TINY": TINY, "BASE": BASE, "bare": BARE, "off": OFF}.items():
-        marks = [on(name), *([pytest.mark.long] if name in ("BASE", "off") else [])]
+        kind = {"TINY": [], "bare": [pytest.mark.more]}.get(name, [pytest.mark.long])
+        marks = [on(name), *kind]
         yield pytest.param(config, id=name, marks=marks)
 
 

@@ -294,6 +294,7 @@ FLAGS = (
 
 
 @on("TINY")
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "flag", "beside"), FLAGS)
 def test_a_lost_event_shows(traced, part, flag, beside):
     config, result = traced

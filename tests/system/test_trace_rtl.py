@@ -22,8 +22,10 @@ from metronome.sim.show.trace.tables import CsvTrace, ParquetTrace
 from tests.sim.show.trace.kanata_reader import read_kanata
 from tests.sim.show.trace.perfetto_reader import tables
 from tests.support.builds import BASE, TINY, on
-from tests.support.tiers import long_but
+from tests.support.tiers import some_more
 from tests.system.scheme_builds import BASELINE, build_of, group_of
+
+pytestmark = pytest.mark.slow
 
 
 def traced(make, config, request):
@@ -117,8 +119,9 @@ def asked(content, counters, *, of_two_schedulers=False):
 
 
 @pytest.mark.parametrize(("preset", "kernel"), [
-    *(pytest.param(TINY, name, marks=on("TINY")) for name in ("psum", "diverge")),
-    *(pytest.param(BASE, *each.values, marks=[on("BASE"), *each.marks]) for each in long_but(KERNELS, ["vecadd"])),
+    *(pytest.param(TINY, *each.values, marks=[on("TINY"), *each.marks]) for each in some_more(("psum", "diverge"), 1)),
+    *(pytest.param(BASE, name, marks=[on("BASE"), pytest.mark.more if name == "vecadd" else pytest.mark.long])
+      for name in KERNELS),
 ])
 def test_the_same_file_from_both(preset, kernel):
     request = RunRequest(launch=prepare(kernel, None, 16, 1, preset), policy="gtlo", memory="dram")

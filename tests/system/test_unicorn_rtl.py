@@ -10,6 +10,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.run.runner import RunRequest, run_many
 from tests.sim.machine.golden.scalar_programs import DATA, DATA_BYTES, Referee, random_program
 from tests.support.builds import BASE, TINY, on
+from tests.support.tiers import some_more
 from tests.system.rtl_programs import RawProgram
 
 SEED = 20261124
@@ -98,8 +99,10 @@ def check(config, wanted):
 
 
 @on("TINY")
-def test_random_programs_agree_with_unicorn():
-    check(TINY, 50_000)
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", some_more([10_000, 50_000], 1))
+def test_random_programs_agree_with_unicorn(wanted):
+    check(TINY, wanted)
 
 
 @pytest.mark.long
@@ -109,6 +112,7 @@ def test_a_million_instructions_agree_with_unicorn():
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_a_wrong_value_is_found():
     """One bit of one register write, and one store that is lost."""
     end, request = program_of(TINY, 0)

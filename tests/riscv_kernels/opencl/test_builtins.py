@@ -25,14 +25,14 @@ from tests.riscv_kernels.opencl.builtin_runs import arguments_of, edges, evaluat
 from tests.riscv_kernels.opencl.builtin_table import FUNCTIONS
 from tests.riscv_kernels.opencl.builtin_vectors import WIDTHS, float_source, integer_source, vector_call
 from tests.riscv_kernels.opencl.measure_builtins import BEGIN, END, PAGE, limit_of
-from tests.support.tiers import long_but
+from tests.support.tiers import long_but, more_but
 
 SEED = 1
 GROUPS = {kind: [each for each in FUNCTIONS if each.arguments == kind] for kind in ("x", "xy", "xyz", "xn")}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("kind", more_but(GROUPS, ["xy"]))
 def test_floats(tmp_path, kind):
     """A few of the command's values."""
     found = worst(GROUPS[kind], tmp_path, SEED, 24)

@@ -11,10 +11,12 @@ from metronome.sim.program.opencl.local import place_locals
 from metronome.sim.run.runner import RunRequest, run_many
 from tests.riscv_kernels.iss_runs import run_launch
 from tests.support.builds import on
-from tests.support.tiers import some_long
+from tests.support.tiers import more_but, some_more
 
 FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
+#: Local memory and barriers, divergent loops, every type.
+QUICK = ("bitonic", "collatz", "conversions")
 #: Sources with several kernels, and the ones that are not host.py's usual one.
 OTHERS = {"gaussian": "multipliers", "room": "alone"}
 
@@ -36,27 +38,27 @@ def test_there_are_kernels():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 8))
+@pytest.mark.parametrize("name", more_but(NAMES, QUICK))
 def test_kernel_passes(name):
     assert failures(name, TINY) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 6))
+@pytest.mark.parametrize("name", more_but(NAMES, QUICK[:1]))
 def test_kernel_passes_on_larger_machines(name):
     for config in (BASE, MID):
         assert failures(name, config, seed=2) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(NAMES, 6))
+@pytest.mark.parametrize("name", more_but(NAMES, QUICK))
 def test_kernel_passes_with_other_sizes(name):
     for size in (3, 13):
         assert failures(name, BASE, size, seed=3) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", some_more(OTHERS, 1))
 def test_the_other_kernel_of_a_source(name):
     assert failures(name, BASE, function=OTHERS[name]) == []
 
@@ -82,7 +84,7 @@ def make(dtype, size, seed, config):
 
 
 @on("TINY")
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_kernel_prints(tmp_path):
     (tmp_path / "print.cl").write_text(PRINTING)
     (tmp_path / "host.py").write_text(PRINTING_HOST)
@@ -129,6 +131,7 @@ LEADER = """__kernel void k(__global int *out)
 """
 
 
+@pytest.mark.slow
 def test_what_another_work_item_sets_is_no_warning(tmp_path):
     (tmp_path / "print.cl").write_text(LEADER)
     (tmp_path / "host.py").write_text(PRINTING_HOST)

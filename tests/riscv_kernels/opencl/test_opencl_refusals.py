@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
-from tests.support.tiers import some_long, some_slow
+from tests.support.tiers import more_but, some_more
 
 KERNEL = "__kernel void k(__global int *x, float f) { x[get_global_id(0)] = (int)f; }\n"
 HOST = """
@@ -87,14 +87,15 @@ def refusal(tmp_path, monkeypatch, capsys):
     return line
 
 
-@pytest.mark.parametrize("name", some_slow(SOURCES, 8))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", more_but(SOURCES, {"atomic", "double", "mistake", "several"}))
 def test_a_source_that_cannot_run(refusal, name):
     source, expected = SOURCES[name]
     assert refusal(source).startswith(f"metronome: {expected}")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(HOSTS, 6))
+@pytest.mark.parametrize("name", some_more(HOSTS, 2))
 def test_a_host_side_that_does_not_fit(refusal, name):
     made, expected = HOSTS[name]
     assert expected in refusal(KERNEL, made)
@@ -113,7 +114,7 @@ VALUES = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("parameter", "value", "expected"), VALUES)
+@pytest.mark.parametrize(("parameter", "value", "expected"), more_but(VALUES, VALUES[3:4]))
 def test_a_value_that_does_not_fit(refusal, parameter, value, expected):
     source = f"typedef struct {{ int a, b; }} s_t;\n__kernel void k(__global int *x, {parameter}) {{ x[0] = 1; }}\n"
     assert expected in refusal(source, f"arguments=(x, {value}), global_size=8, ")

@@ -7,7 +7,7 @@ from tests.riscv_kernels.opencl.fuzz.check import check_seed, differences
 from tests.riscv_kernels.opencl.fuzz.functions import INTEGER, Limited
 from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, Slot, random_kernel
 from tests.riscv_kernels.opencl.fuzz.values import Memory, Work, convert
-from tests.support.tiers import some_long
+from tests.support.tiers import some_more
 
 #: From `python -m tests.riscv_kernels.opencl.fuzz`, which takes as many as it is told.
 SEEDS = (*range(1, 41), 382, 710, 1058, 1429)
@@ -16,7 +16,7 @@ LOCAL_SCALARS = (2, 6, 7)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some_long(SEEDS, 8))
+@pytest.mark.parametrize("seed", some_more(SEEDS, 2))
 def test_a_random_kernel(seed, tmp_path):
     outcome = check_seed(seed, tmp_path)
     assert (outcome.kind, outcome.text) == ("passed", ""), f"seed {seed}"
@@ -59,6 +59,7 @@ def test_a_wrong_word_is_found():
     assert differences(_kernel([exact, near]), words)[0].startswith("a of work-item 1 is 0x3, not 0x2")
 
 
+@pytest.mark.slow
 def test_a_lost_store_is_found(tmp_path, monkeypatch):
     """The fault that these kernels are made for, put back: ``__local`` variables that the compiler keeps to itself."""
     from metronome.sim.program.opencl import unit
