@@ -85,7 +85,7 @@ def test_yosys_reads_the_sm_on_axi(axi_folder):
 
 
 @pytest.fixture(scope="module", params=[
-    pytest.param(TINY, id="TINY"), pytest.param(NARROW, id="narrow"),
+    pytest.param(NARROW, id="narrow"), pytest.param(TINY, id="TINY", marks=pytest.mark.more),
     pytest.param(BARE, id="bare", marks=pytest.mark.long),
     pytest.param(UNCACHED, id="uncached", marks=pytest.mark.long),
     pytest.param(BASELINE, id="baseline", marks=pytest.mark.long),

@@ -63,6 +63,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
+@pytest.mark.slow
 def test_reading_leaves_no_thread_that_could_abort_the_end_of_python(tmp_path):
     """One run in ten of such threads did: "terminate called without an active exception", after the sweep's table."""
     results = Results(tmp_path)
@@ -166,6 +167,7 @@ def _hold(folder, held, over):
         over.wait(30)
 
 
+@pytest.mark.slow
 def test_one_sweep_at_a_time(tmp_path):
     context = multiprocessing.get_context("spawn")
     held, over = context.Event(), context.Event()
