@@ -5,6 +5,7 @@ The line at ``start_pc`` holds words: 0 the number of lines to read (from ``arg`
 4 the number of characters to print, at most 4: those of word 5, the last one first.
 """
 
+import functools
 from collections.abc import Callable
 
 from amaranth.back import verilog
@@ -141,6 +142,7 @@ class StubSm(wiring.Component):
                     m.d.comb += [self.hang_pc[1].eq(self.start_pc), self.passed_over.issue.eq(0b10)]
 
 
+@functools.cache
 def stub_verilog(config: SmConfig) -> str:
     """The stub as a Verilog module ``metronome_sm``."""
     return verilog.convert(StubSm(config), name="metronome_sm", emit_src=False)

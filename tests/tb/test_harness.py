@@ -24,7 +24,6 @@ from metronome.tb.mailbox import Mailbox
 from tests.tb.stub_sm import ASSERTS, ENDS, FAULTS, HANGS, stub_verilog
 
 pytestmark = pytest.mark.xdist_group("harness")
-VERILOG = stub_verilog(TINY)
 
 
 class Script:
@@ -46,7 +45,7 @@ def request(script, **values):
 
 
 def run_stub(script, **values):
-    return run(TINY, request(script, **values), verilog=VERILOG)
+    return run(TINY, request(script, **values), verilog=stub_verilog(TINY))
 
 
 def test_end():
@@ -94,7 +93,7 @@ def test_memory_latency_in_cycles():
         )
         for name, latency, seed, options in cases
     ]
-    results = run_many(TINY, requests, verilog=VERILOG)
+    results = run_many(TINY, requests, verilog=stub_verilog(TINY))
     for (name, latency, seed, options), result in zip(cases, results, strict=True):
         model = create_model(name, SparseMemory(), None, latency=latency, seed=seed, options=options)
         assert result.total_cycles == stub_cycles(60, model), f"{name}, latency {latency}, seed {seed}, {options}"
@@ -137,7 +136,7 @@ def test_progress_tells_the_cycles_of_a_long_run():
     """Also of one in which nothing happens."""
     told = []
     result = run(
-        TINY, request(Script(end=HANGS), max_cycles=6_000_000), verilog=VERILOG, progress=told.append,
+        TINY, request(Script(end=HANGS), max_cycles=6_000_000), verilog=stub_verilog(TINY), progress=told.append,
     )
     assert result.total_cycles == 6_000_000
     states = [re.fullmatch(r"simulate \((\d+) cycles, (\d+) cycles/s\)", step) for step in told]
@@ -159,7 +158,8 @@ def test_many_programs_in_order_across_processes(monkeypatch):
 
     monkeypatch.setattr(runner, "messages", count_processes)
     results = run_many(
-        TINY, requests, verilog=VERILOG, on_result=lambda position, result: seen.append((position, result.exit_code)),
+        TINY, requests, verilog=stub_verilog(TINY),
+        on_result=lambda position, result: seen.append((position, result.exit_code)),
         on_console=lambda position, line: printed.append((position, line)),
     )
     assert [result.status for result in results] == ["ended", "fault", "ended", "hang", "assertion", "ended", "ended"]
@@ -172,7 +172,7 @@ def test_many_programs_in_order_across_processes(monkeypatch):
 
 def test_reset_between_programs():
     """Only the reset clears the stub's cycle counter."""
-    results = run_many(TINY, [request(Script(reads=20))] * 3, verilog=VERILOG)
+    results = run_many(TINY, [request(Script(reads=20))] * 3, verilog=stub_verilog(TINY))
     assert [result.counters["total_cycles"] for result in results] == [results[0].total_cycles - 1] * 3
 
 
@@ -222,7 +222,7 @@ def test_crash_of_the_process(tmp_path):
 
 
 def test_exception_in_the_testbench():
-    executable = build(TINY, verilog=VERILOG).executable
+    executable = build(TINY, verilog=stub_verilog(TINY)).executable
     with pytest.raises(SimulationError, match=r"(?s)testbench failed:\nTraceback.*memory must be one of .* 'none'"):
         list(messages(executable, [job(memory="none")], None))
 

@@ -10,6 +10,7 @@ import pytest
 from metronome.hdl.config import MemoryMap
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import ImageError, Segment, load_binary, load_elf, load_vxbin
+from tests.support.tiers import some_more
 
 ENTRY = 0x8000_0000
 CODE = bytes.fromhex("6f000000")  # jal x0, 0

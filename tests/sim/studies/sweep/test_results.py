@@ -5,7 +5,6 @@ import multiprocessing
 import subprocess
 import sys
 
-import pandas
 import pyarrow.parquet
 import pytest
 
@@ -46,6 +45,7 @@ def test_pandas_reads_the_folder_of_runs(tmp_path):
     results = Results(tmp_path)
     results.begin(ABOUT)
     results.add(row("one"))
+    import pandas
     table = pandas.read_parquet(tmp_path / "runs")
     assert list(table.columns) == schema().names
     assert table.loc[0, "reason"] == "no such kernel" and not table.loc[0, "passed"]
