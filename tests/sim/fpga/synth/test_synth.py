@@ -66,11 +66,11 @@ def sample(monkeypatch):
 def test_the_area_is_that_of_the_unit_alone(sample):
     for stages in (3, 8):
         # The scratch register of 32 bits feeds only the assertion's port: it is gone, and so is the wrapper.
-        assert synthesize(sample(stages=stages), CONFIG).ffs == stages
+        assert synthesize(sample(stages=stages), CONFIG, ()).ffs == stages
 
 
 def test_block_memories_and_multipliers_are_counted(sample):
-    plain, blocks = (synthesize(sample(blocks=blocks), CONFIG) for blocks in (False, True))
+    plain, blocks = (synthesize(sample(blocks=blocks), CONFIG, ()) for blocks in (False, True))
     assert (plain.brams, plain.dsps) == (0, 0)
     assert (blocks.brams, blocks.dsps) == (1, 1)
 

@@ -92,7 +92,7 @@ def test_what_cannot_be_predicted_is_told_before_anything_runs(axes, message):
 
 def test_a_forecast_stands_in_the_row(tmp_path):
     text = 'kernel = "psum"\npreset = "TINY"\nsize = 8\nissue = "lrr"\nforecast = true\n'
-    (row,) = swept(text, tmp_path / "forecast")[1].table().to_pylist()
+    (row,) = swept(text, tmp_path / "forecast", workers=1)[1].table().to_pylist()
     assert (row["forecast.cycles"], row["forecast.total_cycles"]) == (row["cycles"], row["total_cycles"])
     assert (row["forecast.same_cycle"], row["forecast.same_place"], row["forecast.problem"]) == (1, 1, None)
     assert row["config.forecast"] is True
