@@ -10,6 +10,9 @@ JOBS ?= 2
 # Which tests: folders or files below tests/, by default all. make check PART=hdl/memory
 PART ?=
 
+# Python keeps compiled modules, whatever the caller's environment says: without them a process starts seconds later.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin

@@ -12,6 +12,8 @@ import signal
 
 import pytest
 
+#: Until the first test runs: what imports and collects makes millions of objects and little garbage.
+gc.disable()
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
@@ -58,9 +60,9 @@ def pytest_collection_finish():
 
     It runs more seldom, too: an elaboration makes millions of objects and little garbage.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture

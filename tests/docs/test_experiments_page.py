@@ -28,6 +28,7 @@ def test_every_axis_is_named():
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])} == set(_AXES)
 
 
+@pytest.mark.slow
 def test_the_table_of_experiments_has_their_runs():
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", PAGE, re.MULTILINE)
     assert {name: int(runs) for name, runs in rows} == {name: len(find_spec(name).runs) for name in NAMED}

@@ -1,10 +1,11 @@
 """Sources are cited by the keys of docs/references.md, and by nothing else."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import text_files
+from tests.docs.pages import ROOT, text_files
 
 #: A number instead of a name: "paper 000", "papers 001 and 003", "(003, section II)".
 NUMBERED = re.compile(r"\bpapers? 00\d\b|\(00\d, (?:section|algorithm|table|figure)", re.IGNORECASE)
@@ -32,25 +33,30 @@ def unknown(text: str, known: set[str]) -> list[str]:
     return sorted({key for key in CITED.findall(joined) if key not in known and key.split()[0] not in MONTHS})
 
 
-FILES = text_files(".py", ".md", ".c", ".h", ".cpp", ".S", ".sv", ".ld", ".toml", "Makefile")
-HERE = "tests/docs/test_references.py"
-CITING = sorted(name for name in FILES if name not in {HERE, "docs/references.md"})
+PAGE = ROOT / "docs" / "references.md"
 
 
-def test_no_source_is_cited_by_number():
-    assert not {name: found for name in CITING if (found := numbered(FILES[name]))}
+@pytest.fixture(scope="module")
+def citing():
+    """The texts of all files that may cite."""
+    files = text_files(".py", ".md", ".c", ".h", ".cpp", ".S", ".sv", ".ld", ".toml", "Makefile")
+    return {name: text for name, text in files.items() if ROOT / name not in {Path(__file__), PAGE}}
 
 
-def test_every_key_is_in_the_references():
-    known = keys(FILES["docs/references.md"])
+def test_no_source_is_cited_by_number(citing):
+    assert not {name: found for name, text in citing.items() if (found := numbered(text))}
+
+
+def test_every_key_is_in_the_references(citing):
+    known = keys(PAGE.read_text("utf-8"))
     assert len(known) >= 10
-    assert not {name: found for name in CITING if (found := unknown(FILES[name], known))}
+    assert not {name: found for name, text in citing.items() if (found := unknown(text, known))}
 
 
-def test_every_paper_that_is_a_key_is_cited():
+def test_every_paper_that_is_a_key_is_cited(citing):
     """Those with a year; books of rules are cited by other forms of their names."""
-    text = " ".join(re.sub(r"\s*\n\s*(?:#:?|//|\*)?\s*", " ", FILES[name]) for name in CITING)
-    assert not [key for key in keys(FILES["docs/references.md"]) if CITED.fullmatch(key) and key not in text]
+    text = " ".join(re.sub(r"\s*\n\s*(?:#:?|//|\*)?\s*", " ", each) for each in citing.values())
+    assert not [key for key in keys(PAGE.read_text("utf-8")) if CITED.fullmatch(key) and key not in text]
 
 
 @pytest.mark.parametrize("text", ["see paper 001", "(Papers 003 and 004)", "algorithm 1 (003, section II)"])

@@ -1,6 +1,7 @@
-"""A browser without a network, for pages that we make.
+"""A browser without a network, for pages that we make; and a cache in which the C library is built.
 
-It has the fonts of a bare Debian, DejaVu alone: of the common ones they are the widest, and no page can count on Arial.
+The browser has the fonts of a bare Debian, DejaVu alone: of the common ones they are the widest, and no page can
+count on Arial.
 """
 
 import os
@@ -8,6 +9,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from metronome.sim.program.compiler.elf_cache import build_elf
 
 #: Those of the Debian package fonts-dejavu-core.
 FONTS = [f"DejaVu{name}.ttf" for name in (
@@ -20,6 +23,27 @@ FONTCONFIG = """<fontconfig>
   <include ignore_missing="yes">/etc/fonts/conf.d</include>
 </fontconfig>
 """
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    """A cache with what all programs have in common, and no program."""
+    folder = tmp_path_factory.mktemp("library")
+    source = folder / "program.c"
+    source.write_text("int main(void) { return 0; }\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("METRONOME_CACHE", str(folder / "cache"))
+        shutil.rmtree(build_elf([source], name="program").parent)
+    return folder / "cache"
+
+
+@pytest.fixture
+def own_cache(library, tmp_path, monkeypatch):
+    """A copy of it, which is the cache of the test."""
+    folder = tmp_path / "cache"
+    shutil.copytree(library, folder)
+    monkeypatch.setenv("METRONOME_CACHE", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,12 @@ def some_slow(values, quick):
     return _marked(values, quick, pytest.mark.slow)
 
 
+def in_tiers(values, quick, usual):
+    """The first ``quick`` values as the test is marked, those up to ``usual`` `slow`, the others `more`."""
+    return [pytest.param(value, marks=[pytest.mark.slow if place < usual else pytest.mark.more] * (place >= quick))
+            for place, value in enumerate(values)]
+
+
 def more_but(values, quick):
     """The values, `more` but for those of ``quick``; tuples are for tests with several parameters."""
     return _but(values, quick, pytest.mark.more)

@@ -1,7 +1,7 @@
 """The committed figures: area and clock rate of units, in ``figures.json``, and how what is measured now differs.
 
-docs/fpga.md shows the same figures, and a test compares the two. ``python -m tests.sim.fpga.synth.measure_synth
---write`` measures all of them anew.
+``python -m tests.docs.tables`` makes the tables of docs/fpga.md of them, and ``python -m
+tests.sim.fpga.synth.measure_synth --write`` measures all of them anew.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class UnitRow(_Row):
     brams: int = 0
     dsps: int = 0
     fmax_mhz: Mapping[str, float | None] = field(default_factory=dict)
+    #: Which signals the critical path goes through, in words, for the table of docs/fpga.md.
+    limit: str = ""
 
     @property
     def area(self) -> Area:

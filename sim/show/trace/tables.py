@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import IO, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from .rows import DETAILS, Kind, Rows
 
 __all__ = ["CsvTrace", "ParquetTrace"]
 
-_KINDS = pyarrow.array([kind.name.lower() for kind in Kind])
-_DETAILS = pyarrow.array(DETAILS)
 _WORD = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
 #: Columns of numbers, with their field of ROW.
 _NUMBERS = {
@@ -38,6 +37,12 @@ _TEXT_SCHEMA = pyarrow.schema([
 ])
 #: Rows that are written as one group of a Parquet file.
 _GROUP = 1 << 17
+
+
+@functools.cache
+def _words() -> tuple[pyarrow.Array, pyarrow.Array]:
+    """The names of kinds and of details: arrays, the first of which imports pandas if it is installed."""
+    return pyarrow.array([kind.name.lower() for kind in Kind]), pyarrow.array(DETAILS)
 
 
 def _numbers(rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -101,9 +106,10 @@ class CsvTrace(_Table):
             for name, numbers in _numbers(rows).items()
         }
         none = rows["detail"] == NONE
+        kinds, details = _words()
         columns |= {
-            "cycle": pyarrow.array(rows["cycle"]), "event": _KINDS.take(pyarrow.array(rows["kind"])),
-            "detail": _DETAILS.take(pyarrow.array(rows["detail"], mask=none)),
+            "cycle": pyarrow.array(rows["cycle"]), "event": kinds.take(pyarrow.array(rows["kind"])),
+            "detail": details.take(pyarrow.array(rows["detail"], mask=none)),
         }
         self._writer.write_table(pyarrow.table([columns[name] for name in _TEXT_SCHEMA.names], schema=_TEXT_SCHEMA))
 
@@ -139,10 +145,11 @@ class ParquetTrace(_Table):
             name: pyarrow.array(numbers, _NUMBERS[name][1], mask=numbers == NONE, safe=False)
             for name, numbers in _numbers(rows).items()
         }
+        kinds, details = _words()
         columns |= {
             "cycle": pyarrow.array(rows["cycle"]),
-            "event": pyarrow.DictionaryArray.from_arrays(rows["kind"], _KINDS),
+            "event": pyarrow.DictionaryArray.from_arrays(rows["kind"], kinds),
             "detail": pyarrow.DictionaryArray.from_arrays(
-                pyarrow.array(rows["detail"], mask=rows["detail"] == NONE), _DETAILS),
+                pyarrow.array(rows["detail"], mask=rows["detail"] == NONE), details),
         }
         self._writer.write_table(pyarrow.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA))

@@ -74,7 +74,8 @@ def test_an_edited_policy_from_outside_is_another_machine(cache, monkeypatch, na
     assert Design(usual).digest() == Design(usual).known()
 
 
-def test_a_run_with_a_policy_from_outside_has_another_key_after_an_edit(cache, monkeypatch):
+@pytest.mark.slow
+def test_a_run_with_a_policy_from_outside_has_another_key_after_an_edit(own_cache, monkeypatch):
     monkeypatch.setattr(
         design_module, "elaborate", lambda config: f"module {getattr(hardware_policies.POLICIES['lrr'], 'edited', 0)};"
     )
@@ -171,7 +172,7 @@ PROGRAM = {
 
 
 @pytest.mark.slow
-def test_every_file_of_a_users_program_is_in_the_key(cache, tmp_path, monkeypatch):
+def test_every_file_of_a_users_program_is_in_the_key(own_cache, tmp_path, monkeypatch):
     folder = tmp_path / "program"
     for name, text in PROGRAM.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -226,7 +227,7 @@ def test_no_variable_of_the_users_reaches_what_makes_a_product(environments):
 
 
 @pytest.mark.slow
-def test_a_compiler_with_a_polluted_environment_makes_the_same(cache, monkeypatch, tmp_path):
+def test_a_compiler_with_a_polluted_environment_makes_the_same(own_cache, monkeypatch, tmp_path):
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "stdint.h").write_text("#error of the user's\n")
     source = tmp_path / "main.c"
@@ -275,7 +276,7 @@ KERNEL = {
 
 
 @pytest.mark.slow
-def test_every_file_of_a_host_side_is_in_the_key_of_a_run(cache, tmp_path):
+def test_every_file_of_a_host_side_is_in_the_key_of_a_run(own_cache, tmp_path):
     for name, text in KERNEL.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

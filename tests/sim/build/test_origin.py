@@ -144,6 +144,7 @@ def test_every_command_writes_its_json_in_one_place():
     assert others == []
 
 
+@pytest.mark.slow
 def test_every_parquet_file_has_the_record():
     writers = []
     for name, tree in trees("sim", "scripts"):

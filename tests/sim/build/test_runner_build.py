@@ -234,6 +234,7 @@ def test_a_python_without_a_shared_library_is_found_out_before_the_build(cache, 
         build(TINY, verilog="module a;")
 
 
+@pytest.mark.slow
 def test_the_makefile_calls_only_programs_that_the_readme_names(cache, tmp_path, monkeypatch):
     """Verilator's makefile has `python` and `c++`, which a machine with Python and g++ need not have."""
     wrong = tmp_path / "bin"

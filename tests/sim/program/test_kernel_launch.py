@@ -29,13 +29,6 @@ MAIN = "int main(void)\n{\n    return 0;\n}\n"
 
 
 @pytest.fixture
-def fresh_cache(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("METRONOME_CACHE", str(folder))
-    return folder
-
-
-@pytest.fixture
 def source(tmp_path):
     path = tmp_path / "program.c"
     path.write_text(MAIN)
@@ -147,9 +140,9 @@ def test_nothing_where_the_argument_block_would_be(tmp_path):
     ] == [True, False, False, True]
 
 
-def test_a_build_is_found_again_and_not_made_twice(fresh_cache, source, monkeypatch):
+def test_a_build_is_found_again_and_not_made_twice(own_cache, source, monkeypatch):
     first = build_elf([source], name="program")
-    assert first.is_relative_to(fresh_cache)
+    assert first.is_relative_to(own_cache)
 
     def no_compiler(*arguments, **options):
         raise AssertionError("compiled again")
@@ -159,7 +152,7 @@ def test_a_build_is_found_again_and_not_made_twice(fresh_cache, source, monkeypa
 
 
 @pytest.mark.slow
-def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monkeypatch):
+def test_whatever_a_build_depends_on_changes_its_place(own_cache, source, monkeypatch):
     header = source.parent / "folder" / "local.h"
     header.parent.mkdir()
     header.write_text("")
@@ -181,16 +174,16 @@ def test_whatever_a_build_depends_on_changes_its_place(fresh_cache, source, monk
 
 
 @pytest.mark.slow
-def test_builds_are_the_same_anywhere(fresh_cache, monkeypatch):
+def test_builds_are_the_same_anywhere(own_cache, monkeypatch):
     """No path of this machine in the program, so that a build can be compared with another one's."""
     first = build_kernel("diverge").read_bytes()
     assert str(ROOT).encode() not in first
     assert b"site-packages" not in first
-    monkeypatch.setenv("METRONOME_CACHE", str(fresh_cache / "second"))
+    monkeypatch.setenv("METRONOME_CACHE", str(own_cache / "second"))
     assert build_kernel("diverge").read_bytes() == first
 
 
-def test_two_builds_at_once(fresh_cache, source, monkeypatch):
+def test_two_builds_at_once(own_cache, source, monkeypatch):
     """The other process is done between our look into the cache and our move: its result serves."""
     other = build_elf([source], name="program")
     real_exists = type(other).exists
@@ -208,7 +201,7 @@ def test_two_builds_at_once(fresh_cache, source, monkeypatch):
     assert not list(other.parent.parent.glob("building-*"))
 
 
-def test_compiler_errors_are_told(fresh_cache, source, tmp_path):
+def test_compiler_errors_are_told(own_cache, source, tmp_path):
     source.write_text("int main(void) { return nothing; }\n")
     with pytest.raises(ToolchainError,
                        match=r"program\.c:1: use of .*'nothing' \(1 error.*\)\n.*program\.c:1:25: error: "):
@@ -219,11 +212,11 @@ def test_compiler_errors_are_told(fresh_cache, source, tmp_path):
         build_elf([source], name="program")
     with pytest.raises(ToolchainError, match=r"^cannot read .*missing\.c: No such file"):
         build_elf([tmp_path / "missing.c"], name="missing")
-    kept = sorted(path.name for path in fresh_cache.glob("kernels/*/*"))
+    kept = sorted(path.name for path in own_cache.glob("kernels/*/*"))
     assert kept == ["library.a", "part.o", "part.o", "part.s"], "what all programs have in common, and no program"
 
 
-def test_a_missing_compiler_is_told(fresh_cache, source, monkeypatch):
+def test_a_missing_compiler_is_told(own_cache, source, monkeypatch):
     def not_installed(name):
         raise compiler.importlib.metadata.PackageNotFoundError(name)
 

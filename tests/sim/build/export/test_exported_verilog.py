@@ -52,8 +52,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("export")]
 elaborated = functools.cache(elaborate_flat)
 
 
-def export(folder, config, bus="line"):
-    simulation = config if bus == "line" else None
+def export(folder, config, bus="line", *, simulated=True):
+    simulation = config if simulated and bus == "line" else None
     files = export_files(config.for_chip(), simulation, preset="TINY", bus=bus, verilog=elaborated)
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -81,17 +81,22 @@ def test_icarus_reads_the_sm_on_axi(axi_folder):
 
 @pytest.mark.long
 def test_yosys_reads_the_sm_on_axi(axi_folder):
-    test_yosys_finds_nothing_wrong(axi_folder)
+    test_yosys_finds_nothing_wrong(axi_folder, "metronome_sm")
 
 
 @pytest.fixture(scope="module", params=[
-    pytest.param(TINY, id="TINY"), pytest.param(NARROW, id="narrow"),
+    pytest.param(NARROW, id="narrow"), pytest.param(TINY, id="TINY", marks=pytest.mark.more),
     pytest.param(BARE, id="bare", marks=pytest.mark.long),
     pytest.param(UNCACHED, id="uncached", marks=pytest.mark.long),
     pytest.param(BASELINE, id="baseline", marks=pytest.mark.long),
 ])
-def folder(request, tmp_path_factory):
-    return export(tmp_path_factory.mktemp("export"), request.param)
+def config(request):
+    return request.param
+
+
+@pytest.fixture
+def folder(config, module, tmp_path):
+    return export(tmp_path, config, simulated=module == "metronome_sm_sim")
 
 
 VARIANTS = pytest.mark.parametrize(
@@ -139,7 +144,8 @@ def test_icarus_warns_of_nothing(folder, module):
 
 
 @pytest.mark.long
-def test_yosys_finds_nothing_wrong(folder):
+@pytest.mark.parametrize("module", ["metronome_sm"])
+def test_yosys_finds_nothing_wrong(folder, module):
     page = (folder / "metronome_sm.md").read_text()
     script = re.search(r"Yosys: `(.*)`", page)[1]
     assert "check -assert" in script

@@ -16,7 +16,7 @@ from metronome.sim.fpga.synth.flow import PLACERS, netlist, place_and_route, rtl
 from metronome.sim.fpga.synth.parts import parts
 from metronome.sim.fpga.synth.report import critical_path, fmax, signal_name, unit_module
 from metronome.sim.fpga.synth.units import UnitEntry
-from tests.support.tiers import long_but, some_long
+from tests.support.tiers import long_but, more_but, some_long
 
 #: Yosys and nextpnr, whose first call compiles them.
 pytestmark = [pytest.mark.xdist_group("synth"), pytest.mark.slow]
@@ -66,15 +66,16 @@ def sample(monkeypatch):
 def test_the_area_is_that_of_the_unit_alone(sample):
     for stages in (3, 8):
         # The scratch register of 32 bits feeds only the assertion's port: it is gone, and so is the wrapper.
-        assert synthesize(sample(stages=stages), CONFIG).ffs == stages
+        assert synthesize(sample(stages=stages), CONFIG, ()).ffs == stages
 
 
 def test_block_memories_and_multipliers_are_counted(sample):
-    plain, blocks = (synthesize(sample(blocks=blocks), CONFIG) for blocks in (False, True))
+    plain, blocks = (synthesize(sample(blocks=blocks), CONFIG, ()) for blocks in (False, True))
     assert (plain.brams, plain.dsps) == (0, 0)
     assert (blocks.brams, blocks.dsps) == (1, 1)
 
 
+@pytest.mark.more
 def test_an_open_port_keeps_nothing_alive_and_a_used_one_does():
     counts = [Area.of(unit_module(json.loads((netlist(rtlil_of(Sample(), opened), print) / "stat.json").read_text())))
               for opened in (frozenset({"clash"}), frozenset())]
@@ -101,7 +102,7 @@ class Nested(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", more_but([1, 2], [2]))
 def test_a_breakdown_has_every_part_with_what_is_in_it(monkeypatch, depth):
     monkeypatch.setitem(UNITS, "nested", UnitEntry("", lambda config: Nested()))
     found = {part.path: part for part in breakdown("nested", CONFIG, depth).parts}
@@ -167,6 +168,7 @@ def test_gates_and_bits_of_memory_know_no_fpga(sample, width, stages):
     assert (whole.area.memory_bits, whole.own.ffs) == (1024 * width, stages)
 
 
+@pytest.mark.more
 def test_more_warps_are_more_luts_and_a_lower_rate():
     small, large = (synthesize("scheduler", dataclasses.replace(CONFIG, warps=warps)) for warps in (2, 8))
     assert large.luts > small.luts
@@ -188,7 +190,7 @@ def test_another_seed_routes_again_and_synthesises_nothing(cache):
     assert not list(cache.glob("tmp-*"))
 
 
-@pytest.mark.parametrize("name", long_but(UNITS, ["scheduler", "issue", "compute", "lsu", "axi_lite"]))
+@pytest.mark.parametrize("name", more_but(UNITS, ["scheduler", "axi_lite"]))
 def test_every_unit_elaborates(name):
     unit, opened = make_unit(name, CONFIG)
     text = rtlil_of(unit, opened)
@@ -230,6 +232,7 @@ def test_a_broken_netlist_is_one_clear_error(tmp_path, cache):
     assert not list(cache.glob("tmp-*"))
 
 
+@pytest.mark.more
 def test_what_nextpnr_refuses_is_no_error_and_is_tried_again(tmp_path, cache):
     (tmp_path / "top.json").write_text("{ no netlist")
     steps = []
@@ -279,6 +282,7 @@ def test_the_logs_are_kept(cache):
     assert breakdown("scheduler", CONFIG).log.read_text()
 
 
+@pytest.mark.more
 def test_pins_and_the_configuration_for_a_bitstream():
     folder = netlist(rtlil_of(*make_unit("scheduler", CONFIG)), print)
     pins = 'LOCATE COMP "clk" SITE "G2";\nIOBUF PORT "clk" IO_TYPE=LVCMOS33;\n'
@@ -294,6 +298,7 @@ def test_pins_and_the_configuration_for_a_bitstream():
     assert ".device LFE5U-25F" in routed.textcfg.read_text()
 
 
+@pytest.mark.more
 def test_the_other_placer_places_differently():
     """By what it says of itself: electrostatic placement has a penalty of density, the usual one a spreading."""
     folder = netlist(rtlil_of(*make_unit("scheduler", CONFIG)), print)

@@ -17,6 +17,7 @@ def test_every_cell_does_what_its_source_does():
     assert compare() is None
 
 
+@pytest.mark.more
 def test_the_sample_has_every_cell_and_mode():
     """Else the test above would say nothing about it."""
     assert set(cells()) >= {"CCU2C", "DP16KD", "LUT4", "MULT18X18D", "TRELLIS_DPR16X4", "TRELLIS_FF"}

@@ -11,7 +11,7 @@ from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.machine.memory.tdm import TdmMemory
 from tests.sim.machine.memory.dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
 from tests.sim.machine.memory.port import LINE, Request, drive, random_requests
-from tests.support.tiers import some_long
+from tests.support.tiers import in_tiers, some_long, some_slow
 
 RATIOS = [Fraction(1), Fraction(2), Fraction(3, 4), Fraction(7, 3)]
 #: Lines, pauses, share of writes: from four banks' rows to everywhere, from all reads to all writes.
@@ -62,7 +62,7 @@ def test_random_traffic(name, traffic, model):
     seed = f"{name}/{traffic}"
     rng = random.Random(seed)
     lines, gap, writes = TRAFFIC[traffic]
-    requests = random_requests(rng, 3000, lines=lines, gap=gap, writes=writes)
+    requests = random_requests(rng, 1500, lines=lines, gap=gap, writes=writes)
     commands = run(model, requests, timing=TIMINGS[name], ratio=RATIOS[traffic % len(RATIOS)])
     assert violations(commands, TABLES[name])[:5] == [], f"seed {seed}"
     assert sorted(accesses(commands)) == wanted(requests), f"seed {seed}"
@@ -71,7 +71,7 @@ def test_random_traffic(name, traffic, model):
 @pytest.mark.parametrize("model", [DramMemory, TdmMemory])
 @pytest.mark.parametrize("seed", some_long(range(3), 1))
 def test_kernel_like_traffic(seed, model):
-    requests = kernel_requests(random.Random(seed), 8000)
+    requests = kernel_requests(random.Random(seed), 6000)
     commands = run(model, requests)
     assert violations(commands, DDR4_2400R)[:5] == [], f"seed {seed}"
     assert sorted(accesses(commands)) == wanted(requests), f"seed {seed}"
@@ -101,14 +101,14 @@ def histories():
     """The commands of all kinds of traffic, which are right."""
     rng = random.Random("histories")
     found = [
-        run(DramMemory, random_requests(rng, 3000, lines=lines, gap=gap, writes=writes))
+        run(DramMemory, random_requests(rng, 1500, lines=lines, gap=gap, writes=writes))
         for lines, gap, writes in TRAFFIC
     ]
     assert not any(violations(commands, DDR4_2400R) for commands in found)
     return found
 
 
-@pytest.mark.parametrize("name", [*NUMBERS, "tRC", "read to write", "tREFI"])
+@pytest.mark.parametrize("name", some_slow([*NUMBERS, "tRC", "read to write", "tREFI"], 2))
 def test_a_controller_that_is_a_clock_too_fast_is_caught(histories, name):
     """The checker's table is one clock slower than the device's in one number, and only that rule complains.
 
@@ -172,7 +172,7 @@ def test_missing_refreshes_are_seen():
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 32])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", in_tiers(range(6), 1, 2))
 def test_answers_do_not_depend_on_when_the_model_is_asked(seed, depth):
     """Told of each request in its own cycle or as late as the lookahead allows: the same answers, the same cycles."""
     rng = random.Random(f"{seed}/{depth}")

@@ -11,6 +11,7 @@ from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+from tests.support.tiers import some_slow
 
 COUNT = 8
 ALONE = replace(TINY, warps=1, threads=1)
@@ -107,8 +108,9 @@ def results(folder, c, other, config):
     return run.words(RESULTS, 4 * COUNT).reshape(-1, 4).tolist()
 
 
-@pytest.mark.parametrize(("c", "other"), PROGRAMS.values(), ids=PROGRAMS)
-def test_lanes_go_their_own_ways(tmp_path, c, other):
+@pytest.mark.parametrize("name", some_slow(PROGRAMS, 1))
+def test_lanes_go_their_own_ways(tmp_path, name):
+    c, other = PROGRAMS[name]
     expected = [[x * (x - 1) // 2, 7 * (x & 1), x * (x & 1), 0] for x in range(COUNT)]
     assert results(tmp_path, c, other, ALONE) == expected
     assert results(tmp_path, c, other, BASE) == expected

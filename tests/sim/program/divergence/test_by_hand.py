@@ -6,7 +6,7 @@ from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.kernels import prepare
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
-from tests.support.tiers import some_long
+from tests.support.tiers import in_tiers, some_long
 
 HEAD = """#include <stdio.h>
 #include "metronome.h"
@@ -99,7 +99,7 @@ def run(tmp_path, thread, config, threads):
     return done.words(RESULTS, 64).tolist()
 
 
-@pytest.mark.parametrize("config", [TINY, BASE, MID], ids=["TINY", "BASE", "MID"])
+@pytest.mark.parametrize("config", in_tiers([TINY, BASE, MID], 1, 2), ids=["TINY", "BASE", "MID"])
 @pytest.mark.parametrize("thread", [TURNS, BY_HAND], ids=["plain", "by hand"])
 def test_lanes_one_by_one(tmp_path, thread, config):
     threads = 37
@@ -126,6 +126,7 @@ def test_the_library_with_lanes_apart(tmp_path, config):
         assert found[i] == wanted, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some_long(["psort", "transpose", "vecadd", "saxpy", "sgemm"], 2))
 def test_a_kernel_without_such_branches_stays_as_it_is(name, tmp_path, monkeypatch):
     texts = []

@@ -16,8 +16,13 @@ def refusal(folder, text, level):
     return str(error.value)
 
 
+#: So many of each table are quick; the others are `slow`.
+QUICK = 5
+
+
 def with_marks(programs):
-    return [pytest.param(*values, text, marks=marks, id=name) for name, (*values, marks, text) in programs.items()]
+    return [pytest.param(*values, text, marks=[*marks, *[pytest.mark.slow] * (place >= QUICK)], id=name)
+            for place, (name, (*values, marks, text)) in enumerate(programs.items())]
 
 
 @pytest.mark.parametrize("level", some_long(LEVELS, 1))
@@ -41,6 +46,6 @@ def test_what_needs_a_frame_pointer(tmp_path, body, level):
 
 
 @pytest.mark.parametrize("level", some_long(LEVELS, 1))
-@pytest.mark.parametrize("text", [*ALLOWED.values(), *with_marks(ALLOWED_BUT)], ids=[*ALLOWED, *ALLOWED_BUT])
+@pytest.mark.parametrize("text", with_marks({**{name: ((), text) for name, text in ALLOWED.items()}, **ALLOWED_BUT}))
 def test_what_is_allowed(tmp_path, text, level):
     assert build(tmp_path, text, level).exists()

@@ -14,6 +14,7 @@ from metronome.sim.program.kernels import Launch
 from metronome.sim.run.memcheck.finding import KINDS
 from tests.sim.run.memcheck.stepping import step
 from tests.support.builds import TINY
+from tests.support.tiers import some_slow
 
 SOURCE = Path(__file__).with_name("bugs.c")
 EACH = 15
@@ -55,7 +56,8 @@ def test_the_kinds():
     assert set(ORDER) == set(KINDS)
 
 
-@pytest.mark.parametrize(("kind", "number"), BUGS)
+@pytest.mark.parametrize("number", some_slow(range(1, EACH + 1), 3))
+@pytest.mark.parametrize("kind", ORDER)
 def test_a_planted_bug_is_found_at_its_line(kind, number):
     findings, _ = step(launch_of(BUGS.index((kind, number))), TINY, seed=number)
     told = "\n".join(finding.describe(lambda pc: (None, image().source_line(pc))) for finding in findings)
@@ -65,7 +67,7 @@ def test_a_planted_bug_is_found_at_its_line(kind, number):
 
 
 @pytest.mark.parametrize("number", range(RIGHT))
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", some_slow(range(5), 1))
 def test_what_is_right_is_not_reported(number, seed):
     findings, _ = step(launch_of(len(BUGS) + number), TINY, seed)
     assert not findings, findings

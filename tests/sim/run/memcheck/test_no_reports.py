@@ -12,8 +12,11 @@ from metronome.sim.program.kernels import Launch, kernels, prepare
 from tests.sim.machine.golden.iss_programs import OTHER, OWN, OWN_LOCAL, RandomProgram
 from tests.sim.run.memcheck.stepping import step
 from tests.support.builds import BASE, TINY
+from tests.support.tiers import in_tiers, some_slow
 
-KERNELS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
+#: With the first type of each, and then with the second.
+KERNELS = [(kernel.name, kernel.types[place]) for place in (0, 1) for kernel in kernels() if place < len(kernel.types)]
+USUAL = len(kernels())
 
 
 class WrittenProgram(RandomProgram):
@@ -59,9 +62,10 @@ def random_launch(config, number, kind=WrittenProgram):
 @pytest.mark.parametrize("config", [
     pytest.param(TINY, id="TINY"), pytest.param(BASE, id="BASE", marks=pytest.mark.long),
 ])
-@pytest.mark.parametrize(("name", "dtype"), KERNELS)
-def test_no_report_on_a_kernel(name, dtype, config):
-    launch = prepare(name, dtype, min(24, max(launch_sizes(name))), 3, config)
+@pytest.mark.parametrize("kernel", in_tiers(KERNELS, 4, USUAL), ids="-".join)
+def test_no_report_on_a_kernel(kernel, config):
+    name, dtype = kernel
+    launch = prepare(name, dtype, min(12, max(launch_sizes(name))), 3, config)
     findings, iss = step(launch, config)
     assert not findings, findings
     assert launch.check(iss.memory) == []
@@ -72,7 +76,7 @@ def launch_sizes(name):
     return (info.default_size, 1)
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", some_slow(range(6), 2))
 def test_no_report_on_a_random_program(number):
     findings, _ = step(random_launch(TINY, number), TINY, seed=number)
     assert not findings, findings

@@ -7,6 +7,7 @@ import pytest
 from metronome.sim.show.drawing import charts
 from metronome.sim.show.drawing.palette import PART_COLOURS, SERIES
 from tests.sim.studies.sweep.test_report_browser import OUTSIDE, OVERLAPS
+from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +31,7 @@ def drawn(rng, panels):
     """A drawing of each kind, of few names and of many, by its name."""
     parts_of = dict(list(zip(PART_COLOURS, NAMES, strict=False))[:6])
     kinds = dict(zip(("variable_rate_strict - MMMMM", "gto"), SERIES, strict=False))
-    for count in (1, 3, len(NAMES)):
+    for count in (1, len(NAMES)):
         its = values(rng, NAMES[-count:], panels, kinds)
         parts = [{**value, "part": part} for value in its for part in parts_of.values()]
         colours = {"series": kinds, "title": "thread-instructions in a cycle"}
@@ -42,7 +43,7 @@ def drawn(rng, panels):
         yield f"stacks {count}", charts.stacks(parts, names=parts_of, title="% of cycles")
 
 
-@pytest.mark.parametrize("panels", [("",), PANELS], ids=["one", "three"])
+@pytest.mark.parametrize("panels", some_more([PANELS, ("",)], 1), ids=["three", "one"])
 def test_every_name_has_its_room(visit, tmp_path, panels):
     figures = dict(drawn(random.Random(SEED), panels))
     assert {name.split()[0] for name in figures} | {"draw", "stretch"} == set(charts.__all__), "a kind is left out"

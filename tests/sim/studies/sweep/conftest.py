@@ -2,7 +2,7 @@
 
 import json
 
-import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 from metronome.sim.studies.sweep.report.page import bounds_page, read_bounds, render, report
@@ -17,7 +17,7 @@ def made(folder, results):
     """The page, its text, and the rows as another program reads them."""
     text = render(report(results))
     (folder / "page.html").write_text(text, "utf-8")
-    return Page(text), text, pyarrow.dataset.dataset(folder / "results" / "runs").to_table().to_pylist()
+    return Page(text), text, pyarrow.parquet.read_table(folder / "results" / "runs").to_pylist()
 
 
 @pytest.fixture(scope="session")

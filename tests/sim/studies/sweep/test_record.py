@@ -28,6 +28,7 @@ def only_run(text):
     return run
 
 
+@pytest.mark.slow
 def test_the_same_run_has_the_same_key():
     assert only_run(RUN).key() == only_run(RUN).key()
     # A build for other policies too, as a sweep of several makes it, gives the same result.

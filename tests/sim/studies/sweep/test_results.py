@@ -5,7 +5,6 @@ import multiprocessing
 import subprocess
 import sys
 
-import pandas
 import pyarrow.parquet
 import pytest
 
@@ -46,6 +45,7 @@ def test_pandas_reads_the_folder_of_runs(tmp_path):
     results = Results(tmp_path)
     results.begin(ABOUT)
     results.add(row("one"))
+    import pandas
     table = pandas.read_parquet(tmp_path / "runs")
     assert list(table.columns) == schema().names
     assert table.loc[0, "reason"] == "no such kernel" and not table.loc[0, "passed"]
@@ -63,6 +63,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
+@pytest.mark.slow
 def test_reading_leaves_no_thread_that_could_abort_the_end_of_python(tmp_path):
     """One run in ten of such threads did: "terminate called without an active exception", after the sweep's table."""
     results = Results(tmp_path)
@@ -166,6 +167,7 @@ def _hold(folder, held, over):
         over.wait(30)
 
 
+@pytest.mark.slow
 def test_one_sweep_at_a_time(tmp_path):
     context = multiprocessing.get_context("spawn")
     held, over = context.Event(), context.Event()

@@ -98,6 +98,7 @@ def test_a_machine_of_a_file_and_a_kernel_of_a_folder_stand_beside_the_experimen
     assert (run.kernel, run.place, run.size, run.config.icache_bytes) == ("mine", str(tmp_path / "mine"), 6, 1024)
 
 
+@pytest.mark.slow
 def test_the_experiments_that_come_with_the_project():
     paper, pta, guarantee, rates, reorder = (find_spec(name) for name in NAMED)
     assert len(paper.runs) == 6 * 2 * (9 + 3)

@@ -72,7 +72,7 @@ def test_what_is_predicted_is_what_is_counted(undisturbed, tmp_path):
     spec = SPEC + 'engine = "predict"\n'
     planned = plan(expand(spec, "mine", "mine.toml", Path()))
     assert planned.machines == 0
-    finished, results = swept(spec, tmp_path / "predicted")
+    finished, results = swept(spec, tmp_path / "predicted", workers=1)
     assert len(finished) == RUNS
     predicted, unlike = results.table(times=False), ("run", "config.engine", "config.policies")
     assert predicted["config.engine"].to_pylist() == ["predict"] * RUNS
@@ -92,7 +92,7 @@ def test_what_cannot_be_predicted_is_told_before_anything_runs(axes, message):
 
 def test_a_forecast_stands_in_the_row(tmp_path):
     text = 'kernel = "psum"\npreset = "TINY"\nsize = 8\nissue = "lrr"\nforecast = true\n'
-    (row,) = swept(text, tmp_path / "forecast")[1].table().to_pylist()
+    (row,) = swept(text, tmp_path / "forecast", workers=1)[1].table().to_pylist()
     assert (row["forecast.cycles"], row["forecast.total_cycles"]) == (row["cycles"], row["total_cycles"])
     assert (row["forecast.same_cycle"], row["forecast.same_place"], row["forecast.problem"]) == (1, 1, None)
     assert row["config.forecast"] is True
@@ -128,7 +128,7 @@ def test_a_run_that_fails_is_a_row_and_does_not_stop_the_rest(tmp_path):
     (folder / "host.py").write_text(HOST)
     text = f'kernel = ["{folder}", "vecadd"]\npreset = "TINY"\nissue = "lrr"\nmax_cycles = 20000\n'
     text += f'[size]\n"{folder}" = [1, 2, 3]\nvecadd = 4\n'
-    finished, results = swept(text, tmp_path / "results")
+    finished, results = swept(text, tmp_path / "results", workers=1)
     assert len(finished) == 4
     rows = results.table().to_pylist()
     assert [row["passed"] for row in rows] == [False, False, False, True]
@@ -230,6 +230,7 @@ def test_a_worker_that_is_killed_loses_nothing(undisturbed, tmp_path):
     assert Results.open(folder).table(times=False).equals(undisturbed)
 
 
+@pytest.mark.more
 def test_a_worker_that_always_dies_is_a_row_with_that_reason(tmp_path):
     folder = tmp_path / "deadly"
     folder.mkdir()
