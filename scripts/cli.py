@@ -17,6 +17,7 @@ import typer
 
 from metronome.sim.build import origin
 
+from .options.records import Quick, command
 from .process.errors import Exit, UsageError
 from .process.signals import Received, Terminated, terminable
 from .process.stdout import BrokenOutput, guard_stdout
@@ -78,13 +79,12 @@ class _Subcommands(Mapping[str, typer.core.TyperCommand]):
 
 def _subcommand(name: str) -> typer.core.TyperCommand:
     from .help_pages import epilog
-    from .options.records import command
 
     module = importlib.import_module(f".commands.{name}", __package__)
     return command(name, getattr(module, name), epilog(name))
 
 
-class _Group(typer.core.TyperGroup):
+class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
     """All subcommands under one name."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -238,6 +238,10 @@ def _run(arguments: list[str], name: str | None, backend: Backend | None) -> int
     """The exit status; whatever is no error of the user's is raised."""
     try:
         with guard_stdout():
+            if {"-h", "--help"} & set(arguments):
+                from .help_pages import prepare
+
+                prepare()
             status = _parser(app).main(arguments, prog_name="metronome", standalone_mode=False, obj=backend)
     except BrokenOutput:
         return Exit.BROKEN_PIPE

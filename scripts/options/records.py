@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["command"]
+__all__ = ["Quick", "command"]
 
 
 def _flat(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
@@ -62,12 +62,26 @@ def command(name: str, function: Callable[..., int], epilog: str) -> typer.core.
     call.__signature__ = inspect.Signature(flat, return_annotation=int)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in flat} | {"return": int}
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command(name, epilog=epilog)(call)
+    app.command(name, cls=_Command, epilog=epilog)(call)
     made = typer.main.get_command(app)
-    assert isinstance(made, typer.core.TyperCommand), "it is the only one of this app"
-    for parameter in made.params:
-        _without_pydantic(parameter)
+    assert isinstance(made, _Command), "it is the only one of this app"
     return made
+
+
+class Quick:
+    """Of a command: plain values are converted without pydantic."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:
+        """All parameters, that of the help page included."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in parameters:
+            if "process_value" not in vars(each):
+                _without_pydantic(each)
+        return parameters
+
+
+class _Command(Quick, typer.core.TyperCommand):  # type: ignore[misc]
+    """A subcommand."""
 
 
 def _without_pydantic(parameter: Any) -> None:
@@ -78,16 +92,16 @@ def _without_pydantic(parameter: Any) -> None:
     convert, kind = parameter.process_value, parameter.type_descriptor.annotation
 
     def process(ctx: Any, value: Any) -> Any:
-        if parameter.callback is None:
-            if parameter.multiple or parameter.nargs == -1:
-                if (value is None or kind == list[str]) and not (parameter.required and not value):
-                    return list(value or ())
-            elif value is None and not parameter.required:
-                return None
-            elif type(value) is kind and kind in (str, int, float, bool):
-                return value
-            elif kind is int and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
-                return int(value)
-        return convert(ctx, value)
+        if parameter.required and value in (None, (), []):
+            return convert(ctx, value)
+        if parameter.multiple or parameter.nargs == -1:
+            if value and kind != list[str]:
+                return convert(ctx, value)
+            value = list(value or ())
+        elif kind is int and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
+            value = int(value)
+        elif value is not None and not (kind in (str, int, float, bool) and type(value) is kind):
+            return convert(ctx, value)
+        return value if parameter.callback is None else parameter.callback(ctx, parameter, value)
 
     parameter.process_value = process
