@@ -240,6 +240,6 @@ def _require_host(folder: Path, name: str) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    from metronome.sim.program.kernel_folders import KERNELS
+    from metronome.sim.program.kernel_names import KERNELS
 
     return name in KERNELS

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
     from metronome.sim.program.kernels import KernelInfo, Launch, Readable
+    from metronome.sim.run.process import Simulation
     from metronome.sim.run.types import RunRequest, RunResult
 
 __all__ = ["Backend", "backend_of"]
@@ -140,20 +141,34 @@ class Backend:
         except BuildError as error:
             raise UsageError(str(error)) from error
 
+    @contextmanager
+    def begun(self, config: SmConfig) -> Iterator[Simulation | None]:
+        """Start the simulation of a run that :meth:`run` will be asked for, if it is built: its program comes later."""
+        from metronome.sim.build.simulator import BuildError
+        from metronome.sim.run.process import begin
+
+        try:
+            with begin(config) as simulation:
+                yield simulation
+        except BuildError as error:
+            raise UsageError(str(error)) from error
+
     def run(
-        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None,
+        begun: Simulation | None = None,
     ) -> RunResult:
         """Build the SM unless that is cached, and run one program on it.
 
         ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
-        ``watcher`` is told of every cycle.
+        ``watcher`` is told of every cycle. ``begun``: what :meth:`begun` has started.
         """
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.runner import run
 
         try:
             return run(
-                config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher
+                config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher,
+                begun=begun,
             )
         except BuildError as error:
             raise UsageError(str(error)) from error
