@@ -2,50 +2,109 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import importlib
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from metronome.sim.build import origin
 
-from .commands.analyze import analyze
-from .commands.bench import bench
-from .commands.board import board
-from .commands.build import build
-from .commands.cache import cache
-from .commands.characterize import characterize
-from .commands.config import config
-from .commands.grade import grade
-from .commands.kernels import kernels
-from .commands.new import new
-from .commands.predict import predict
-from .commands.prove import prove
-from .commands.report import report
-from .commands.run import run
-from .commands.sweep import sweep
-from .commands.synth import synth
-from .commands.trace import trace
-from .commands.verilog import verilog
-from .commands.wcet import wcet
-from .help_pages import epilog
-from .process.backend import Backend, SimBackend, cache_problem
+from .options.records import Quick, command
 from .process.errors import Exit, UsageError
 from .process.signals import Received, Terminated, terminable
 from .process.stdout import BrokenOutput, guard_stdout
 
-__all__ = ["app", "main"]
+if TYPE_CHECKING:
+    from .process.backend import Backend
+
+__all__ = ["COMMANDS", "app", "main"]
 
 #: Set to show where an internal error arose.
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
+#: Subcommand -> the first line of its docstring. A subcommand is a function of its name, in a module of its name.
+COMMANDS = {
+    "kernels": "List the kernels: ours, and the folders here that have a kernel.c or kernel.cl, and a host.py.",
+    "new": "Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.",
+    "run": "Run a program on the simulated SM, check its result, report cycles and where they went.",
+    "predict": "Compute what a run would do, cycle by cycle, without the hardware.",
+    "wcet": "Bound the cycles of a program from its launch to its end, whatever its inputs.",
+    "analyze":
+        "List the accesses to global memory, the same in every run, and estimate hits and misses in data caches.",
+    "characterize": "Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's.",
+    "trace": "Write what happened in every cycle of a run.",
+    "build": "Compile C or assembly with the runtime into an ELF for `metronome run`.",
+    "sweep": "Run a kernel on every combination of fields, front ends, policies and predictions, and compare them.",
+    "report": "Make one HTML page of the results of a sweep, with figures and tables. It needs no network.",
+    "config": "Show every field of a machine with its value, unit and meaning, or write it as a file for --config.",
+    "verilog":
+        "Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.",
+    "synth":
+        "Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate.",
+    "board":
+        "Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.",
+    "prove": "Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold.",
+    "grade": "Grade the policies of a submission: their statistics against those of the solution, by the predictor.",
+    "bench": "Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model.",
+    "cache": "Show the build cache by kind, with sizes and ages, or prune it. What another process uses stays.",
+}
+
+
+class _Subcommands(Mapping[str, typer.core.TyperCommand]):
+    """The subcommands, each imported when it is looked up: none needs what the others import."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, typer.core.TyperCommand] = {}
+
+    def __getitem__(self, name: str) -> typer.core.TyperCommand:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = _subcommand(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def _subcommand(name: str) -> typer.core.TyperCommand:
+    from .help_pages import epilog
+
+    module = importlib.import_module(f".commands.{name}", __package__)
+    return command(name, getattr(module, name), epilog(name))
+
+
+class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
+    """All subcommands under one name."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes | {"commands": {}})
+        self.commands = _Subcommands()  # type: ignore[assignment]
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The names, in the order of the help page."""
+        return list(COMMANDS)
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """The page of all subcommands, of which none is imported."""
+        page = copy.copy(self)
+        page.commands = {name: typer.core.TyperCommand(name, help=about) for name, about in COMMANDS.items()}
+        super(_Group, page).format_help(ctx, formatter)
+
 
 app = typer.Typer(
     name="metronome",
+    cls=_Group,
     help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
     epilog="Begin with: metronome new mine, metronome run ./mine. Each subcommand has examples: metronome run -h.",
     add_completion=False,
@@ -53,14 +112,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS: dict[str, Callable[..., int]] = {
-    "kernels": kernels, "new": new, "run": run, "predict": predict, "wcet": wcet, "analyze": analyze,
-    "characterize": characterize, "trace": trace, "build": build, "sweep": sweep, "report": report, "config": config,
-    "verilog": verilog, "synth": synth, "board": board, "prove": prove, "grade": grade, "bench": bench,
-    "cache": cache,
-}
-for _name, _function in COMMANDS.items():
-    app.command(_name, epilog=epilog(_name))(_function)
 
 
 def _show_version(wanted: bool) -> None:
@@ -124,9 +175,22 @@ def _bad_use(error: Exception, name: str | None) -> str:
     return f"{message}{_several(message, name)} (see {program} --help)"
 
 
+def _cache_problem(error: OSError) -> str | None:
+    """What to tell the user, if the build cache is what cannot be used; None if ``error`` is about something else."""
+    from metronome.sim.build.cache import cache_folder
+
+    if not isinstance(error.filename, str | os.PathLike):
+        return None
+    cache, place = (Path(os.path.realpath(path)) for path in (cache_folder(), error.filename))
+    # The folders above it may have to be made too.
+    if not (place.is_relative_to(cache) or cache.is_relative_to(place)):
+        return None
+    return f"cannot use the build cache {cache}: {error.strerror}: set METRONOME_CACHE to a folder that can be written"
+
+
 def _unexpected(error: Exception) -> Exit:
     """A folder of the build cache that cannot be used is the user's matter, anything else a defect of ours."""
-    if isinstance(error, OSError) and (problem := cache_problem(error)) is not None:
+    if isinstance(error, OSError) and (problem := _cache_problem(error)) is not None:
         _complain(problem)
         return Exit.USAGE
     _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
@@ -166,7 +230,7 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return _unexpected(error)
 
 
-#: What parses the arguments; made of all subcommands' signatures, so a process makes it once.
+#: What parses the arguments.
 _parser = functools.cache(typer.main.get_command)
 
 
@@ -174,9 +238,11 @@ def _run(arguments: list[str], name: str | None, backend: Backend | None) -> int
     """The exit status; whatever is no error of the user's is raised."""
     try:
         with guard_stdout():
-            status = _parser(app).main(
-                arguments, prog_name="metronome", standalone_mode=False, obj=backend or SimBackend()
-            )
+            if {"-h", "--help"} & set(arguments):
+                from .help_pages import prepare
+
+                prepare()
+            status = _parser(app).main(arguments, prog_name="metronome", standalone_mode=False, obj=backend)
     except BrokenOutput:
         return Exit.BROKEN_PIPE
     except (UsageError, typer.TyperException) as error:

@@ -1,6 +1,6 @@
 """The kernel testbench: runs a list of programs on the simulated SM and reports each as it ends.
 
-Started by sim/run/process.py. ``METRONOME_JOBS`` names a file with the pickled list of
+Started by sim/run/process.py. ``METRONOME_JOBS_FD`` is the file descriptor of a pickled list of
 :class:`sim.run.types.Job`; messages go, pickled one after the other, to the file descriptor
 ``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("records", job,
 bytes of uint32), ("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a
@@ -13,7 +13,6 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import cocotb
@@ -174,7 +173,8 @@ async def _run(
 
 
 async def _run_all(dut: Any, out: BinaryIO) -> None:
-    jobs: list[Job] = pickle.loads(Path(os.environ["METRONOME_JOBS"]).read_bytes())
+    with os.fdopen(int(os.environ["METRONOME_JOBS_FD"]), "rb") as source:
+        jobs: list[Job] = pickle.load(source)
 
     def send(*message: object) -> None:
         pickle.dump(message, out, pickle.HIGHEST_PROTOCOL)

@@ -6,15 +6,15 @@ import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..options.common import JsonOption
 from ..output.outputs import require_writable, write_file, write_json
 from ..process.errors import Exit, UsageError
 from .analyze_output import described_analysis, print_analysis
-from .asking import AskedRun, asked_run, with_parameters_of
-from .run import run
+from .asking import AskedRun, RunOptions, SubjectOptions, asked_run
 from .wcet_lines import refusal
 
 if TYPE_CHECKING:
@@ -28,12 +28,8 @@ _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _CACHE = re.compile(r"(\d{1,9})([KMkm]?)/(\d{1,4})")
 
 
-@with_parameters_of(
-    run, without=("check", "memcheck", "strict_races", "dump", "per_warp", "profile", "trace", "trace_format",
-                  "max_cycles"),
-)
 def analyze(
-    ctx: typer.Context,
+    ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption = None,
     cache: Annotated[
         list[str] | None, typer.Option(metavar="BYTES/WAYS", help="A data cache, as 16K/4, or none. Repeatable.")
     ] = None,
@@ -46,17 +42,15 @@ def analyze(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the hardware with ordered channels, and compare order and misses.")
     ] = False,
-    **given: Any,
 ) -> int:
     """List the accesses to global memory, the same in every run, and estimate hits and misses in data caches."""
-    given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
     files = [
         (option, require_writable(name, option, *formats)) for option, name, *formats in (
             ("--order", order, ".order"), ("--listing", listing_file, ".txt"))
         if name is not None
     ]
     sizes = None if cache is None else [_cache(text) for text in cache]
-    asked = asked_run(ctx, given, files, with_list=False)
+    asked = asked_run(ctx, RunOptions(subject=subject, json_file=json_file), files, with_list=False)
     from metronome.sim.analysis.access_order.analyzer import analyze as analyzed
     from metronome.sim.analysis.access_order.estimate import CacheSize, estimate, lookups
     from metronome.sim.analysis.code.program import RefusedError

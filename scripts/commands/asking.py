@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,14 +14,21 @@ from metronome.sim.machine.engines import Engine
 
 from ..options.common import json_target
 from ..options.compiling import compiling
-from ..options.dumps import Dump, parse_dumps
-from ..options.loads import parse_loads
-from ..options.machine import Machine, machine
-from ..options.program import find_program
-from ..options.running import check_run_options, memory_latency, memory_options
-from ..options.schemes import check_scheme, coordinate
+from ..options.dumps import Dump, DumpRequest, parse_dumps
+from ..options.loads import Load, parse_loads
+from ..options.machine import Machine, MachineOptions, machine_of
+from ..options.program import Program, ProgramOptions, find_program
+from ..options.running import (
+    CheckOption,
+    InputOptions,
+    MemoryOptions,
+    check_run_options,
+    memory_latency,
+    memory_options,
+)
+from ..options.schemes import SchemeOptions, check_scheme, coordinate
 from ..output.outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
-from ..output.profiling import Counted, print_profile
+from ..output.profiling import Counted, ProfileOption, print_profile
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from .result import Outcome, print_outcome
@@ -34,7 +40,66 @@ if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
     from metronome.sim.run.types import RunRequest, RunResult
 
-__all__ = ["AskedRun", "asked_run", "with_parameters_of"]
+__all__ = ["MAX_CYCLES", "AskedRun", "RunOptions", "ShownOptions", "SubjectOptions", "WatchOptions", "asked_run"]
+
+#: Unless --max-cycles says something else.
+MAX_CYCLES = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubjectOptions:
+    """One program on one machine."""
+
+    program: ProgramOptions
+    machine: MachineOptions
+    scheme: SchemeOptions
+    inputs: InputOptions
+    memory: MemoryOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchOptions:
+    """What a run on the hardware is compared with, and watched for."""
+
+    check: CheckOption = False
+    memcheck: Annotated[
+        bool | None,
+        typer.Option(
+            "--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check.",
+        ),
+    ] = None
+    strict_races: Annotated[
+        bool,
+        typer.Option(
+            "--strict-races", help="Warps that store the same value to a word fail, too: else that is a note.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions:
+    """What of a run is written and shown beside its counters."""
+
+    dump: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLACE=FILE",
+            help="Write a piece of memory after the run: SYMBOL, SYMBOL:BYTES or ADDR:BYTES. Repeatable.",
+        ),
+    ] = None
+    per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False
+    profile: ProfileOption = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """A run as it was asked for: what a subcommand has no options for is as usual."""
+
+    subject: SubjectOptions
+    json_file: str | None
+    max_cycles: int = MAX_CYCLES
+    watch: WatchOptions = WatchOptions()
+    shown: ShownOptions = ShownOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +123,8 @@ class AskedRun:
     ) -> int:
         """Write what was asked for, whatever the outcome: a dump is most wanted after a fault.
 
-        ``more`` goes into the JSON; ``finishes`` is for the table (:func:`scripts.commands.result.print_outcome`); what
-        was
-        ``profiled`` is told in both.
+        ``more`` goes into the JSON; ``finishes`` is for the table (:func:`scripts.commands.result.print_outcome`);
+        ``profiled`` is shown in both.
 
         Returns the exit status.
         """
@@ -83,10 +147,10 @@ class AskedRun:
 
 
 def asked_run(
-    ctx: typer.Context, given: Mapping[str, Any], outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
+    ctx: typer.Context, options: RunOptions, outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
     before: Callable[[SmConfig], None] = lambda config: None,
 ) -> AskedRun:
-    """Check what was ``given`` for the parameters of ``metronome run``, and prepare the program.
+    """Check the options, and prepare the program.
 
     ``outputs``: further files that are written, by their option. ``with_list``: with ordered channels the program gets
     its list of accesses. ``before``: called with the machine before anything is compiled.
@@ -96,51 +160,38 @@ def asked_run(
     UsageError
         For whatever cannot be run.
     """
-    check, memcheck = given.get("check", False), given.get("memcheck")
-    memory, dtype = check_run_options(
-        memory=given["memory"], dtype=given["dtype"], size=given["size"], seed=given["seed"],
-        max_cycles=given["max_cycles"],
-    )
-    cycles = memory_latency(memory, given["latency"])
-    options = memory_options(memory, given["timing"], given["memory_clock"], given["bank_hash"])
-    asked = machine(given["preset"], given["warps"], given["threads"], given["settings"], given["config_file"])
-    scheme = check_scheme(
-        asked.config, mode=given["mode"], fetch=given["fetch"], issue=given["issue"], prediction=given["prediction"]
-    )
+    subject, watch = options.subject, options.watch
+    inputs, named = subject.inputs, subject.program
+    memory, dtype = check_run_options(inputs, subject.memory, options.max_cycles)
+    cycles = memory_latency(memory, subject.memory.latency)
+    of_memory = memory_options(memory, subject.memory)
+    asked = machine_of(subject.machine)
+    scheme = check_scheme(asked.config, subject.scheme)
     config = coordinate(asked.config, scheme)
-    if check and not config.probe:
+    if watch.check and not config.probe:
         raise UsageError("--check compares what the probe shows: leave out --set probe=false")
-    how = compiling(given["cflags"], given["function"], given["no_simt"])
-    program = find_program(given["kernel"], given["elf"], given["binary"])
-    target = json_target(given["json_file"])
-    dump_requests = parse_dumps(given["dump"] or [])
-    loads = parse_loads(given["load"] or [])
-    inputs = {
-        "--arg": given["argument"], "--config": given["config_file"],
-        **{f"--load {each.text}": str(each.file) for each in loads},
-    }
-    written = [] if target is None else [("--json", target)]
-    written += [(f"--dump {request.text}", request.file) for request in dump_requests]
-    files = program.files | {option: Path(name).expanduser() for option, name in inputs.items() if name}
+    how = compiling(named.cflags, named.function, named.no_simt)
+    program = find_program(named.kernel, named.elf, named.binary)
+    files = _Files.of(options, program)
     # The table or the JSON is on standard output in any case.
-    refuse_shared([*written, *outputs, *waves()], [STANDARD_OUTPUT, *files.items()])
+    refuse_shared([*files.written, *outputs, *waves()], [STANDARD_OUTPUT, *files.read])
 
     before(config)
     launch = program.prepare(
-        backend_of(ctx), config, dtype=dtype, size=given["size"], seed=given["seed"], argument=given["argument"],
+        backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument,
         compiling=how,
     )
     launch, config = program.with_memory(launch, asked, config)
-    launch = program.with_region(program.with_loads(launch, loads), given["region"], config)
+    launch = program.with_region(program.with_loads(launch, files.loads), named.region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
-    dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in dump_requests]
+    dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]
     from metronome.sim.run.types import RunRequest
 
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
-        seed=given["seed"], memory_options=options, check=check, memcheck=check if memcheck is None else memcheck,
-        strict_races=given.get("strict_races", False),
-        max_cycles=given["max_cycles"],
+        seed=inputs.seed, memory_options=of_memory, check=watch.check,
+        memcheck=watch.check if watch.memcheck is None else watch.memcheck, strict_races=watch.strict_races,
+        max_cycles=options.max_cycles,
     )
     listing = None
     if config.ordered and with_list:
@@ -148,8 +199,34 @@ def asked_run(
         request = dataclasses.replace(request, launch=launch)
     return AskedRun(
         machine=asked, config=config, launch=launch, request=request, dumps=dumps,
-        as_json=given["json_file"] is not None, target=target, per_warp=given["per_warp"], listing=listing,
+        as_json=options.json_file is not None, target=files.target, per_warp=options.shown.per_warp, listing=listing,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Files:
+    """The files of a command line: those that are read and written, by their option."""
+
+    target: Path | None
+    dumps: Sequence[DumpRequest]
+    loads: Sequence[Load]
+    read: Sequence[tuple[str, Path]]
+    written: Sequence[tuple[str, Path]]
+
+    @classmethod
+    def of(cls, options: RunOptions, program: Program) -> _Files:
+        """Those of the options, tried out."""
+        named = options.subject.program
+        target = json_target(options.json_file)
+        dumps, loads = parse_dumps(options.shown.dump or []), parse_loads(named.load or [])
+        inputs = {
+            "--arg": named.argument, "--config": options.subject.machine.config_file,
+            **{f"--load {each.text}": str(each.file) for each in loads},
+        }
+        read = program.files | {option: Path(name).expanduser() for option, name in inputs.items() if name}
+        written = [] if target is None else [("--json", target)]
+        written += [(f"--dump {request.text}", request.file) for request in dumps]
+        return cls(target=target, dumps=dumps, loads=loads, read=list(read.items()), written=written)
 
 
 def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Launch, Listing | None]:
@@ -173,22 +250,3 @@ def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Lau
         ) from None
     except ImageError as error:
         raise UsageError(str(error)) from None
-
-
-def with_parameters_of(command: Callable[..., int], *, without: Sequence[str]) -> Callable[[Callable], Callable]:
-    """A decorator: the command also has the parameters of another one, but for some; they come as keywords."""
-    theirs = inspect.signature(command, eval_str=True).parameters
-
-    def widen(function: Callable) -> Callable:
-        mine = inspect.signature(function, eval_str=True).parameters
-        parameters = [mine["ctx"]]
-        parameters += [each for name, each in theirs.items() if name != "ctx" and name not in without]
-        parameters += [
-            each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, each in mine.items()
-            if name != "ctx" and each.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        function.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
-        function.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": int}
-        return function
-
-    return widen

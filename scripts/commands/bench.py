@@ -7,6 +7,7 @@ import statistics
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +18,8 @@ from rich.table import Table
 from metronome.hdl.presets import PRESETS
 
 from ..options.common import JsonOption, choose, json_target, listed, positive
-from ..options.machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
-from ..options.running import DRAMS, MEMORIES, LatencyOption, OptionalMemoryOption, memory_latency
+from ..options.machine import DEFAULT_PRESET, ConfigOption, Machine, MachineOptions, SetOption, machine_of
+from ..options.running import DRAMS, MEMORIES, LatencyOption, memory_latency
 from ..output.outputs import refuse_inputs, waves, write_json
 from ..output.tables import new_table
 from ..process.backend import Backend, backend_of
@@ -161,49 +162,57 @@ def _trace(
     return Exit.PASSED
 
 
-def bench(
-    ctx: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """What is measured."""
+
     preset: Annotated[
         list[str] | None,
         typer.Option(metavar="NAMES", help=f"Sizes, with commas: {', '.join(PRESETS)}. Repeatable; default: BASE."),
-    ] = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort",
-    repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3,
-    memory: OptionalMemoryOption = None,
-    latency: LatencyOption = None,
+    ] = None
+    settings: SetOption = None
+    config_file: ConfigOption = None
+    kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort"
+    repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+    ] = None
+    latency: LatencyOption = None
     predict: Annotated[
         bool, typer.Option("--predict", help="Beside each simulation its prediction; default: PAPER, fixed and dram.")
-    ] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="What writing a trace costs, by format.")] = False,
-    cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False,
-    json_file: JsonOption = None,
-) -> int:
+    ] = False
+    trace: Annotated[bool, typer.Option("--trace", help="What writing a trace costs, by format.")] = False
+    cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False
+
+
+def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = None) -> int:
     """Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model."""
+    repeat, latency, settings = options.repeat, options.latency, options.settings
     positive("--repeat", repeat)
-    if predict and trace:
+    if options.predict and options.trace:
         raise UsageError("--predict and --trace are two things to measure: one at a time")
-    kernel = choose("--kernel", kernel, SIZES)
-    chosen = None if memory is None else choose("--memory", memory, MEMORIES)
-    names = [name for text in preset or ["PAPER" if predict else DEFAULT_PRESET] for name in listed("--preset", text)]
-    asked = {its.preset: its for its in (machine(name, settings=settings, file=config_file) for name in names)}
+    kernel = choose("--kernel", options.kernel, SIZES)
+    chosen = None if options.memory is None else choose("--memory", options.memory, MEMORIES)
+    usual = ["PAPER" if options.predict else DEFAULT_PRESET]
+    names = [name for text in options.preset or usual for name in listed("--preset", text)]
+    asked = {its.preset: its for its in (
+        machine_of(MachineOptions(preset=name, settings=settings, config_file=options.config_file)) for name in names)}
     target = json_target(json_file)
-    refuse_inputs(target, {"--config": config_file}, waves())
+    refuse_inputs(target, {"--config": options.config_file}, waves())
     backend = backend_of(ctx)
-    if predict:
+    if options.predict:
         asked_for = {chosen: memory_latency(chosen, latency)} if chosen else {
             "fixed": memory_latency("fixed", latency), "dram": 1,
         }
-        with _cache(cold):
+        with _cache(options.cold):
             return _predict(backend, asked, kernel, repeat, asked_for, json_file, target)
     memory = chosen or "fixed"
     cycles = memory_latency(memory, latency)
     figures: dict[str, dict[str, Any]] = {}
-    if trace:
-        with _cache(cold):
+    if options.trace:
+        with _cache(options.cold):
             return _trace(backend, asked, kernel, repeat, memory, cycles, json_file, target)
-    with _cache(cold), show_progress() as progress:
+    with _cache(options.cold), show_progress() as progress:
         for name, its in asked.items():
             outcome, figures[name] = _measure(backend, its, kernel, repeat, memory, cycles, progress)
             if outcome.exit_status != Exit.PASSED:
@@ -214,7 +223,7 @@ def bench(
     if json_file is not None:
         write_json(target, {
             "set": dict(next(iter(asked.values())).settings),
-            "config_file": config_file,
+            "config_file": options.config_file,
             "presets": figures,
             "iss_instructions_per_second": iss,
             "kernel": kernel,
@@ -222,7 +231,7 @@ def bench(
             "repeat": repeat,
             "memory": memory,
             "latency": None if memory in DRAMS else cycles,
-            "cold": cold,
+            "cold": options.cold,
         })
     if json_file is None or target is not None:
         console = Console(highlight=False)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metronome.hdl.presets import PRESETS
-from metronome.sim.machine.limits import MAX_CYCLES, MAX_SEED
+from metronome.sim.machine.limits import MAX_CYCLES
 
-from ..options.common import JsonOption, choose, given, json_target, listed, positive, within
+from ..options.common import JsonOption, given, json_target, listed, within
 from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling
-from ..options.machine import ConfigOption, Machine, SetOption, ThreadsOption, WarpsOption, machine
-from ..options.program import find_program
-from ..options.running import TYPES, MaxCyclesOption, SizeOption, TypeOption
-from ..options.schemes import FetchOption, IssueOption, ModeOption, PredictionOption, Scheme, check_scheme, coordinate
+from ..options.machine import Machine, MachineOptions, PresetOption, machine_of
+from ..options.program import ArgumentOption, find_program
+from ..options.running import InputOptions, MaxCyclesOption, size_and_seed, type_of
+from ..options.schemes import Scheme, SchemeOptions, check_scheme, coordinate
 from ..output.export_folder import require_folder
 from ..output.outputs import refuse_inputs
 from ..process.backend import backend_of
@@ -26,100 +26,115 @@ if TYPE_CHECKING:
 
 __all__ = ["board"]
 
-_PRESET = "ULX3S"
 _OF_OUTPUT, _OF_PORT = ("seeds", "minutes"), ("max_cycles",)
 _OF_KERNEL = ("dtype", "size", "seed", "function", "cflags", "no_simt", "elf", "argument")
 _MAX_MINUTES, _MAX_PLACEMENT = 10_000, 2**31 - 1
 
 
-def board(
-    ctx: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions:
+    """What is to be run, and how it is compiled."""
+
     kernel: Annotated[
         str | None, typer.Argument(metavar="KERNEL", help="As of metronome run: what is to be run, or its image.")
-    ] = None,
-    function: FunctionOption = None,
-    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF instead.")] = None,
-    argument: Annotated[
-        str | None, typer.Option("--arg", metavar="FILE", help="The argument block of a program that is no kernel.")
-    ] = None,
-    cflags: CflagsOption = None,
-    no_simt: NoSimtOption = False,
+    ] = None
+    function: FunctionOption = None
+    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF instead.")] = None
+    argument: ArgumentOption = None
+    cflags: CflagsOption = None
+    no_simt: NoSimtOption = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions:
+    """Run something, or write a bitstream."""
+
     port: Annotated[
         str | None,
         typer.Option(metavar="PORT", help="Run KERNEL: a serial port, or rtl or netlist for a board in simulation."),
-    ] = None,
+    ] = None
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="DIR", help="Write the bitstream and what goes with it.")
-    ] = None,
-    preset: Annotated[
-        str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.", show_default=True)
-    ] = _PRESET,
-    warps: WarpsOption = None,
-    threads: ThreadsOption = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    mode: ModeOption = None,
-    issue: IssueOption = None,
-    fetch: FetchOption = None,
-    prediction: PredictionOption = None,
-    dtype: TypeOption = None,
-    size: SizeOption = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs.")] = 1,
-    max_cycles: MaxCyclesOption = 10_000_000,
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardMachineOptions(MachineOptions):
+    """The SM on the board."""
+
+    preset: PresetOption = "ULX3S"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardInputOptions(InputOptions):
+    """Which inputs a kernel gets, and how long it may take."""
+
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs.")] = 1
+    max_cycles: MaxCyclesOption = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignOptions:
+    """What is on the chip beside the SM, and where it is placed."""
+
     baud: Annotated[
         int | None,
         typer.Option(metavar="N", help="Bits a second on the serial line; default 1000000 (--port rtl: 3125000)."),
-    ] = None,
-    buffers: Annotated[str, typer.Option(metavar="BYTES", help="Memory for buffers on the chip.")] = "64K",
-    program: Annotated[str, typer.Option(metavar="BYTES", help="Memory for the program on the chip.")] = "32K",
+    ] = None
+    buffers: Annotated[str, typer.Option(metavar="BYTES", help="Memory for buffers on the chip.")] = "64K"
+    program: Annotated[str, typer.Option(metavar="BYTES", help="Memory for the program on the chip.")] = "32K"
     seeds: Annotated[
         str, typer.Option(metavar="N,N,..", help="Placements, one after the other until one keeps up with the clock.")
-    ] = "1",
-    minutes: Annotated[float, typer.Option(metavar="N", help="End placing and routing from one seed then.")] = 180.0,
-    json_file: JsonOption = None,
+    ] = "1"
+    minutes: Annotated[float, typer.Option(metavar="N", help="End placing and routing from one seed then.")] = 180.0
+
+
+def board(
+    ctx: typer.Context, *, program: ProgramOptions, task: TaskOptions, machine: BoardMachineOptions,
+    scheme: SchemeOptions, inputs: BoardInputOptions, chip: DesignOptions, json_file: JsonOption = None,
 ) -> int:
     """Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.
 
     It was never tried on a real board. With --port rtl or netlist the board is simulated: its source, or the cells of
     its bitstream.
     """
-    _check(ctx, port, output, kernel or elf)
-    asked = machine(preset, warps, threads, settings, config_file)
-    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
-    design = _design(asked, scheme, baud, port, buffers, program)
-    how = compiling(cflags, function, no_simt)
-    found = None if kernel is None and elf is None else find_program(kernel, elf)
+    _check(ctx, task, program.kernel or program.elf)
+    asked = machine_of(machine)
+    policies = check_scheme(asked.config, scheme)
+    design = _design(asked, policies, chip, task.port)
+    how = compiling(program.cflags, program.function, program.no_simt)
+    found = None if program.kernel is None and program.elf is None else find_program(program.kernel, program.elf)
     target = json_target(json_file)
-    inputs = {"--config": config_file, "--arg": argument}
-    refuse_inputs(target, inputs | ({} if found is None else {name: str(path) for name, path in found.files.items()}))
-    folder = None if output is None else require_folder(output, Bitstreams.kind)
+    read = {"--config": machine.config_file, "--arg": program.argument}
+    refuse_inputs(target, read | ({} if found is None else {name: str(path) for name, path in found.files.items()}))
+    folder = None if task.output is None else require_folder(task.output, Bitstreams.kind)
     if folder is not None and target is not None and target.is_relative_to(folder):
         raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced whole")
     backend = backend_of(ctx)
     launch = None
     if found is not None:
-        choice = None if dtype is None else choose("--type", dtype, TYPES)
-        within("--seed", seed, 0, MAX_SEED)
-        positive("--size", size)
+        dtype = type_of(inputs.dtype)
+        size_and_seed(inputs.size, inputs.seed)
         launch = found.prepare(
-            backend, design.config, dtype=choice, size=size, seed=seed, argument=argument, compiling=how
+            backend, design.config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=program.argument,
+            compiling=how,
         )
-    work = BoardWork(asked, scheme, design, json_file, target)
+    work = BoardWork(asked, policies, design, json_file, target)
     if folder is not None:
-        return Bitstreams(work, folder).write(_places(seeds), _minutes(minutes), launch)
-    assert port is not None and launch is not None, "one of the two was asked for"
-    within("--max-cycles", max_cycles, 1, MAX_CYCLES)
-    return Runs(work, port).run(launch, seed, max_cycles)
+        return Bitstreams(work, folder).write(_places(chip.seeds), _minutes(chip.minutes), launch)
+    assert task.port is not None and launch is not None, "one of the two was asked for"
+    within("--max-cycles", inputs.max_cycles, 1, MAX_CYCLES)
+    return Runs(work, task.port).run(launch, inputs.seed, inputs.max_cycles)
 
 
-def _check(ctx: typer.Context, port: str | None, output: str | None, program: str | None) -> None:
+def _check(ctx: typer.Context, task: TaskOptions, program: str | None) -> None:
     """Exactly one thing is to be done, and no option is for the other."""
-    if (port is None) == (output is None):
+    if (task.port is None) == (task.output is None):
         raise UsageError("say what to do: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board")
-    if port is not None and program is None:
+    if task.port is not None and program is None:
         raise UsageError("--port: name a program: KERNEL, or --elf FILE (metronome kernels lists the kernels)")
     rules: list[tuple[tuple[str, ...], str]]
-    rules = [(_OF_OUTPUT, "--output")] if port is not None else [(_OF_PORT, "--port")]
+    rules = [(_OF_OUTPUT, "--output")] if task.port is not None else [(_OF_PORT, "--port")]
     if program is None:
         rules.append((_OF_KERNEL, "a program: KERNEL, or --elf FILE"))
     for names, what in rules:
@@ -127,17 +142,15 @@ def _check(ctx: typer.Context, port: str | None, output: str | None, program: st
             raise UsageError(f"{option} is for {what}")
 
 
-def _design(
-    asked: Machine, scheme: Scheme, baud: int | None, port: str | None, buffers: str, program: str
-) -> BoardDesign:
+def _design(asked: Machine, scheme: Scheme, chip: DesignOptions, port: str | None) -> BoardDesign:
     """The board that was asked for, or is in front of us."""
     from metronome.sim.fpga.board.design import SIMULATED_BAUD, DesignError, design_of
 
     config = asked.for_chip(coordinate(asked.config, scheme))
     try:
         return design_of(
-            config, baud=SIMULATED_BAUD if baud is None and port == SIMULATED[0] else baud, buffers=buffers,
-            program=program, label=lambda name: f"--{name}",
+            config, baud=SIMULATED_BAUD if chip.baud is None and port == SIMULATED[0] else chip.baud,
+            buffers=chip.buffers, program=chip.program, label=lambda name: f"--{name}",
         )
     except DesignError as error:
         raise UsageError(str(error)) from None

@@ -18,9 +18,8 @@ from ..output.export_folder import Kind, write_folder
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
-from ..process.progress import show_progress
+from ..process.progress import print_console, show_progress
 from .result import Outcome, add_counters
-from .run import print_console
 
 if TYPE_CHECKING:
     from metronome.sim.fpga.board.bitstream import Bitstream

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
-from metronome.sim.machine.limits import MAX_SEED
 from metronome.sim.program.compiler.options import Compiling
 
-from ..options.common import JsonOption, choose, given, json_target, positive, within
+from ..options.common import JsonOption, given, json_target
 from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling, print_warnings
-from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
+from ..options.machine import MachineOptions, machine_of
 from ..options.program import Program, find_program
-from ..options.running import TYPES, SeedOption, SizeOption, TypeOption
+from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed, type_of
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
@@ -39,30 +38,36 @@ class _Inputs:
     seed: int
 
 
-def build(
-    ctx: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """What is read and written."""
+
     sources: Annotated[
         list[str], typer.Argument(metavar="FILE.c...|KERNEL", help="C and assembly files, or one kernel or its folder.")
-    ],
+    ]
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="FILE", help="The ELF; by default NAME.elf here, with --image none."),
-    ] = None,
+    ] = None
     image: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="What is in memory when one program starts, as words for $readmemh."),
-    ] = None,
-    cflags: CflagsOption = None,
-    dtype: TypeOption = None,
-    function: FunctionOption = None,
-    no_simt: NoSimtOption = False,
-    preset: PresetOption = DEFAULT_PRESET,
-    warps: WarpsOption = None,
-    threads: ThreadsOption = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    size: SizeOption = None,
-    seed: SeedOption = 1,
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """How it is compiled."""
+
+    cflags: CflagsOption = None
+    dtype: TypeOption = None
+    function: FunctionOption = None
+    no_simt: NoSimtOption = False
+
+
+def build(
+    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions,
+    size: SizeOption = None, seed: SeedOption = 1,
     show_simt: Annotated[
         bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked."),
     ] = False,
@@ -73,28 +78,23 @@ def build(
     With --image, for a testbench: the program with its inputs, as `metronome run` places them. That depends on the
     machine, --size and --seed; an ELF does not.
     """
-    how = compiling(cflags, function, no_simt)
-    if show_simt and (no_simt or json_file == STDOUT):
-        raise UsageError(f"--show-simt does not go with {'--no-simt' if no_simt else '--json -'}: leave one out")
-    if dtype is not None:
-        dtype = choose("--type", dtype, TYPES)
-    if image is None and (option := given(ctx, _OF_IMAGE)) is not None:
-        raise UsageError(f"{option} is for --image: an ELF is the same for every machine and size")
-    within("--seed", seed, 0, MAX_SEED)
-    positive("--size", size)
-    inputs = _Inputs(machine(preset, warps, threads, settings, config_file).config, size, seed)
-    programs = [find_program(name) for name in sources]
-    _check(programs, dtype, image)
+    how = compiling(compiled.cflags, compiled.function, compiled.no_simt)
+    if show_simt and (compiled.no_simt or json_file == STDOUT):
+        option = "--no-simt" if compiled.no_simt else "--json -"
+        raise UsageError(f"--show-simt does not go with {option}: leave one out")
+    dtype = type_of(compiled.dtype)
+    if files.image is None and (wrong := given(ctx, _OF_IMAGE)) is not None:
+        raise UsageError(f"{wrong} is for --image: an ELF is the same for every machine and size")
+    size_and_seed(size, seed)
+    inputs = _Inputs(machine_of(machine).config, size, seed)
+    programs = [find_program(name) for name in files.sources]
+    _check(programs, dtype, files.image)
     programs[0].require_opencl(how)
-    name = Path(sources[0]).resolve().stem
-    file = None
-    if image is None or output is not None:
-        file = require_writable(output or f"{name}.elf", "--output", ".elf")
-    image_file = None if image is None else require_writable(image, "--image", ".hex", ".mem", ".txt")
-    target = json_target(json_file)
+    name = Path(files.sources[0]).resolve().stem
+    file, image_file, target = _written(files, name, json_file)
     outputs = [("--output", file), ("--image", image_file), ("--json", target)]
     read = [(path.name, path) for program in programs for path in program.files.values()]
-    read += [] if config_file is None else [("--config", Path(config_file).expanduser())]
+    read += [] if machine.config_file is None else [("--config", Path(machine.config_file).expanduser())]
     refuse_shared([(option, path) for option, path in outputs if path is not None], [*read, STANDARD_OUTPUT])
     backend = backend_of(ctx)
     document: dict[str, object] = {"output": None, "bytes": None}
@@ -110,7 +110,7 @@ def build(
         content = elf.read_bytes()
         write_file(file, content)
         document |= {"output": str(file), "bytes": len(content)}
-        shown = output or file.name
+        shown = files.output or file.name
         lines.append(f"{shown}: {len(content)} bytes; to run it: metronome run --elf {shown}")
     if json_file is not None:
         write_json(target, document)
@@ -119,6 +119,16 @@ def build(
     if json_file != STDOUT:
         print("\n".join(lines))
     return Exit.PASSED
+
+
+def _written(files: FileOptions, name: str, json_file: str | None) -> tuple[Path | None, Path | None, Path | None]:
+    """The files of --output, --image and --json, tried out."""
+    elf = image = None
+    if files.image is None or files.output is not None:
+        elf = require_writable(files.output or f"{name}.elf", "--output", ".elf")
+    if files.image is not None:
+        image = require_writable(files.image, "--image", ".hex", ".mem", ".txt")
+    return elf, image, json_target(json_file)
 
 
 def _launch(backend: Backend, program: Program, dtype: str | None, how: Compiling, inputs: _Inputs) -> Launch:

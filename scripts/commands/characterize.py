@@ -15,22 +15,19 @@ from metronome.hdl.config import Coordination
 from metronome.sim.machine.engines import Engine
 
 from ..options.common import JsonOption, json_target, within
-from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
+from ..options.machine import MachineOptions, machine_of
 from ..options.running import (
-    BankHashOption,
     EngineOption,
-    LatencyOption,
-    MemoryClockOption,
-    MemoryOption,
+    InputOptions,
+    MemoryOptions,
     SeedOption,
-    TimingOption,
     TypeOption,
     check_run_options,
     engine_of,
     memory_latency,
     memory_options,
 )
-from ..options.schemes import IssueOption, PredictionOption, check_scheme, coordinate
+from ..options.schemes import IssueOption, PredictionOption, SchemeOptions, check_scheme, coordinate
 from ..output.outputs import refuse_inputs, require_writable, write_file, write_json
 from ..output.tables import new_table
 from ..process.backend import Backend, backend_of
@@ -52,59 +49,61 @@ _LEAST_ICACHE = 2048
 _MOST_CYCLES = 1 << 40
 
 
-def characterize(
-    ctx: typer.Context,
-    preset: PresetOption = DEFAULT_PRESET,
-    warps: WarpsOption = None,
-    threads: ThreadsOption = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    issue: IssueOption = None,
-    prediction: PredictionOption = None,
-    seed: SeedOption = 1,
-    memory: MemoryOption = "fixed",
-    latency: LatencyOption = None,
-    timing: TimingOption = None,
-    memory_clock: MemoryClockOption = None,
-    bank_hash: BankHashOption = None,
-    engine: EngineOption = "predict",
+@dataclass(frozen=True, kw_only=True)
+class PolicyOptions:
+    """The warp policy and prediction: the front end is that of swas."""
+
+    issue: IssueOption = None
+    prediction: PredictionOption = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    """What is measured, and how."""
+
+    engine: EngineOption = "predict"
     curves: Annotated[
         bool, typer.Option("--curves", help="Rows of instructions for all numbers of warps, not just 1 and all.")
-    ] = False,
+    ] = False
     repeat: Annotated[
         int, typer.Option(metavar="N", help="Some of it N times, with seeds from --seed on: does it vary?")
-    ] = 1,
+    ] = 1
     models: Annotated[
         bool, typer.Option("--models", help="Timing models, fed by these numbers, beside every kernel's true time.")
-    ] = False,
+    ] = False
     kernels: Annotated[
         str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: these kernels, not all.")
-    ] = None,
-    dtype: TypeOption = None,
+    ] = None
+    dtype: TypeOption = None
+
+
+def characterize(
+    ctx: typer.Context, *, machine: MachineOptions, policy: PolicyOptions, seed: SeedOption = 1, memory: MemoryOptions,
+    measures: MeasureOptions,
     html: Annotated[
         str | None, typer.Option("--html", metavar="FILE", help="A page of figures beside those of the Fermi study.")
     ] = None,
     json_file: JsonOption = None,
 ) -> int:
     """Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's."""
-    model, kind = check_run_options(memory=memory, dtype=dtype, size=None, seed=seed, max_cycles=1)
-    within("--repeat", repeat, 1, 1000)
-    asked = machine(preset, warps, threads, settings, config_file)
-    scheme = check_scheme(asked.config, issue=issue, prediction=prediction)
-    config, how = coordinate(asked.config, scheme), engine_of(engine)
+    model, kind = check_run_options(InputOptions(dtype=measures.dtype, seed=seed), memory, 1)
+    within("--repeat", measures.repeat, 1, 1000)
+    asked = machine_of(machine)
+    scheme = check_scheme(asked.config, SchemeOptions(issue=policy.issue, prediction=policy.prediction))
+    config, how = coordinate(asked.config, scheme), engine_of(measures.engine)
     _refuse(config, scheme.issue)
-    names = kernels_of(kernels, kind, models)
+    names = kernels_of(measures.kernels, kind, measures.models)
     target = json_target(json_file)
     page = None if html is None else require_writable(html, "--html", ".html", ".htm")
-    refuse_inputs(target, {"--config": config_file}, [] if page is None else [("--html", page)])
+    refuse_inputs(target, {"--config": machine.config_file}, [] if page is None else [("--html", page)])
     from metronome.sim.run.types import RunRequest
 
     request = RunRequest(
-        launch=_NOTHING, policy=scheme.issue, memory=model, latency=memory_latency(model, latency), seed=seed,
-        memory_options=memory_options(model, timing, memory_clock, bank_hash), max_cycles=_MOST_CYCLES,
+        launch=_NOTHING, policy=scheme.issue, memory=model, latency=memory_latency(model, memory.latency), seed=seed,
+        memory_options=memory_options(model, memory), max_cycles=_MOST_CYCLES,
     )
     with show_progress() as progress:
-        measured = _measure(config, request, how, backend_of(ctx), progress, curves=curves, repeat=repeat)
+        measured = _measure(config, request, how, backend_of(ctx), progress, measures)
         rows, document = measured.rows, measured.document
         judged = [
             judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters)
@@ -120,7 +119,8 @@ def characterize(
     if page is not None:
         write_file(page, _page(document, f"{asked.title}, {config.warps} warps x {config.threads} threads, {how}"))
     if json_file is None or target is not None:
-        _print(f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}", rows, document, curves)
+        title = f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}"
+        _print(title, rows, document, measures.curves)
         print_judged(judged)
     for row in rows:
         if row.differs:
@@ -194,8 +194,7 @@ def _silent(line: str) -> None:
 
 
 def _measure(
-    config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report, *, curves: bool,
-    repeat: int,
+    config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report, asked: MeasureOptions,
 ) -> _Measurements:
     from metronome.sim.studies.characterize import measure as measuring
     from metronome.sim.studies.characterize.derive import derive
@@ -206,13 +205,13 @@ def _measure(
     shape, execute = shape_of(config), _executor(config, request, engine, backend, progress)
     findings = derive(measuring.measure(shape, execute))
     rows = compare(findings, config, memory=request.memory, latency=request.latency)
-    counts = measuring.counts_of_warps(config.warps) if curves else sorted({1, config.warps})
+    counts = measuring.counts_of_warps(config.warps) if asked.curves else sorted({1, config.warps})
     measured = measuring.measure_curves(shape, execute, counts)
     executors = [
         _executor(config, replace(request, seed=request.seed + run), engine, backend, progress)
-        for run in range(repeat)
+        for run in range(asked.repeat)
     ]
-    repeated = measuring.repeat(shape, executors) if repeat > 1 else {}
+    repeated = measuring.repeat(shape, executors) if asked.repeat > 1 else {}
     return _Measurements(
         rows=rows, document=document(rows, measured, repeated), parameters=parameters_of(findings, measured)
     )

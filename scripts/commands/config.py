@@ -11,8 +11,8 @@ from rich.markup import escape
 from metronome.sim.machine.settings import FIELDS, as_text, to_toml, values_of
 
 from ..options.common import JsonOption, json_target
-from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption, machine
-from ..options.schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, coordinate
+from ..options.machine import MachineOptions, machine_of
+from ..options.schemes import SchemeOptions, check_scheme, coordinate
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
@@ -21,24 +21,15 @@ __all__ = ["config"]
 
 
 def config(
-    preset: PresetOption = DEFAULT_PRESET,
-    warps: WarpsOption = None,
-    threads: ThreadsOption = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    mode: ModeOption = None,
-    issue: IssueOption = None,
-    fetch: FetchOption = None,
-    prediction: PredictionOption = None,
+    *, machine: MachineOptions, scheme: SchemeOptions,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Write a TOML file; - is standard output.")
     ] = None,
     json_file: JsonOption = None,
 ) -> int:
     """Show every field of a machine with its value, unit and meaning, or write it as a file for --config."""
-    asked = machine(preset, warps, threads, settings, config_file)
-    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
-    values = values_of(result := coordinate(asked.config, scheme))
+    asked = machine_of(machine)
+    values = values_of(result := coordinate(asked.config, check_scheme(asked.config, scheme)))
     if output == STDOUT and json_file == STDOUT:
         raise UsageError("--json - and --output - cannot both have standard output: name a file for one")
     target = json_target(json_file)

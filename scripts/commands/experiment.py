@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,42 +35,43 @@ from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
 
 if TYPE_CHECKING:
-    from metronome.hdl.config import SmConfig
-    from metronome.sim.machine.schemes import Scheme
-    from metronome.sim.program.compiler.options import Compiling
-    from metronome.sim.run.types import RunRequest
     from metronome.sim.studies.sweep.pools import Event, Pool
     from metronome.sim.studies.sweep.results import Results
     from metronome.sim.studies.sweep.spec import Spec
     from metronome.sim.studies.sweep.sweep import Plan
 
-    from ..options.machine import Machine
-    from ..options.program import Program
+    from .sweep_runs import KernelRuns
 
-__all__ = ["DryRunOption", "ForgetOption", "JobsOption", "OutputOption", "SchedulerOption", "carry_out",
-           "experiment_of", "find", "is_experiment", "summary_table", "with_engine"]
+__all__ = ["KeptOptions", "carry_out", "experiment_of", "find", "is_experiment", "summary_table", "with_engine"]
 
-OutputOption = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go, as Parquet (results-NAME)."),
-]
-JobsOption = Annotated[
-    int | None, typer.Option("--jobs", metavar="N", help="Runs at a time; default: the cores of this machine."),
-]
-SchedulerOption = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786."),
-]
-ForgetOption = Annotated[
-    bool,
-    typer.Option("--forget-others", help="Delete results in the folder that are not of this sweep (any more)."),
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
-]
 #: A name that is at least so much like an experiment's is taken for a mistyped one.
 _ALIKE = 0.7
 #: Failed runs that are listed.
 _MOST_FAILED = 20
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KeptOptions:
+    """Where results are kept, and how the runs are made that are not there yet."""
+
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go, as Parquet (results-NAME)."),
+    ] = None
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Runs at a time; default: the cores of this machine."),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786."),
+    ] = None
+    forget_others: Annotated[
+        bool,
+        typer.Option("--forget-others", help="Delete results in the folder that are not of this sweep (any more)."),
+    ] = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
+    ] = False
 
 
 def is_experiment(name: str) -> bool:
@@ -100,10 +101,7 @@ def find(name: str) -> Spec:
         raise UsageError(str(error)) from None
 
 
-def experiment_of(
-    program: Program, runs: Sequence[tuple[Machine, Scheme, SmConfig]], request: Callable[[Any, Scheme], RunRequest],
-    compiled: Compiling, *, dtype: str | None, size: int | None, engine: Engine, forecast: bool,
-) -> Spec:
+def experiment_of(asked: KernelRuns) -> Spec:
     """The experiment that the options of a kernel's sweep describe.
 
     Raises
@@ -115,22 +113,23 @@ def experiment_of(
     from metronome.sim.studies.sweep.record import Run
     from metronome.sim.studies.sweep.spec import Spec
 
+    program, common = asked.program, asked.common
     if program.kind != "kernel":
         raise UsageError(f"{program.name}: only a kernel with a host.py can be swept in parallel, or with --output")
     try:
         host = host_of(program.name)
     except KernelError as error:
         raise UsageError(str(error)) from None
-    made = []
-    for machine, scheme, config in runs:
-        asked = request(None, scheme)
-        made.append(Run(
-            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, compiling=compiled,
-            dtype=dtype or host.types[0], size=size or host.default_size, seed=asked.seed, preset=machine.preset,
-            file=machine.file, settings=machine.settings, memory=asked.memory, latency=asked.latency,
-            memory_options=asked.memory_options, max_cycles=asked.max_cycles, check=asked.check,
-            memcheck=asked.memcheck, engine=engine, forecast=forecast,
-        ))
+    made = [
+        Run(
+            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, compiling=asked.compiled,
+            dtype=asked.dtype or host.types[0], size=asked.size or host.default_size, seed=common.seed,
+            preset=machine.preset, file=machine.file, settings=machine.settings, memory=common.memory,
+            latency=common.latency, memory_options=common.memory_options, max_cycles=common.max_cycles,
+            check=common.check, memcheck=common.memcheck, engine=asked.engine, forecast=common.trace,
+        )
+        for machine, scheme, config in asked.runs
+    ]
     name = Path(program.name).resolve().stem
     return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))
 
@@ -157,10 +156,7 @@ def with_engine(spec: Spec, engine: Engine) -> Spec:
     return dataclasses.replace(spec, name=f"{spec.name}-{engine}", runs=runs)
 
 
-def carry_out(
-    spec: Spec, *, output: str | None, jobs: int | None, scheduler: str | None, forget_others: bool, dry_run: bool,
-    target: Path | None,
-) -> tuple[dict[str, Any], Exit]:
+def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[str, Any], Exit]:
     """Run what is not done yet; returns what --json writes to ``target``, and the exit status.
 
     Raises
@@ -175,25 +171,25 @@ def carry_out(
     from metronome.sim.studies.sweep.spec import SpecError
     from metronome.sim.studies.sweep.sweep import plan, sweep
 
-    positive("--jobs", jobs)
-    if scheduler is not None and jobs is not None:
+    positive("--jobs", kept.jobs)
+    if kept.scheduler is not None and kept.jobs is not None:
         raise UsageError("--jobs is for this machine: a cluster of --scheduler has as many workers as it has")
-    if output is not None:
-        refuse_folder(output)
-    folder = Path(output or f"results-{spec.name}").expanduser()
+    if kept.output is not None:
+        refuse_folder(kept.output)
+    folder = Path(kept.output or f"results-{spec.name}").expanduser()
     if target is not None and Results(folder).owns(target):
         raise UsageError(f"--json {target.name}: it would be among the results in {folder}: name another file")
-    workers = jobs or os.cpu_count() or 1
+    workers = kept.jobs or os.cpu_count() or 1
     try:
         with show_progress() as report:
             planned = plan(spec, report)
-        if dry_run:
-            return _dry(planned, folder, workers, forget=forget_others)
+        if kept.dry_run:
+            return _dry(planned, folder, workers, forget=kept.forget_others)
         warn_of_others(str(folder), Results(folder).origins())
-        pool = LocalPool(workers) if scheduler is None else DaskPool(scheduler)
+        pool = LocalPool(workers) if kept.scheduler is None else DaskPool(kept.scheduler)
         finished = failed = 0
         with _progress(pool) as show:
-            for here, event in sweep(planned, folder, pool, forget=forget_others):
+            for here, event in sweep(planned, folder, pool, forget=kept.forget_others):
                 if event is not None and event.row is not None:
                     finished += 1
                     failed += not event.row["passed"]

@@ -2,123 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from metronome.sim.machine.engines import Engine
-
-from ..output.outputs import require_writable, write_file
-from ..output.profiling import Counted
-from ..process.backend import backend_of
-from ..process.errors import Exit, UsageError
-from ..process.progress import show_progress
-from .asking import asked_run, with_parameters_of
-from .run import print_console, run
-from .tracing import TraceFile, about, trace_files, traced
-from .waving import WAVEFORMS
-
-if TYPE_CHECKING:
-    import numpy as np
+from ..options.common import JsonOption
+from ..options.running import MaxCyclesOption
+from .asking import MAX_CYCLES, RunOptions, ShownOptions, SubjectOptions
+from .predicting import Computed, compute
+from .tracing import TraceOptions, trace_files
 
 __all__ = ["predict"]
 
-#: How --issues is written, by the end of the file's name.
-_FORMATS = (".csv", ".parquet")
-#: Differences that --verify tells one by one.
-_MOST_DIFFERENCES = 20
 
-
-def _issues_file(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    if not name.endswith(_FORMATS):
-        raise UsageError(f"--issues: the name of the file has to end in {' or '.join(_FORMATS)}, not {name!r}")
-    return require_writable(name, "--issues")
-
-
-def _write_issues(path: Path, issued: np.ndarray) -> None:
-    """Cycle, warp and pc of each issue; a NOP has no pc."""
-    import pyarrow
-    from pyarrow import csv, parquet
-
-    from metronome.sim.build.origin import metadata
-
-    pcs = issued["pc"]
-    table = pyarrow.table({
-        "cycle": issued["cycle"], "warp": issued["warp"], "pc": pyarrow.array(pcs, pyarrow.uint32(), mask=pcs < 0),
-    })
-    sink = pyarrow.BufferOutputStream()
-    if path.suffix == ".csv":
-        csv.write_csv(table, sink, csv.WriteOptions(quoting_style="none"))
-    else:
-        parquet.write_table(table.replace_schema_metadata(metadata()), sink)
-    write_file(path, sink.getvalue().to_pybytes())
-
-
-def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
-    """The cycle of each warp's last instruction; None for one that never ran."""
-    instructions = issued[issued["pc"] >= 0]
-    finish: list[int | None] = []
-    for warp in range(warps):
-        cycles = instructions["cycle"][instructions["warp"] == warp]
-        finish.append(int(cycles[-1]) if len(cycles) else None)
-    return finish
-
-
-def _check_use(traces: Sequence[TraceFile], given: Mapping[str, Any], *, verify: bool) -> None:
-    """UsageError for what a prediction does not have."""
-    if any(file.kind in WAVEFORMS for file in traces):
-        raise UsageError("--trace: a waveform is that of the hardware: metronome run, or metronome trace")
-    for option, asks in (("--trace", traces), ("--profile", given["profile"])):
-        if verify and asks:
-            raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
-
-
-@with_parameters_of(run, without=("check", "memcheck", "strict_races"))
 def predict(
-    ctx: typer.Context,
+    ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, shown: ShownOptions,
+    trace: TraceOptions, json_file: JsonOption = None,
     issues: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Run the hardware, too, and report the first cycle in which they part.")
     ] = False,
-    **given: Any,
 ) -> int:
     """Compute what a run would do, cycle by cycle, without the hardware."""
-    issues_file, traces = _issues_file(issues), trace_files(given["trace"], "--trace", given["trace_format"])
-    outputs = [] if issues_file is None else [("--issues", issues_file)]
-    outputs += [("--trace", file.path) for file in traces]
-    _check_use(traces, given, verify=verify)
-    asked = asked_run(ctx, given, outputs)
-    backend, verification = backend_of(ctx), None
-    counted = Counted(asked.config, asked.launch.image) if given["profile"] else None
-    sinks = [] if counted is None else [counted.profile]
-    with show_progress() as progress, traced(traces, asked.config, about(asked), sinks) as watcher:
-        if verify:
-            prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
-        else:
-            prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
-    result = prediction.result
-    if issues_file is not None:
-        _write_issues(issues_file, prediction.issued)
-    finishes = _finishes(prediction.issued, asked.config.warps)
-    more: dict[str, Any] = {"predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
-    if result.region is not None:
-        rows = result.region.as_json()["warps"]
-        more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
-    if verification is not None:
-        more |= verification.as_json()
-    status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)
-    if verification is None or verification.passed:
-        return status
-    complaints = verification.complaints()
-    for text in complaints[:_MOST_DIFFERENCES]:
-        print(f"metronome: hardware and prediction differ: {text}", file=sys.stderr)
-    if len(complaints) > _MOST_DIFFERENCES:
-        print(f"metronome: {len(complaints) - _MOST_DIFFERENCES} more: --json has them all", file=sys.stderr)
-    return Exit.CHECK_FAILED
+    traces = trace_files(trace.trace, "--trace", trace.trace_format)
+    options = RunOptions(subject=subject, max_cycles=max_cycles, shown=shown, json_file=json_file)
+    return compute(ctx, options, Computed(traces=traces, issues=issues, verify=verify))

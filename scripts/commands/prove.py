@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,24 +37,31 @@ def _list(metavar: str, text: str, *names: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=text)
 
 
-def prove(
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CaseOptions:
+    """What is proved, and of which front ends."""
+
     properties: Annotated[
         str | None, typer.Option("--property", metavar="P,..", help="P1 to P7 (docs/proof.md); all by default.")
-    ] = None,
+    ] = None
     scheme: Annotated[
         str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
-    ] = None,
+    ] = None
     policy: Annotated[
         str | None,
         _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue"),
-    ] = None,
-    prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None,
-    warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None,
+    ] = None
+    prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None
+    warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..). Repeatable."),
-    ] = None,
-    icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True,
+    ] = None
+    icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True
+
+
+def prove(
+    *, asked: CaseOptions,
     quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
     broken: Annotated[
         bool, typer.Option("--broken", help="Refute deliberately broken designs; --property chooses some.")
@@ -65,11 +73,11 @@ def prove(
     from metronome.tb.formal.flow import prove as prove_one
 
     if broken:
-        if quick or not icache or any(its is not None for its in (scheme, policy, prediction, warps, settings)):
+        if quick or dataclasses.replace(asked, properties=None) != CaseOptions():
             raise UsageError("--broken: each broken design has a configuration of its own: only --property and --json "
                              "go with it")
-        return _refute(properties, json_file)
-    todo = _cases(properties, scheme, policy, prediction, warps, settings, quick, icache)
+        return _refute(asked.properties, json_file)
+    todo = _quick(asked) if quick else _cases(asked)
     target = json_target(json_file)
     proofs: list[Proof] = []
     try:
@@ -122,22 +130,25 @@ def _refute(properties: str | None, json_file: str | None) -> int:
     return Exit.PASSED if all(trace is not None for trace in found) else Exit.CHECK_FAILED
 
 
-def _cases(properties: str | None, scheme: str | None, policy: str | None, prediction: str | None, warps: str | None,
-           settings: list[str] | None, quick: bool, icache: bool) -> list[Case]:
-    from metronome.tb.formal.matrix import cases, quick_cases
+def _quick(asked: CaseOptions) -> list[Case]:
+    from metronome.tb.formal.matrix import quick_cases
+
+    if asked != CaseOptions():
+        raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
+                         "--warps, --set and --no-icache, or --quick")
+    return quick_cases()
+
+
+def _cases(asked: CaseOptions) -> list[Case]:
+    from metronome.tb.formal.matrix import cases
     from metronome.tb.formal.properties import PROPERTIES
 
-    asked = (properties, scheme, policy, prediction, warps, settings)
-    if quick:
-        if not icache or any(its is not None for its in asked):
-            raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
-                             "--warps, --set and --no-icache, or --quick")
-        return quick_cases()
-    chosen = _chosen("--property", properties, tuple(PROPERTIES))
-    modes, policies = _chosen("--scheme", scheme, tuple(Coordination)), _chosen("--policy", policy, tuple(POLICIES))
+    chosen = _chosen("--property", asked.properties, tuple(PROPERTIES))
+    modes = _chosen("--scheme", asked.scheme, tuple(Coordination))
+    policies = _chosen("--policy", asked.policy, tuple(POLICIES))
     found = cases(
-        chosen, modes, policies, _chosen("--prediction", prediction, tuple(Prediction)), _sizes(warps), icache,
-        _parameters(settings),
+        chosen, modes, policies, _chosen("--prediction", asked.prediction, tuple(Prediction)), _sizes(asked.warps),
+        asked.icache, _parameters(asked.settings),
     )
     for case in found:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,17 +11,8 @@ import typer
 from metronome.hdl.config import SmConfig
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
-from ..options.machine import (
-    DEFAULT_PRESET,
-    ConfigOption,
-    Machine,
-    PresetOption,
-    SetOption,
-    ThreadsOption,
-    WarpsOption,
-    machine,
-)
-from ..options.schemes import FetchOption, IssueOption, ModeOption, PredictionOption, check_scheme, one_policy
+from ..options.machine import Machine, MachineOptions, machine_of
+from ..options.schemes import SchemeOptions, check_scheme, one_policy
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
 from .synth_price import price as show_price
@@ -44,81 +36,99 @@ _USUAL_POLICY = "gtlrr"
 _PRICE_SEEDS = "1,2,3"
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoutingOptions:
+    """How a unit is placed and routed."""
+
+    freq: Annotated[
+        float, typer.Option(metavar="MHZ", help="The clock rate to strive for; if given, it is an error to miss it.")
+    ] = 60.0
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1
+    seeds: Annotated[
+        str | None, typer.Option(metavar="N,N,..", help="Place and route from each; the fastest counts.")
+    ] = None
+    minutes: Annotated[
+        float, typer.Option(metavar="N", help="End the placing and routing from one seed after so long.")
+    ] = 30.0
+    placer: Annotated[
+        str, typer.Option("--placer", metavar="NAME", help="heap (default), or static for a large design.")
+    ] = "heap"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions:
+    """Which figures of a unit are wanted."""
+
+    area: Annotated[bool, typer.Option("--area", help="Synthesise only: no clock rate.")] = False
+    cells: Annotated[bool, typer.Option("--cells", help="Also in gates and bits of memory.")] = False
+    compare: Annotated[bool, typer.Option("--compare", help="With the committed figures; growth is an error.")] = False
+    breakdown: Annotated[
+        bool, typer.Option("--breakdown", help="The area of every part instead, of --unit or of the whole SM."),
+    ] = False
+    depth: Annotated[int, typer.Option(metavar="N", help="Levels of parts in the breakdown.")] = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceOptions:
+    """The table of all front ends."""
+
+    price: Annotated[
+        bool, typer.Option("--price", help="All front ends by warps, and the SMs, in a table. Hours; it goes on.")
+    ] = False
+    only: Annotated[str | None, typer.Option(metavar="NAME,..", help="Rows of --price: '*-8-swas-*'.")] = None
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="NAME", help="Of --price: NAME.md, .csv, .json, .svg.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """Where it is written."""
+
+    log: Annotated[str | None, typer.Option(metavar="FILE", help="What yosys and nextpnr say.")] = None
+    json_file: JsonOption = None
+
+
 def synth(
-    ctx: typer.Context,
+    ctx: typer.Context, *,
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    preset: PresetOption = DEFAULT_PRESET,
-    warps: WarpsOption = None,
-    threads: ThreadsOption = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    mode: ModeOption = None,
-    issue: IssueOption = None,
-    fetch: FetchOption = None,
-    prediction: PredictionOption = None,
-    freq: Annotated[
-        float, typer.Option(metavar="MHZ", help="The clock rate to strive for; if given, it is an error to miss it.")
-    ] = 60.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="N,N,..", help="Place and route from each; the fastest counts.")
-    ] = None,
-    minutes: Annotated[
-        float, typer.Option(metavar="N", help="End the placing and routing from one seed after so long.")
-    ] = 30.0,
-    placer: Annotated[
-        str, typer.Option("--placer", metavar="NAME", help="heap (default), or static for a large design.")
-    ] = "heap",
-    area: Annotated[bool, typer.Option("--area", help="Synthesise only: no clock rate.")] = False,
-    cells: Annotated[bool, typer.Option("--cells", help="Also in gates and bits of memory.")] = False,
-    compare: Annotated[bool, typer.Option("--compare", help="With the committed figures; growth is an error.")] = False,
-    breakdown: Annotated[
-        bool, typer.Option("--breakdown", help="The area of every part instead, of --unit or of the whole SM."),
-    ] = False,
-    depth: Annotated[int, typer.Option(metavar="N", help="Levels of parts in the breakdown.")] = 2,
-    price: Annotated[
-        bool, typer.Option("--price", help="All front ends by warps, and the SMs, in a table. Hours; it goes on.")
-    ] = False,
-    only: Annotated[str | None, typer.Option(metavar="NAME,..", help="Rows of --price: '*-8-swas-*'.")] = None,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="NAME", help="Of --price: NAME.md, .csv, .json, .svg.")
-    ] = None,
-    log: Annotated[str | None, typer.Option(metavar="FILE", help="What yosys and nextpnr say.")] = None,
-    json_file: JsonOption = None,
+    machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions,
+    table: PriceOptions, files: FileOptions,
 ) -> int:
     """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
     from metronome.sim.fpga.synth import UNITS
 
-    _check_options(ctx, unit, area=area, breakdown=breakdown, price=price)
-    if unit is None and not breakdown and not price:
+    _check_options(ctx, unit, figures, price=table.price)
+    if unit is None and not figures.breakdown and not table.price:
         raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
     unit = choose("--unit", unit or "sm", UNITS)
-    within("--depth", depth, 1, _MAX_DEPTH)
-    options = _routing(freq, _seeds(seed, seeds or (_PRICE_SEEDS if price else None)), minutes, placer)
-    target = json_target(json_file)
-    if price:
-        return show_price([] if area else options, only, output, json_file, target)
-    asked = machine(preset, warps, threads, settings, config_file)
-    issue = issue or (None if asked.names("policies") else _USUAL_POLICY)
-    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
-    config = asked.for_chip(one_policy(asked.config, scheme))
-    log_path = None if log is None else require_writable(log, "--log", ".log", ".txt")
-    refuse_inputs(target, {"--config": config_file}, [("--log", log_path)] if log_path else [])
-    work = Work(unit, config, json_file, target, log_path, _asked(asked, config))
-    if breakdown:
-        return work.break_down(depth, cells)
-    striven = freq if given(ctx, ("freq",)) else None
-    return work.measure([] if area else options, cells, _committed(unit, config) if compare else None, striven)
+    within("--depth", figures.depth, 1, _MAX_DEPTH)
+    options = _routing(routing, _seeds(routing.seed, routing.seeds or (_PRICE_SEEDS if table.price else None)))
+    if figures.area:
+        options = []
+    target = json_target(files.json_file)
+    if table.price:
+        return show_price(options, table.only, table.output, files.json_file, target)
+    asked = machine_of(machine)
+    issue = scheme.issue or (None if asked.names("policies") else _USUAL_POLICY)
+    config = asked.for_chip(one_policy(asked.config, check_scheme(asked.config, replace(scheme, issue=issue))))
+    log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
+    refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
+    work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config))
+    if figures.breakdown:
+        return work.break_down(figures.depth, figures.cells)
+    striven = routing.freq if given(ctx, ("freq",)) else None
+    return work.measure(options, figures.cells, _committed(unit, config) if figures.compare else None, striven)
 
 
-def _check_options(ctx: typer.Context, unit: str | None, *, area: bool, breakdown: bool, price: bool) -> None:
+def _check_options(ctx: typer.Context, unit: str | None, figures: FigureOptions, *, price: bool) -> None:
     """Refuse options that another way of calling has, which would say nothing here."""
     wrong: tuple[str, ...]
-    if breakdown:
+    if figures.breakdown:
         wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"
-    elif area:
+    elif figures.area:
         wrong, what = (*_OF_ROUTING, "depth"), "a unit that is placed and routed, not for --area"
     else:
         wrong, what = ("depth",), "--breakdown"
@@ -140,16 +150,15 @@ def _seeds(seed: int, seeds: str | None) -> list[int]:
     return list(dict.fromkeys(map(int, texts)))
 
 
-def _routing(freq: float, seeds: Iterable[int], minutes: float, placer: str) -> list[Options]:
+def _routing(asked: RoutingOptions, seeds: Iterable[int]) -> list[Options]:
     from metronome.sim.fpga.synth import Options
     from metronome.sim.fpga.synth.flow import PLACERS
 
-    placer = choose("--placer", placer, PLACERS)
-
-    for option, value, most in (("--freq", freq, _MAX_FREQ), ("--minutes", minutes, _MAX_MINUTES)):
+    placer = choose("--placer", asked.placer, PLACERS)
+    for option, value, most in (("--freq", asked.freq, _MAX_FREQ), ("--minutes", asked.minutes, _MAX_MINUTES)):
         if not 0 < value <= most:
             raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
-    return [Options(freq=freq, seed=seed, minutes=minutes, placer=placer) for seed in seeds]
+    return [Options(freq=asked.freq, seed=seed, minutes=asked.minutes, placer=placer) for seed in seeds]
 
 
 def _committed(unit: str, config: SmConfig) -> UnitRow:

@@ -2,65 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from metronome.sim.machine.engines import Engine
 
+from ..options.common import JsonOption
+from ..options.program import ProgramOptions
+from ..options.running import MaxCyclesOption
 from ..output.outputs import refuse_shared, require_writable, warn_of_others
 from ..process.errors import UsageError
-from .asking import with_parameters_of
-from .predict import predict
-from .run import run, run_traced
+from .asking import MAX_CYCLES, RunOptions, ShownOptions, SubjectOptions, WatchOptions
+from .predicting import Computed, compute
+from .simulating import simulate
 from .tracing import FORMATS, FormatOption, trace_files, written
 from .waving import WAVEFORMS
 
 __all__ = ["trace"]
 
 
-@with_parameters_of(run, without=("trace", "trace_format"))
-def trace(
-    ctx: typer.Context,
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """The files of ``metronome trace``, and what they show."""
+
     output: Annotated[
         list[str] | None,
         typer.Option("--output", "-o", metavar="FILE", help=f"The file: {', '.join(FORMATS)}. Repeatable."),
-    ] = None,
+    ] = None
     engine: Annotated[
         Engine, typer.Option("--engine", metavar="NAME", help="rtl: the hardware; predict: computed, for swas.")
-    ] = Engine.RTL,
-    kind: FormatOption = None,
+    ] = Engine.RTL
+    kind: FormatOption = None
     first: Annotated[
         int | None, typer.Option("--from", metavar="CYCLE", help="The first cycle of a waveform (.vcd, .fst).")
-    ] = None,
-    last: Annotated[int | None, typer.Option("--to", metavar="CYCLE", help="The last cycle of a waveform.")] = None,
+    ] = None
+    last: Annotated[int | None, typer.Option("--to", metavar="CYCLE", help="The last cycle of a waveform.")] = None
     diff: Annotated[
         tuple[str, str] | None,
         typer.Option("--diff", metavar="A B", help="Instead of a run: two pages of runs (.html) as one page."),
-    ] = None,
-    **given: Any,
+    ] = None
+
+
+def trace(
+    ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, watch: WatchOptions,
+    shown: ShownOptions, json_file: JsonOption = None, files: FileOptions,
 ) -> int:
     """Write what happened in every cycle of a run."""
-    if diff is not None:
-        return _diff(diff, output, given)
-    if not output:
+    if files.diff is not None:
+        return _diff(files.diff, files.output, subject.program)
+    if not files.output:
         raise UsageError(f"which file? --output FILE, whose name ends in one of {', '.join(FORMATS)}")
-    files = trace_files(output, "--output", kind)
-    if engine is Engine.RTL:
-        return run_traced(ctx, given, files, "--output", (first, last))
-    waveforms = [file.path.name for file in files if file.kind in WAVEFORMS]
-    if waveforms or first is not None or last is not None:
+    traces = trace_files(files.output, "--output", files.kind)
+    options = RunOptions(subject=subject, max_cycles=max_cycles, watch=watch, shown=shown, json_file=json_file)
+    if files.engine is Engine.RTL:
+        return simulate(ctx, options, traces, "--output", (files.first, files.last))
+    waveforms = [file.path.name for file in traces if file.kind in WAVEFORMS]
+    if waveforms or files.first is not None or files.last is not None:
         raise UsageError("a waveform is that of the hardware: leave out --engine predict")
-    for name in ("check", "memcheck"):
-        if given.pop(name):
+    for name, asked in (("check", watch.check), ("memcheck", watch.memcheck)):
+        if asked:
             raise UsageError(f"--{name} watches the hardware: leave it out, or --engine predict")
-    return predict(ctx, issues=None, verify=False, trace=output, trace_format=kind, **given)
+    options = dataclasses.replace(options, watch=WatchOptions(strict_races=watch.strict_races))
+    return compute(ctx, options, Computed(traces=traces))
 
 
-def _diff(names: tuple[str, str], output: Sequence[str] | None, given: Mapping[str, Any]) -> int:
-    if any(given[name] for name in ("kernel", "elf", "binary")):
+def _diff(names: tuple[str, str], output: Sequence[str] | None, program: ProgramOptions) -> int:
+    if any((program.kernel, program.elf, program.binary)):
         raise UsageError("--diff reads two pages that are there: leave out the program")
     if not output or len(output) > 1 or not output[0].endswith(".html"):
         raise UsageError("--diff makes one page: --output FILE.html")

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from .asking import AskedRun
 
-__all__ = ["FORMATS", "FormatOption", "Output", "TraceFile", "TraceOption", "about", "trace_files", "traced", "written"]
+__all__ = ["FORMATS", "FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced",
+           "written"]
 
 #: What a trace can be, by the end of its file's name.
 FORMATS = {
@@ -43,12 +44,19 @@ FormatOption = Annotated[
         help=f"The format of every traced file, whatever its name: {', '.join(name[1:] for name in FORMATS)}.",
     ),
 ]
-TraceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trace", metavar="FILE", help=f"Write what happened in every cycle: {', '.join(FORMATS)}. Repeatable.",
-    ),
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceOptions:
+    """Files of a trace, beside the other results of a run."""
+
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trace", metavar="FILE", help=f"Write what happened in every cycle: {', '.join(FORMATS)}. Repeatable.",
+        ),
+    ] = None
+    trace_format: FormatOption = None
 
 
 @dataclass(frozen=True)

@@ -12,25 +12,8 @@ import typer
 from metronome.hdl.config import SmConfig
 
 from ..options.common import JsonOption, choose, json_target
-from ..options.machine import (
-    DEFAULT_PRESET,
-    ConfigOption,
-    Machine,
-    PresetOption,
-    SetOption,
-    ThreadsOption,
-    WarpsOption,
-    machine,
-)
-from ..options.schemes import (
-    FetchOption,
-    IssueOption,
-    ModeOption,
-    PredictionOption,
-    check_scheme,
-    coordinate,
-    one_policy,
-)
+from ..options.machine import Machine, MachineOptions, machine_of
+from ..options.schemes import SchemeOptions, check_scheme, coordinate, one_policy
 from ..output.export_folder import is_folder, require_folder, write_folder
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..process.backend import Backend, backend_of
@@ -47,16 +30,7 @@ BUS_NAMES = ("line", "axi")
 
 
 def verilog(
-    ctx: typer.Context,
-    preset: PresetOption = DEFAULT_PRESET,
-    warps: WarpsOption = None,
-    threads: ThreadsOption = None,
-    settings: SetOption = None,
-    config_file: ConfigOption = None,
-    mode: ModeOption = None,
-    issue: IssueOption = None,
-    fetch: FetchOption = None,
-    prediction: PredictionOption = None,
+    ctx: typer.Context, *, machine: MachineOptions, scheme: SchemeOptions,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="Where to; - is standard output.")
     ] = STDOUT,
@@ -75,13 +49,13 @@ def verilog(
     A folder gets one port a field, lists for the tools, and what the ports mean. One file, and standard output, has
     packed ports and nothing else.
     """
-    asked = machine(preset, warps, threads, settings, config_file)
-    scheme = check_scheme(asked.config, mode=mode, fetch=fetch, issue=issue, prediction=prediction)
-    config = one_policy(asked.config, scheme) if issue is not None else coordinate(asked.config, scheme)
+    asked = machine_of(machine)
+    found = check_scheme(asked.config, scheme)
+    config = one_policy(asked.config, found) if scheme.issue is not None else coordinate(asked.config, found)
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both have standard output: add --output DIR or FILE.v")
     target = json_target(json_file)
-    inputs = [] if config_file is None else [("--config", Path(config_file).expanduser())]
+    inputs = [] if machine.config_file is None else [("--config", Path(machine.config_file).expanduser())]
     if is_folder(output):
         name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
         if probe and name != "line":

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from metronome.sim.machine.engines import Engine
 
-from ..options.common import positive, within
+from ..options.common import JsonOption, positive, within
 from ..options.flow_facts import facts_of
 from ..options.ranges import ranges_of
 from ..output.outputs import write_json
@@ -21,8 +21,7 @@ from ..output.tables import new_table
 from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
-from .asking import AskedRun, asked_run, with_parameters_of
-from .run import run
+from .asking import AskedRun, RunOptions, SubjectOptions, asked_run
 from .tracing import TraceFile, about, trace_files, traced
 from .wcet_lines import described_lines, place_in, print_lines, refusal
 
@@ -48,55 +47,54 @@ _PARTS = {
 }
 
 
-@with_parameters_of(
-    run, without=("check", "memcheck", "strict_races", "dump", "per_warp", "profile", "trace", "trace_format",
-                  "max_cycles"),
-)
-def wcet(
-    ctx: typer.Context,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BoundOptions:
+    """What is known beforehand, and what is wanted beside the bound."""
+
     observe: Annotated[
         int, typer.Option(metavar="N", help="Also look for slow inputs: N predicted runs, and some on the hardware.")
-    ] = 0,
-    rtl: Annotated[bool, typer.Option(help="With --observe: some runs on the hardware.")] = True,
+    ] = 0
+    rtl: Annotated[bool, typer.Option(help="With --observe: some runs on the hardware.")] = True
     compose: Annotated[
         bool, typer.Option("--compose", help="Also the bounds of each way of composing, and published formulas.")
-    ] = False,
+    ] = False
     memory_bound: Annotated[
         int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
-    ] = None,
+    ] = None
     ranges: Annotated[
         list[str] | None, typer.Option(
             "--range", metavar="NAME=LOW..HIGH", help="Between which numbers a buffer, variable or arg[N] lies.",
         )
-    ] = None,
+    ] = None
     flow_facts: Annotated[
         str | None, typer.Option(metavar="FILE", help="Bounds of loops, and what is never executed, as FFX.")
-    ] = None,
+    ] = None
     slowest: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="With --observe: trace the longest run.")
-    ] = None,
-    **given: Any,
-) -> int:
+    ] = None
+
+
+def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption = None, bounds: BoundOptions) -> int:
     """Bound the cycles of a program from its launch to its end, whatever its inputs."""
-    positive("--memory-bound", memory_bound)
-    within("--observe", observe, 0)
-    given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
-    traces = _traces(slowest, observe)
-    asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
+    positive("--memory-bound", bounds.memory_bound)
+    within("--observe", bounds.observe, 0)
+    traces = _traces(bounds.slowest, bounds.observe)
+    options = RunOptions(subject=subject, json_file=json_file)
+    asked = asked_run(ctx, options, [("--slowest", trace.path) for trace in traces])
     from metronome.sim.analysis.bound.bound import longest_time
     from metronome.sim.analysis.code.inputs import RangeError
     from metronome.sim.analysis.code.program import RefusedError
     from metronome.sim.analysis.paths.facts import FactError
     from metronome.sim.machine.engines import CannotPredictError
 
-    known = ranges_of(asked.launch, ranges or [])
-    facts = facts_of(asked.launch.image, flow_facts)
+    known = ranges_of(asked.launch, bounds.ranges or [])
+    facts = facts_of(asked.launch.image, bounds.flow_facts)
     _tell_moved(asked, known)
     with show_progress() as progress:
         try:
             bound = longest_time(
-                asked.config, asked.request, asked.launch, ranges=known, facts=facts,
-                memory_latency=memory_bound, compose=compose, miss_rate=_miss_rate(asked), progress=progress,
+                asked.config, asked.request, asked.launch, ranges=known, facts=facts, progress=progress,
+                memory_latency=bounds.memory_bound, compose=bounds.compose, miss_rate=_miss_rate(asked),
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
@@ -106,23 +104,25 @@ def wcet(
             raise UsageError(f"--range {error}") from None
         except CannotPredictError as error:
             raise UsageError(f"only what can be predicted has a bound: {error}") from None
-        hardware = rtl and not bound.lost
-        observed = _observe(ctx, asked, (known, facts), observe, hardware, progress) if observe else None
+        hardware = bounds.rtl and not bound.lost
+        observed = None
+        if bounds.observe:
+            observed = _observe(ctx, asked, (known, facts), bounds.observe, hardware, progress)
         if observed is not None and observed.cycles and traces:
             _trace(ctx, asked, known, observed, bound, traces)
-    if observed is not None and rtl and bound.lost:
+    if observed is not None and bounds.rtl and bound.lost:
         names = " and ".join(each.name for each in bound.lost)
         print(
             f"metronome: no run on the hardware: the start-up code clears {names}, and a run there cannot set it again",
             file=sys.stderr,
         )
-    shown = [each for each in bound.composed if compose or (each.holds and each.cycles != bound.cycles)]
+    shown = [each for each in bound.composed if bounds.compose or (each.holds and each.cycles != bound.cycles)]
     document = _document(asked, bound, observed, known, shown)
     if asked.as_json:
         write_json(asked.target, document)
     if not asked.as_json or asked.target is not None:
         _print(asked, bound, observed, shown)
-    return _verdict(asked, bound, observed, facts, memory_bound)
+    return _verdict(asked, bound, observed, facts, bounds.memory_bound)
 
 
 def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:

@@ -17,31 +17,49 @@ from metronome.sim.machine.settings import ConfigError, as_text, from_toml, pars
 from ..process.errors import UsageError
 from .common import choose, input_file
 
-__all__ = ["DEFAULT_PRESET", "ConfigOption", "Machine", "PresetOption", "SetOption", "SweepSetOption",
-           "ThreadsOption", "WarpsOption", "axes", "machine", "machines"]
+__all__ = ["DEFAULT_PRESET", "ConfigOption", "Machine", "MachineOptions", "PresetOption", "SetOption",
+           "SweepMachineOptions", "axes", "machine_of", "machines"]
 
 DEFAULT_PRESET = "BASE"
 
 PresetOption = Annotated[
     str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.", show_default=True)
 ]
-WarpsOption = Annotated[int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
-]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="A field of the machine (`metronome config`). Repeatable."),
-]
-#: In `metronome sweep`.
-SweepSetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="FIELD=V,..", help="Values of a field to compare, or one for all runs. Repeatable."),
 ]
 ConfigOption = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", help="A TOML file of fields (`metronome config --output FILE`)."),
 ]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MachineOptions:
+    """The machine as the command line names it."""
+
+    preset: PresetOption = DEFAULT_PRESET
+    warps: Annotated[
+        int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")
+    ] = None
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
+    ] = None
+    settings: SetOption = None
+    config_file: ConfigOption = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SweepMachineOptions(MachineOptions):
+    """The machines of ``metronome sweep``."""
+
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=V,..", help="Values of a field to compare, or one for all runs. Repeatable.",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,10 +127,7 @@ def _source(message: str, file: str | None, in_file: Mapping[str, Any], settings
     return f"--config {file}" if field in in_file else "configuration"
 
 
-def machines(
-    preset: str, warps: int | None, threads: int | None, settings: Sequence[str] | None, file: str | None,
-    *, several: bool = True,
-) -> Iterator[Machine]:
+def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machine]:
     """Every machine that the options ask for: one for each combination of the values of ``--set``.
 
     Raises
@@ -120,12 +135,13 @@ def machines(
     UsageError
         For an unknown preset or field, a file that cannot be read, and a value that SmConfig refuses.
     """
-    preset = choose("--preset", preset, PRESETS)
+    preset, file = choose("--preset", options.preset, PRESETS), options.config_file
     in_file = _read(file)
-    lists = [_values(text, several) for text in settings or ()]
+    lists = [_values(text, several) for text in options.settings or ()]
     if len({name for name, _ in lists}) < len(lists):
         raise UsageError("--set: a field is set twice: name each once")
-    sizes = {name: value for name, value in (("warps", warps), ("threads", threads)) if value is not None}
+    sizes = {"warps": options.warps, "threads": options.threads}
+    sizes = {name: value for name, value in sizes.items() if value is not None}
     for combination in product(*(values for _, values in lists)):
         values = {name: value for (name, _), value in zip(lists, combination, strict=True)}
         texts = {name: as_text(name, value) for name, value in values.items()}
@@ -138,12 +154,9 @@ def machines(
         yield made
 
 
-def machine(
-    preset: str, warps: int | None = None, threads: int | None = None, settings: Sequence[str] | None = None,
-    file: str | None = None,
-) -> Machine:
+def machine_of(options: MachineOptions) -> Machine:
     """The one machine; see :func:`machines`."""
-    (only,) = machines(preset, warps, threads, settings, file, several=False)
+    (only,) = machines(options, several=False)
     return only
 
 

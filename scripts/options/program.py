@@ -16,26 +16,52 @@ from metronome.sim.program.compiler.options import Compiling
 from ..process.backend import Backend
 from ..process.errors import UsageError
 from .common import input_file
-from .compiling import print_warnings
+from .compiling import CflagsOption, FunctionOption, NoSimtOption, print_warnings
 from .loads import Load
 from .machine import Machine
 
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
 
-__all__ = ["Program", "RegionOption", "find_program", "long_start"]
+__all__ = ["ArgumentOption", "Program", "ProgramOptions", "find_program", "long_start"]
 
-RegionOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PLACE",
-        help="What to measure of a program that is no kernel: whole, main or another function.",
-    ),
+ArgumentOption = Annotated[
+    str | None, typer.Option("--arg", metavar="FILE", help="The argument block of a program that is no kernel.")
 ]
 #: Bytes that take the start-up code long to clear.
 _MUCH_BSS = 1 << 20
 #: What a file is, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions:
+    """The program of ``metronome run``, and how it is compiled."""
+
+    kernel: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .cl, .elf or .vxbin file.",
+        ),
+    ] = None
+    function: FunctionOption = None
+    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None
+    binary: Annotated[
+        str | None, typer.Option("--bin", metavar="FILE", help="A raw image to run instead, at the start address.")
+    ] = None
+    argument: ArgumentOption = None
+    load: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDR=FILE", help="Place a file in memory, for a program that is no kernel. Repeatable."),
+    ] = None
+    region: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE", help="What to measure of a program that is no kernel: whole, main or another function.",
+        ),
+    ] = None
+    cflags: CflagsOption = None
+    no_simt: NoSimtOption = False
 
 
 @dataclass(frozen=True)
@@ -214,6 +240,6 @@ def _require_host(folder: Path, name: str) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    from metronome.sim.program.kernel_folders import KERNELS
+    from metronome.sim.program.kernel_names import KERNELS
 
     return name in KERNELS

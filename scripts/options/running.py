@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,29 +14,11 @@ from ..process.errors import UsageError
 from .common import choose, positive, within
 
 if TYPE_CHECKING:
-    from metronome.sim.machine.memory.registry import MemoryOptions
+    from metronome.sim.machine.memory import registry
 
-__all__ = [
-    "BankHashOption",
-    "CheckOption",
-    "EngineOption",
-    "ForecastOption",
-    "LatencyOption",
-    "MaxCyclesOption",
-    "MemcheckOption",
-    "MemoryClockOption",
-    "MemoryOption",
-    "OptionalMemoryOption",
-    "SeedOption",
-    "SizeOption",
-    "StrictRacesOption",
-    "TimingOption",
-    "TypeOption",
-    "check_run_options",
-    "engine_of",
-    "memory_latency",
-    "memory_options",
-]
+__all__ = ["DRAMS", "MEMORIES", "TYPES", "CheckOption", "EngineOption", "InputOptions", "LatencyOption",
+           "MaxCyclesOption", "MemoryOptions", "SeedOption", "SizeOption", "TypeOption", "check_run_options",
+           "engine_of", "memory_latency", "memory_options", "size_and_seed", "type_of"]
 
 MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 TYPES = ("int32", "float32")
@@ -45,26 +28,9 @@ TypeOption = Annotated[
 ]
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
-MemoryOption = Annotated[
-    str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
-]
-OptionalMemoryOption = Annotated[
-    str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
-]
 LatencyOption = Annotated[
     int | None,
     typer.Option("--latency", metavar="CYCLES", help="Latency of fixed memory, at most of random memory; default 20."),
-]
-TimingOption = Annotated[
-    str | None, typer.Option("--timing", metavar="NAME", help="DRAM timing of dram and tdm (docs/memory.md).")
-]
-MemoryClockOption = Annotated[
-    str | None,
-    typer.Option("--memory-clock", metavar="RATIO", help="Memory clocks a cycle, for dram and tdm: 1, 2, 3/2."),
-]
-BankHashOption = Annotated[
-    str | None,
-    typer.Option("--bank-hash", metavar="NAME", help="How dram and tdm spread rows over banks: xor (default), none."),
 ]
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
@@ -73,22 +39,41 @@ EngineOption = Annotated[
     str | None,
     typer.Option("--engine", metavar="NAME", help="rtl (default), or predict: computed (docs/predict.md); swas only."),
 ]
-ForecastOption = Annotated[
-    bool, typer.Option("--forecast", help="Beside each run what is known of it before (docs/predict.md).")
-]
-MemcheckOption = Annotated[
-    bool | None,
-    typer.Option("--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check."),
-]
-StrictRacesOption = Annotated[
-    bool,
-    typer.Option("--strict-races", help="Warps that store the same value to a word fail, too: else that is a note."),
-]
 
 
-def check_run_options(
-    *, memory: str, dtype: str | None, size: int | None, seed: int, max_cycles: int,
-) -> tuple[str, str | None]:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InputOptions:
+    """Which inputs a kernel gets."""
+
+    dtype: TypeOption = None
+    size: SizeOption = None
+    seed: SeedOption = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MemoryOptions:
+    """The memory outside of the SM."""
+
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+    ] = "fixed"
+    latency: LatencyOption = None
+    timing: Annotated[
+        str | None, typer.Option("--timing", metavar="NAME", help="DRAM timing of dram and tdm (docs/memory.md).")
+    ] = None
+    memory_clock: Annotated[
+        str | None,
+        typer.Option("--memory-clock", metavar="RATIO", help="Memory clocks a cycle, for dram and tdm: 1, 2, 3/2."),
+    ] = None
+    bank_hash: Annotated[
+        str | None,
+        typer.Option(
+            "--bank-hash", metavar="NAME", help="How dram and tdm spread rows over banks: xor (default), none.",
+        ),
+    ] = None
+
+
+def check_run_options(inputs: InputOptions, memory: MemoryOptions, max_cycles: int) -> tuple[str, str | None]:
     """The memory model and the type, their names as they are spelt; numbers out of range are refused.
 
     Raises
@@ -97,9 +82,19 @@ def check_run_options(
         Naming the option and what it may be.
     """
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
+    size_and_seed(inputs.size, inputs.seed)
+    return choose("--memory", memory.memory, MEMORIES), type_of(inputs.dtype)
+
+
+def size_and_seed(size: int | None, seed: int) -> None:
+    """Refuse numbers that are out of range."""
     within("--seed", seed, 0, MAX_SEED)
     positive("--size", size)
-    return choose("--memory", memory, MEMORIES), None if dtype is None else choose("--type", dtype, TYPES)
+
+
+def type_of(name: str | None) -> str | None:
+    """The type of ``--type``; None is the kernel's own. Raises UsageError for an unknown one."""
+    return None if name is None else choose("--type", name, TYPES)
 
 
 def engine_of(name: str | None) -> Engine:
@@ -128,17 +123,14 @@ def memory_latency(memory: str, latency: int | None) -> int:
         raise UsageError(str(error)) from None
 
 
-def memory_options(
-    memory: str, timing: str | None = None, clock: str | None = None, bank_hash: str | None = None,
-) -> MemoryOptions:
+def memory_options(memory: str, asked: MemoryOptions) -> registry.MemoryOptions:
     """See :func:`sim.machine.memory.options.memory_options`; what is wrong is a UsageError."""
     from metronome.sim.machine.memory.options import memory_options as made
     from metronome.sim.machine.settings import ConfigError
 
     try:
         return made(
-            memory, timing=timing, memory_clock=clock, bank_hash=bank_hash,
-            label=_option,
+            memory, timing=asked.timing, memory_clock=asked.memory_clock, bank_hash=asked.bank_hash, label=_option,
         )
     except ConfigError as error:
         raise UsageError(str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -15,39 +16,45 @@ from metronome.sim.machine.settings import ConfigError
 
 from ..process.errors import UsageError
 
-__all__ = ["POLICY_NAMES", "FetchOption", "IssueOption", "ModeOption", "PredictionOption", "Scheme", "check_scheme",
-           "coordinate", "one_policy", "schemes"]
+__all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "coordinate",
+           "one_policy", "schemes"]
 
 POLICY_NAMES = ", ".join(POLICIES)
 
-ModeOption = Annotated[
-    str | None, typer.Option("--mode", metavar="MODE", help="The front end: swas (default), baseline or vortex.")
-]
 #: `--policy` is what prove and older scripts say.
 IssueOption = Annotated[
     str | None, typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}.")
-]
-FetchOption = Annotated[
-    str | None,
-    typer.Option("--fetch", metavar="POLICY", help="The fetch policy of baseline (lrr) and vortex (fixed)."),
 ]
 PredictionOption = Annotated[
     str | None, typer.Option("--prediction", metavar="NAME", help="btfn (default), or not_taken as in Crouzet 2024.")
 ]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SchemeOptions:
+    """One front end as the command line names it."""
+
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="MODE", help="The front end: swas (default), baseline or vortex.")
+    ] = None
+    issue: IssueOption = None
+    fetch: Annotated[
+        str | None,
+        typer.Option("--fetch", metavar="POLICY", help="The fetch policy of baseline (lrr) and vortex (fixed)."),
+    ] = None
+    prediction: PredictionOption = None
+
+
 def _option(name: str) -> str:
     return f"--{name}"
 
 
-def check_scheme(
-    config: SmConfig, *, mode: str | None = None, fetch: str | None = None, issue: str | None = None,
-    prediction: str | None = None,
-) -> Scheme:
+def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
     """See :func:`sim.machine.schemes.check_scheme`; a wrong name is a UsageError."""
     try:
         return known.check_scheme(
-            config, mode=mode, fetch=fetch, issue=issue, prediction=prediction, label=_option
+            config, mode=options.mode, fetch=options.fetch, issue=options.issue, prediction=options.prediction,
+            label=_option,
         )
     except ConfigError as error:
         raise UsageError(str(error)) from None

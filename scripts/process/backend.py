@@ -4,107 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from metronome.hdl.config import SmConfig
-from metronome.hdl.presets import PAPER
 from metronome.sim.program.compiler.options import AS_USUAL, Compiling
 
 from .errors import UsageError
 from .progress import Report
 
 if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
     from metronome.sim.program.kernels import KernelInfo, Launch, Readable
+    from metronome.sim.run.process import Simulation
     from metronome.sim.run.types import RunRequest, RunResult
 
-__all__ = ["Backend", "SimBackend", "backend_of", "cache_problem"]
-
-
-class Backend(Protocol):
-    """What the subcommands need. Bad input raises UsageError."""
-
-    def kernels(self) -> tuple[Sequence[KernelInfo], Sequence[str]]:
-        """Every kernel of ours and of the current folder, and a line for each that is broken."""
-
-    def prepare(
-        self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
-        compiling: Compiling = AS_USUAL, warn: Report | None = None,
-    ) -> Launch:
-        """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
-
-        ``warn`` is called with the compiler's warnings.
-        """
-
-    def prepare_source(
-        self, path: Path, argument: Path | None, config: SmConfig, compiling: Compiling, warn: Report
-    ) -> Launch:
-        """A program of one source."""
-
-    def build_kernel(self, name: str, dtype: str | None, compiling: Compiling, warn: Report) -> Path:
-        """The ELF of a kernel, in the cache."""
-
-    def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
-        """The ELF of sources and the runtime, in the cache."""
-
-    def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """A program that was built elsewhere."""
-
-    def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """A raw image."""
-
-    def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """An image in Vortex's format."""
-
-    def require_tools(self, configs: Iterable[SmConfig], *, waves: bool = False) -> None:
-        """Look for what building these simulations needs, unless they are cached: before a program is compiled."""
-
-    def run(
-        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None
-    ) -> RunResult:
-        """Build the SM unless that is cached, and run one program on it.
-
-        ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
-        ``watcher`` is told of every cycle.
-        """
-
-    def predict(
-        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None,
-        *, again: bool = False,
-    ) -> Prediction:
-        """Compute a run. ``progress``, ``console`` and ``watcher`` as for :meth:`run`.
-
-        ``again``: what the golden model has said of a program is remembered, and used for the next runs of it.
-        """
-
-    def refuse_prediction(self, config: SmConfig, request: RunRequest) -> None:
-        """UsageError if the run cannot be predicted."""
-
-    def forecast(self, config: SmConfig, request: RunRequest, result: RunResult) -> dict[str, Any]:
-        """What is said of a run, made with its trace, and its forecast (:mod:`sim.predict.forecast`)."""
-
-    def verify(
-        self, config: SmConfig, request: RunRequest, progress: Report, console: Report
-    ) -> tuple[Prediction, Verification]:
-        """Compute a run, make it on the hardware, and compare the two. The console is that of the hardware."""
-
-    def verilog(self, config: SmConfig) -> str:
-        """Synthesizable Verilog, its ports packed."""
-
-    def flat_verilog(self, config: SmConfig, bus: str) -> FlatVerilog:
-        """The same with one port for each field; ``bus`` is of :data:`hdl.verilog.BUSES`."""
-
-    def iss_speed(self) -> float:
-        """Warp-instructions a second of the golden model: one run of psort, PAPER, 1024 elements."""
+__all__ = ["Backend", "backend_of"]
 
 
 @contextmanager
@@ -120,24 +42,14 @@ def _user_errors() -> Iterator[None]:
         raise UsageError(str(error)) from error
 
 
-def cache_problem(error: OSError) -> str | None:
-    """What to tell the user, if the build cache is what cannot be used; None if ``error`` is about something else."""
-    from metronome.sim.build.cache import cache_folder
+class Backend:
+    """What the subcommands call; tests put their own in its place. Bad input raises UsageError.
 
-    if not isinstance(error.filename, str | os.PathLike):
-        return None
-    cache, place = (Path(os.path.realpath(path)) for path in (cache_folder(), error.filename))
-    # The folders above it may have to be made too.
-    if not (place.is_relative_to(cache) or cache.is_relative_to(place)):
-        return None
-    return f"cannot use the build cache {cache}: {error.strerror}: set METRONOME_CACHE to a folder that can be written"
-
-
-class SimBackend:
-    """The real one. Its imports are late, so that `--help` and a wrong option answer at once."""
+    Its imports are late, so that a wrong option is answered at once.
+    """
 
     def kernels(self) -> tuple[Sequence[KernelInfo], Sequence[str]]:
-        """See :class:`Backend`."""
+        """Every kernel of ours and of the current folder, and a line for each that is broken."""
         from metronome.sim.program.kernels import listing
 
         return listing(Path())
@@ -146,7 +58,10 @@ class SimBackend:
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
         compiling: Compiling = AS_USUAL, warn: Report | None = None,
     ) -> Launch:
-        """See :class:`Backend`."""
+        """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
+
+        ``warn`` is called with the compiler's warnings.
+        """
         from metronome.sim.build.cache import cache_folder
         from metronome.sim.program.elf import ImageError
         from metronome.sim.program.kernels import KERNELS, prepare
@@ -173,14 +88,14 @@ class SimBackend:
     def prepare_source(
         self, path: Path, argument: Path | None, config: SmConfig, compiling: Compiling, warn: Report
     ) -> Launch:
-        """See :class:`Backend`."""
+        """A program of one source."""
         from metronome.sim.program.kernels import prepare_source
 
         with _user_errors():
             return prepare_source(path, argument, config, flags=compiling.flags, simt=compiling.simt, warn=warn)
 
     def build_kernel(self, name: str, dtype: str | None, compiling: Compiling, warn: Report) -> Path:
-        """See :class:`Backend`."""
+        """The ELF of a kernel, in the cache."""
         from metronome.sim.program.kernels import build_kernel
 
         with _user_errors():
@@ -189,35 +104,35 @@ class SimBackend:
             )
 
     def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
-        """See :class:`Backend`."""
+        """The ELF of sources and the runtime, in the cache."""
         from metronome.sim.program.compiler.elf_cache import build_elf
 
         with _user_errors():
             return build_elf(paths, name=name, flags=compiling.flags, simt=compiling.simt, warn=warn)
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """See :class:`Backend`."""
+        """A program that was built elsewhere."""
         from metronome.sim.program.kernels import prepare_elf
 
         with _user_errors():
             return prepare_elf(path, argument, config=config)
 
     def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """See :class:`Backend`."""
+        """A raw image."""
         from metronome.sim.program.kernels import prepare_binary
 
         with _user_errors():
             return prepare_binary(path, argument, config=config)
 
     def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """See :class:`Backend`."""
+        """An image in Vortex's format."""
         from metronome.sim.program.kernels import prepare_vxbin
 
         with _user_errors():
             return prepare_vxbin(path, argument, config)
 
     def require_tools(self, configs: Iterable[SmConfig], *, waves: bool = False) -> None:
-        """See :class:`Backend`."""
+        """Look for what building these simulations needs, unless they are cached: before a program is compiled."""
         from metronome.sim.build.simulator import BuildError, require_tools
 
         try:
@@ -226,16 +141,34 @@ class SimBackend:
         except BuildError as error:
             raise UsageError(str(error)) from error
 
+    @contextmanager
+    def begun(self, config: SmConfig) -> Iterator[Simulation | None]:
+        """Start the simulation of a run that :meth:`run` will be asked for, if it is built: its program comes later."""
+        from metronome.sim.build.simulator import BuildError
+        from metronome.sim.run.process import begin
+
+        try:
+            with begin(config) as simulation:
+                yield simulation
+        except BuildError as error:
+            raise UsageError(str(error)) from error
+
     def run(
-        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None
+        self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None,
+        begun: Simulation | None = None,
     ) -> RunResult:
-        """See :class:`Backend`."""
+        """Build the SM unless that is cached, and run one program on it.
+
+        ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
+        ``watcher`` is told of every cycle. ``begun``: what :meth:`begun` has started.
+        """
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.runner import run
 
         try:
             return run(
-                config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher
+                config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher,
+                begun=begun,
             )
         except BuildError as error:
             raise UsageError(str(error)) from error
@@ -250,7 +183,10 @@ class SimBackend:
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report | None,
         watcher: Watcher | None = None, *, again: bool = False,
     ) -> Prediction:
-        """See :class:`Backend`."""
+        """Compute a run. ``progress``, ``console`` and ``watcher`` as for :meth:`run`.
+
+        ``again``: what the golden model has said of a program is remembered, and used for the next runs of it.
+        """
         progress("load the model")
         from metronome.sim.predict.model.compiled import is_compiled
         from metronome.sim.predict.predictor import predict, prepare
@@ -272,7 +208,7 @@ class SimBackend:
             raise UsageError(str(error)) from None
 
     def refuse_prediction(self, config: SmConfig, request: RunRequest) -> None:
-        """See :class:`Backend`."""
+        """UsageError if the run cannot be predicted."""
         from metronome.sim.predict.predictor import refuse
 
         try:
@@ -281,7 +217,7 @@ class SimBackend:
             raise UsageError(str(error)) from None
 
     def forecast(self, config: SmConfig, request: RunRequest, result: RunResult) -> dict[str, Any]:
-        """See :class:`Backend`."""
+        """What is said of a run, made with its trace, and its forecast (:mod:`sim.predict.forecast`)."""
         from metronome.sim.predict.forecast import forecast_against
 
         assert result.events is not None
@@ -290,7 +226,7 @@ class SimBackend:
     def verify(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report
     ) -> tuple[Prediction, Verification]:
-        """See :class:`Backend`."""
+        """Compute a run, make it on the hardware, and compare the two. The console is that of the hardware."""
         from metronome.sim.predict.verify import Verifier
 
         self.refuse_prediction(config, request)
@@ -303,19 +239,20 @@ class SimBackend:
         return prediction, verifier.verdict(measured, prediction.result)
 
     def verilog(self, config: SmConfig) -> str:
-        """See :class:`Backend`."""
+        """Synthesizable Verilog, its ports packed."""
         from metronome.sim.build.verilog import elaborate
 
         return elaborate(config)
 
     def flat_verilog(self, config: SmConfig, bus: str) -> FlatVerilog:
-        """See :class:`Backend`."""
+        """The same with one port for each field; ``bus`` is of :data:`hdl.verilog.BUSES`."""
         from metronome.sim.build.verilog import elaborate_flat
 
         return elaborate_flat(config, bus)
 
     def iss_speed(self) -> float:
-        """See :class:`Backend`."""
+        """Warp-instructions a second of the golden model: one run of psort, PAPER, 1024 elements."""
+        from metronome.hdl.presets import PAPER
         from metronome.sim.machine.golden import EndStatus, Iss
         from metronome.sim.machine.memory.store import SparseMemory
         from metronome.sim.program.kernels import load_into
@@ -333,7 +270,10 @@ class SimBackend:
         return end.executed / seconds
 
 
+_usual = functools.cache(Backend)
+
+
 def backend_of(ctx: typer.Context) -> Backend:
-    """The backend that ``main`` was given."""
-    backend: Backend = ctx.obj
+    """The backend that ``main`` was given, or else the usual one."""
+    backend: Backend = ctx.obj or _usual()
     return backend

@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions
-from rich.file_proxy import FileProxy
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 
-__all__ = ["Report", "show_progress", "write_bytes"]
+__all__ = ["Report", "print_console", "show_progress"]
 
 #: Called with a line: the name of a step as it begins, or what a program prints.
 Report = Callable[[str], None]
@@ -28,6 +26,8 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
     if not console.is_terminal:
         yield lambda step: None
         return
+    from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
     columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as display, _known(console):
         running: list[TaskID] = []
@@ -68,15 +68,16 @@ class _AsItIs:
         yield Segment(self.text)
 
 
-def write_bytes(data: bytes) -> None:
-    """Write a line to standard error, its bytes as they are, above the display if there is one."""
-    if not isinstance(sys.stderr, FileProxy):
+def print_console(line: str) -> None:
+    """A line of the program, its newline included, on standard error: its bytes as they are, above a display."""
+    data = line.encode("utf-8", "surrogateescape")
+    if not _shown or not hasattr(sys.stderr, "rich_proxied_file"):
         sys.stderr.flush()
         sys.stderr.buffer.write(data)
         sys.stderr.flush()
         return
     stream = sys.stderr.rich_proxied_file
     # Undone by the writing: a byte that is no character in the terminal's encoding.
-    stream.reconfigure(errors="surrogateescape")  # type: ignore[attr-defined]
+    stream.reconfigure(errors="surrogateescape")
     text = data.decode(getattr(stream, "encoding", None) or "utf-8", "surrogateescape")
     _shown[-1].print(_AsItIs(text), end="", soft_wrap=True)

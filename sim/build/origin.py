@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import functools
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -72,6 +71,8 @@ def note_program(name: str, *content: object) -> None:
 
 def version() -> str | None:
     """The version; None if the packages are not installed."""
+    import importlib.metadata  # which takes as long to import as all else here
+
     try:
         return importlib.metadata.version("metronome")
     except importlib.metadata.PackageNotFoundError:

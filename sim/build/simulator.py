@@ -30,7 +30,7 @@ from .processes import run, tool_environment
 from .sources import ROOT
 from .verilog import Design, Progress
 
-__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "make",
+__all__ = ["Build", "BuildError", "Progress", "build", "call", "digest", "is_built", "kept_executable", "make",
            "require_tools", "verilator", "versions"]
 
 _TB_SOURCES = tuple(ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "top.sv"))
@@ -248,13 +248,21 @@ def _about(entry: Path) -> dict[str, Any]:
         return {}
 
 
-def _is_kept(design: Design, waves: bool) -> bool:
-    return design.known() is not None and _is_whole(found(_name(_key(design, waves))))
+def _kept(design: Design, waves: bool) -> Path | None:
+    """The executable that the cache has of the design, as far as that can be told without elaborating it."""
+    if design.known() is None or not _is_whole(place := found(_name(_key(design, waves)))):
+        return None
+    return place / _EXECUTABLE
+
+
+def kept_executable(config: SmConfig) -> Path | None:
+    """The simulation of ``config`` that is in the cache; None if it has to be built, or may have to."""
+    return _kept(Design(config), waves=False)
 
 
 def is_built(config: SmConfig) -> bool:
     """Whether the cache has the simulation of ``config``, as far as that can be told without elaborating it."""
-    return _is_kept(Design(config), waves=False)
+    return kept_executable(config) is not None
 
 
 def require_tools(config: SmConfig, *, waves: bool = False) -> None:
@@ -263,7 +271,7 @@ def require_tools(config: SmConfig, *, waves: bool = False) -> None:
 
 
 def _require_tools(design: Design, waves: bool) -> None:
-    if (missing := missing_for_simulation()) and not _is_kept(design, waves):
+    if (missing := missing_for_simulation()) and _kept(design, waves) is None:
         raise BuildError("; ".join(missing))
 
 

@@ -17,16 +17,10 @@ from metronome.riscv_kernels.host import KernelError
 from ..build.sources import ROOT
 from ..machine.settings import near
 from .host import Host, load_host
+from .kernel_names import KERNELS
 
 __all__ = ["KERNELS", "KERNEL_FILES", "KernelInfo", "host_of", "kernel_source", "kernels", "listing", "require_host"]
 
-#: The names, in the order of a listing.
-KERNELS = (
-    "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
-    "conv_rows", "conv_columns", "row_sums",
-    "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
-    "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
-)
 _SOURCE, _HOST = "kernel.c", "host.py"
 #: The machine's side: one of these.
 KERNEL_FILES = (_SOURCE, "kernel.cl")

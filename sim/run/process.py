@@ -11,15 +11,19 @@ import sys
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ..build.preflight import libpython, missing_for_simulation
 from ..build.processes import own_folder, started
-from ..build.simulator import BuildError
-from .types import Job, SimulationError, Waves
+from ..build.simulator import BuildError, kept_executable
+from .errors import SimulationError
 
-__all__ = ["environment", "messages", "started_sooner"]
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
 
+    from .types import Job, Waves
+
+__all__ = ["Simulation", "begin", "environment", "messages", "simulation", "started_sooner"]
 #: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
 #: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation.
 _PYTEST = """
@@ -93,10 +97,15 @@ def environment(testbench: str, results: str) -> dict[str, str]:
 
 
 def started_sooner(environ: dict[str, str], folder: Path) -> dict[str, str]:
-    """``environ`` with stand-ins for pytest and jschon, written to ``folder``; for testbenches that use neither."""
+    """``environ`` with stand-ins for pytest and jschon, written to ``folder``; for testbenches that use neither.
+
+    Nor do they multiply matrices: the threads for that take as long to start as numpy to import.
+    """
     (folder / "pytest.py").write_text(_PYTEST)
     (folder / "jschon.py").write_text(_JSCHON)
-    return environ | {"PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]])}
+    return environ | {
+        "PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]]), "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def _tail(log: Path) -> str:
@@ -112,38 +121,81 @@ def _wanted(waves: Waves | None) -> dict[str, str]:
     return {name: str(value) for name, value in asked.items() if value is not None}
 
 
-def messages(executable: Path, jobs: list[Job], waves: Waves | None) -> Iterator[tuple[Any, ...]]:
-    """Run ``jobs`` in one process; yields the messages of tb/kernel_tb.py but for the last, as they arrive.
+class Simulation:
+    """A simulation process that waits for its jobs: it needs half of its time to start."""
+
+    def __init__(self, executable: Path, process: subprocess.Popen, jobs: IO[bytes], results: IO[bytes], log: Path):
+        #: What runs, if it has no jobs yet.
+        self.waiting: Path | None = executable
+        self._process, self._jobs, self._results, self._log = process, jobs, results, log
+
+    def messages(self, jobs: list[Job]) -> Iterator[tuple[Any, ...]]:
+        """Run ``jobs``, once; yields the messages of tb/kernel_tb.py but for the last, as they arrive.
+
+        Raises
+        ------
+        SimulationError
+            If the process crashes, or its testbench raises.
+        """
+        self.waiting = None
+        with contextlib.suppress(BrokenPipeError):  # it has died: its results, of which there are none, say how
+            pickle.dump(jobs, self._jobs, pickle.HIGHEST_PROTOCOL)
+            self._jobs.close()
+        yield from _read(self._results, self._process, self._log)
+
+
+@contextlib.contextmanager
+def simulation(executable: Path, waves: Waves | None = None) -> Iterator[Simulation]:
+    """Start a simulation, which ends with the block at the latest.
 
     Raises
     ------
     BuildError
         If the executable is none.
-    SimulationError
-        If the process crashes, or its testbench raises.
     """
-    with own_folder("metronome-") as folder:
-        (folder / "jobs").write_bytes(pickle.dumps(jobs, pickle.HIGHEST_PROTOCOL))
-        read_fd, write_fd = os.pipe()
+    with own_folder("metronome-") as folder, contextlib.ExitStack() as stack:
+        jobs_fd, jobs_end = os.pipe()
+        jobs = stack.enter_context(os.fdopen(jobs_end, "wb"))
+        results_end, results_fd = os.pipe()
+        results = stack.enter_context(os.fdopen(results_end, "rb"))
         command = [str(executable), *(["--trace", "--trace-file", str(waves.path)] if waves else [])]
         environ = started_sooner(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
-            "METRONOME_JOBS": str(folder / "jobs"), "METRONOME_RESULTS_FD": str(write_fd),
+            "METRONOME_JOBS_FD": str(jobs_fd), "METRONOME_RESULTS_FD": str(results_fd),
             **_wanted(waves),
         }
         log = folder / "log"
-        with log.open("wb") as log_file, os.fdopen(read_fd, "rb") as pipe, contextlib.ExitStack() as stack:
-            try:
-                process = stack.enter_context(started(
-                    command, cwd=folder, env=environ, stdout=log_file, stderr=subprocess.STDOUT, pass_fds=[write_fd],
-                ))
-            except OSError as error:  # damaged in a way that the cache does not notice
-                raise BuildError(
-                    f"cannot start the cached simulation {executable}: {error.strerror}:"
-                    f" delete {executable.parent}, and it is built again"
-                ) from None
-            finally:
-                os.close(write_fd)
-            yield from _read(pipe, process, log)
+        log_file = stack.enter_context(log.open("wb"))
+        try:
+            process = stack.enter_context(started(
+                command, cwd=folder, env=environ, stdout=log_file, stderr=subprocess.STDOUT,
+                pass_fds=[jobs_fd, results_fd],
+            ))
+        except OSError as error:  # damaged in a way that the cache does not notice
+            raise BuildError(
+                f"cannot start the cached simulation {executable}: {error.strerror}:"
+                f" delete {executable.parent}, and it is built again"
+            ) from None
+        finally:
+            os.close(jobs_fd)
+            os.close(results_fd)
+        yield Simulation(executable, process, jobs, results, log)
+
+
+@contextlib.contextmanager
+def begin(config: SmConfig) -> Iterator[Simulation | None]:
+    """Start the simulation of ``config`` while its program is prepared; None if it is not built."""
+    executable = None if os.environ.get("METRONOME_WAVES") else kept_executable(config)
+    if executable is None:
+        yield None
+        return
+    with simulation(executable) as process:
+        yield process
+
+
+def messages(executable: Path, jobs: list[Job], waves: Waves | None) -> Iterator[tuple[Any, ...]]:
+    """Run ``jobs`` in a process of their own; see :meth:`Simulation.messages`."""
+    with simulation(executable, waves) as process:
+        yield from process.messages(jobs)
 
 
 def _read(pipe: Any, process: subprocess.Popen, log: Path) -> Iterator[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from ..machine.memory.store import SparseMemory
 from ..program.kernels import Launch, load_into
 from .memcheck import declared
 from .probe_events import EVENT_PARTS, events_of
-from .process import messages
+from .process import Simulation, simulation
 from .types import (
     Job,
     ResultCallback,
@@ -148,7 +149,7 @@ class _Records:
 
 
 def _process(
-    config: SmConfig, built: Build, batch: Sequence[tuple[int, Job, bool, Watcher | None]], waves: Waves | None,
+    config: SmConfig, process: Simulation, batch: Sequence[tuple[int, Job, bool, Watcher | None]],
     on_console: ConsoleCallback | None, report: Progress,
 ) -> Iterator[tuple[int, dict[str, Any], list[str], np.ndarray | None]]:
     """One simulation process: position, fields, what was printed, and the events (if kept) of each that ends.
@@ -157,7 +158,7 @@ def _process(
     """
     lines: list[str] = []
     records: _Records | None = None
-    for kind, index, content, *more in messages(built.executable, [job for _, job, _, _ in batch], waves):
+    for kind, index, content, *more in process.messages([job for _, job, _, _ in batch]):
         position, _, keep, watcher = batch[index]
         records = records or _Records(config, keep=keep, watcher=watcher)
         if kind == "records":
@@ -176,12 +177,22 @@ def _process(
 def run(
     config: SmConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None,
     progress: Progress | None = None, verilog: str | None = None, watcher: Watcher | None = None,
+    begun: Simulation | None = None,
 ) -> RunResult:
     """Run one program; see :func:`run_many`."""
     watchers = None if watcher is None else [watcher]
     return run_many(
-        config, [request], on_console=on_console, progress=progress, verilog=verilog, watchers=watchers
+        config, [request], on_console=on_console, progress=progress, verilog=verilog, watchers=watchers, begun=begun
     )[0]
+
+
+def _begun(
+    begun: Simulation | None, executable: Path, waves: Waves | None
+) -> contextlib.AbstractContextManager[Simulation]:
+    """A process that waits for jobs."""
+    if begun is not None and waves is None and begun.waiting == executable:
+        return contextlib.nullcontext(begun)
+    return simulation(executable, waves)
 
 
 def _waves_asked(requests: Sequence[RunRequest]) -> Waves | None:
@@ -220,7 +231,7 @@ def _waves_of_environment() -> Waves | None:
 def run_many(
     config: SmConfig, requests: Sequence[RunRequest], *, on_result: ResultCallback | None = None,
     on_console: ConsoleCallback | None = None, progress: Progress | None = None, verilog: str | None = None,
-    watchers: Sequence[Watcher | None] | None = None,
+    watchers: Sequence[Watcher | None] | None = None, begun: Simulation | None = None,
 ) -> list[RunResult]:
     """Run programs, as many as possible in one simulation process, with a reset between them.
 
@@ -239,6 +250,8 @@ def run_many(
         A ``metronome_sm`` in place of the SM (:func:`sim.build.simulator.build`).
     watchers
         For each request who is told of every cycle, as they come, or None. It needs a configuration with probe.
+    begun
+        A process that waits for its jobs (:func:`sim.run.process.begin`): the first, if it is of this simulation.
 
     Returns
     -------
@@ -268,12 +281,13 @@ def run_many(
         while waiting:
             ended = 0
             batch = [(position, jobs[position], requests[position].trace, told[position]) for position in waiting]
-            for position, content, lines, events in _process(config, built, batch, waves, on_console, report):
-                results[position] = _result(config, requests[position], content, lines, events, built)
-                built = Build(built.executable)  # its seconds count once
-                ended += 1
-                if on_result is not None:
-                    on_result(position, results[position])
+            with _begun(begun, built.executable, waves) as process:
+                for position, content, lines, events in _process(config, process, batch, on_console, report):
+                    results[position] = _result(config, requests[position], content, lines, events, built)
+                    built = Build(built.executable)  # its seconds count once
+                    ended += 1
+                    if on_result is not None:
+                        on_result(position, results[position])
             if ended == 0:
                 raise SimulationError("the simulation process ended without a result")
             waiting = waiting[ended:]

@@ -18,6 +18,7 @@ from ..machine.memory.dram.device import Command
 from ..machine.memory.registry import MemoryOptions
 from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from ..machine.statistics import RegionStatistics
+from .errors import SimulationError
 from .memcheck import Declared, Finding, Leftover
 
 if TYPE_CHECKING:  # see sim/run/memcheck/areas.py
@@ -39,10 +40,6 @@ __all__ = [
 ]
 
 DEFAULT_MAX_CYCLES = 10_000_000
-
-
-class SimulationError(Exception):
-    """The simulation process itself went wrong; the text ends with the tail of its log."""
 
 
 class Watcher(Protocol):

@@ -1,5 +1,6 @@
 """A command line whose simulator is a stand-in: it records what it is asked, and answers what the test wants."""
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,7 +129,11 @@ class FakeBackend:
     def prepare_vxbin(self, path, argument, config):
         return self._launch(f"vxbin {path.name}")
 
-    def run(self, config, request, progress, console, watcher=None):
+    @contextlib.contextmanager
+    def begun(self, config):
+        yield None
+
+    def run(self, config, request, progress, console, watcher=None, begun=None):
         progress("simulate")
         for line in self.result.console.splitlines(keepends=True):
             console(line)

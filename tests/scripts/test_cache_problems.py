@@ -4,7 +4,7 @@ import pytest
 
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
-from metronome.scripts.process.backend import SimBackend
+from metronome.scripts.process.backend import Backend
 from metronome.sim.build import simulator as build_module
 from metronome.sim.build.simulator import BuildError, build
 from metronome.sim.run.process import messages
@@ -49,7 +49,7 @@ def test_only_errors_in_the_cache_are_laid_to_it(metronome, backend, tmp_path, m
 
 def test_a_damaged_kernel_is_laid_to_the_cache(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
-    SimBackend().prepare("vecadd", "int32", 4, 1, TINY)
+    Backend().prepare("vecadd", "int32", 4, 1, TINY)
     (elf,) = tmp_path.glob("kernels/*/*.elf")
     elf.write_bytes(b"")
     status = main(["run", "vecadd", "--size", "4", "--preset", "TINY"])

@@ -5,8 +5,7 @@ import sys
 
 from rich.console import Console
 
-from metronome.scripts.commands.run import print_console
-from metronome.scripts.process.progress import show_progress
+from metronome.scripts.process.progress import print_console, show_progress
 
 
 def test_on_a_terminal_they_are_written_above_the_display(monkeypatch):

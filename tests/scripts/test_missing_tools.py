@@ -3,7 +3,7 @@
 import pytest
 
 from metronome.scripts.cli import main
-from metronome.scripts.process.backend import SimBackend
+from metronome.scripts.process.backend import Backend
 from tests.scripts.lines import only_line
 
 COMMANDS = {
@@ -19,7 +19,7 @@ def test_before_the_kernel_is_compiled(tmp_path, monkeypatch, capsys, arguments)
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("metronome.sim.program.compiler.elf_cache.entry", None)
-    assert main(list(arguments), backend=SimBackend()) == 2
+    assert main(list(arguments), backend=Backend()) == 2
     line = only_line(capsys.readouterr().err)
     assert line.startswith("metronome: make is missing (it runs the builds of Verilator): install the Debian package ")
     assert not list(tmp_path.glob("cache/*/*"))

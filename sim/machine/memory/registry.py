@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from .adversarial import AdversarialMemory
-from .dram.device import Command
 from .dram.mapping import DEFAULT_HASH, DEFAULT_MAPPING, AddressMapping
-from .dram.model import QUEUE_DEPTH, DramMemory
-from .dram.timing import DDR4_2400R, TIMINGS
-from .fixed import FixedMemory
-from .model import Console, MemoryModel
-from .random import RandomMemory
-from .store import SparseMemory
-from .tdm import TdmMemory
+from .dram.timing import DDR4_2400R, QUEUE_DEPTH, TIMINGS
+
+if TYPE_CHECKING:
+    from .dram.device import Command
+    from .model import Console, MemoryModel
+    from .store import SparseMemory
 
 __all__ = ["DRAM_MODELS", "MEMORY_MODELS", "MemoryOptions", "create_model"]
 
@@ -89,20 +87,31 @@ def create_model(
     if name not in MEMORY_MODELS:
         raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {name!r}")
     options = MemoryOptions() if options is None else options
+    # Late: a command that only names a memory does without numpy.
     if name == "fixed":
+        from .fixed import FixedMemory
+
         return FixedMemory(memory, console, latency=latency)
     if name == "random" and not options.adversarial:
+        from .random import RandomMemory
+
         return RandomMemory(memory, console, latency=latency, seed=seed)
     if name == "random":
+        from .adversarial import AdversarialMemory
+
         return AdversarialMemory(
             memory, console, latency=latency, seed=seed, error_probability=options.error_probability
         )
     timing = TIMINGS[options.timing]
     if name == "tdm":
+        from .tdm import TdmMemory
+
         return TdmMemory(
             memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, bank_hash=options.bank_hash,
             outstanding=tags, observer=observer,
         )
+    from .dram.model import DramMemory
+
     return DramMemory(
         memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, bank_hash=options.bank_hash,
         queue_depth=options.queue_depth, observer=observer,

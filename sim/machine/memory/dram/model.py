@@ -12,12 +12,10 @@ from .clock import ClockRatio
 from .device import Command
 from .mapping import DEFAULT_HASH, DEFAULT_MAPPING, AddressMapping
 from .scheduler import Entry, Scheduler
-from .timing import DDR4_2400R, DramTiming
+from .timing import DDR4_2400R, QUEUE_DEPTH, DramTiming
 
-__all__ = ["QUEUE_DEPTH", "DramMemory"]
+__all__ = ["DramMemory"]
 
-#: The read queue of ramulator2's generic controller has as many.
-QUEUE_DEPTH = 32
 #: RDs and WRs that may overtake the oldest request.
 CAP = 16
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-__all__ = ["DDR4_2400R", "DDR4_2400R_JEDEC", "DDR4_3200AA", "TIMINGS", "DramTiming"]
+__all__ = ["DDR4_2400R", "DDR4_2400R_JEDEC", "DDR4_3200AA", "QUEUE_DEPTH", "TIMINGS", "DramTiming"]
+
+#: The read queue of ramulator2's generic controller has as many.
+QUEUE_DEPTH = 32
 
 
 @dataclass(frozen=True, kw_only=True)

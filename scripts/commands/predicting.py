@@ -1,0 +1,130 @@
+"""A run, computed instead of simulated, and its files: ``metronome predict``, and ``metronome trace``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from metronome.sim.machine.engines import Engine
+
+from ..output.outputs import require_writable, write_file
+from ..output.profiling import Counted
+from ..process.backend import backend_of
+from ..process.errors import Exit, UsageError
+from ..process.progress import print_console, show_progress
+from .asking import RunOptions, asked_run
+from .tracing import TraceFile, about, traced
+from .waving import WAVEFORMS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from metronome.sim.predict.verify import Verification
+
+__all__ = ["Computed", "compute"]
+
+#: How --issues is written, by the end of the file's name.
+_FORMATS = (".csv", ".parquet")
+#: Differences that --verify tells one by one.
+_MOST_DIFFERENCES = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computed:
+    """What is made of a prediction beside its result."""
+
+    #: Every cycle goes there.
+    traces: Sequence[TraceFile]
+    #: The file of --issues, as it was given.
+    issues: str | None = None
+    #: Compare it with the hardware.
+    verify: bool = False
+
+
+def _issues_file(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    if not name.endswith(_FORMATS):
+        raise UsageError(f"--issues: the name of the file has to end in {' or '.join(_FORMATS)}, not {name!r}")
+    return require_writable(name, "--issues")
+
+
+def _write_issues(path: Path, issued: np.ndarray) -> None:
+    """Cycle, warp and pc of each issue; a NOP has no pc."""
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    from metronome.sim.build.origin import metadata
+
+    pcs = issued["pc"]
+    table = pyarrow.table({
+        "cycle": issued["cycle"], "warp": issued["warp"], "pc": pyarrow.array(pcs, pyarrow.uint32(), mask=pcs < 0),
+    })
+    sink = pyarrow.BufferOutputStream()
+    if path.suffix == ".csv":
+        csv.write_csv(table, sink, csv.WriteOptions(quoting_style="none"))
+    else:
+        parquet.write_table(table.replace_schema_metadata(metadata()), sink)
+    write_file(path, sink.getvalue().to_pybytes())
+
+
+def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
+    """The cycle of each warp's last instruction; None for one that never ran."""
+    instructions = issued[issued["pc"] >= 0]
+    finish: list[int | None] = []
+    for warp in range(warps):
+        cycles = instructions["cycle"][instructions["warp"] == warp]
+        finish.append(int(cycles[-1]) if len(cycles) else None)
+    return finish
+
+
+def _check_use(options: RunOptions, wanted: Computed) -> None:
+    """UsageError for what a prediction does not have."""
+    if any(file.kind in WAVEFORMS for file in wanted.traces):
+        raise UsageError("--trace: a waveform is that of the hardware: metronome run, or metronome trace")
+    for option, asks in (("--trace", wanted.traces), ("--profile", options.shown.profile)):
+        if wanted.verify and asks:
+            raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
+
+
+def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
+    """Compute what a run would do; the exit status."""
+    issues_file = _issues_file(wanted.issues)
+    outputs = [] if issues_file is None else [("--issues", issues_file)]
+    outputs += [("--trace", file.path) for file in wanted.traces]
+    _check_use(options, wanted)
+    asked = asked_run(ctx, options, outputs)
+    backend, verification = backend_of(ctx), None
+    counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
+    sinks = [] if counted is None else [counted.profile]
+    with show_progress() as progress, traced(wanted.traces, asked.config, about(asked), sinks) as watcher:
+        if wanted.verify:
+            prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
+        else:
+            prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
+    result = prediction.result
+    if issues_file is not None:
+        _write_issues(issues_file, prediction.issued)
+    finishes = _finishes(prediction.issued, asked.config.warps)
+    more: dict[str, Any] = {"predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
+    if result.region is not None:
+        rows = result.region.as_json()["warps"]
+        more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
+    if verification is not None:
+        more |= verification.as_json()
+    status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)
+    return status if verification is None or verification.passed else _tell_differences(verification)
+
+
+def _tell_differences(verification: Verification) -> int:
+    complaints = verification.complaints()
+    for text in complaints[:_MOST_DIFFERENCES]:
+        print(f"metronome: hardware and prediction differ: {text}", file=sys.stderr)
+    if len(complaints) > _MOST_DIFFERENCES:
+        print(f"metronome: {len(complaints) - _MOST_DIFFERENCES} more: --json has them all", file=sys.stderr)
+    return Exit.CHECK_FAILED

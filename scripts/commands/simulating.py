@@ -1,0 +1,67 @@
+"""A run on the simulated SM, and its files: ``metronome run``, and ``metronome trace``."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..options.program import long_start
+from ..output.profiling import Counted
+from ..process.backend import backend_of
+from ..process.errors import UsageError
+from ..process.progress import print_console, show_progress
+from .asking import RunOptions, asked_run
+from .tracing import TraceFile, about, traced
+from .waving import WAVEFORMS, check_waveforms, waved
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    ctx: typer.Context, options: RunOptions, traces: Sequence[TraceFile], option: str,
+    window: tuple[int | None, int | None] = (None, None),
+) -> int:
+    """Run a program as the options say; every cycle goes to the files ``traces``.
+
+    ``option``: what names those files; ``window``: the first and the last cycle of a waveform. Returns the exit status.
+    """
+    waveforms = [file for file in traces if file.kind in WAVEFORMS]
+    check_waveforms(waveforms, *window)
+    backend = backend_of(ctx)
+    with contextlib.ExitStack() as stack:
+        begun = None
+
+        def before(config: SmConfig) -> None:
+            nonlocal begun
+            backend.require_tools([config], waves=bool(waveforms))
+            if not waveforms:
+                begun = stack.enter_context(backend.begun(config))
+
+        asked = asked_run(ctx, options, [(option, file.path) for file in traces], before=before)
+        seen = [file for file in traces if file not in waveforms]
+        if (seen or options.shown.profile) and not asked.config.probe:
+            named = option if seen else "--profile"
+            raise UsageError(f"{named} shows what the probe sees: leave out --set probe=false")
+        note = long_start(asked.launch, asked.config.threads)
+        if note is not None:
+            print(f"metronome: note: {note}", file=sys.stderr, flush=True)
+        counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
+        sinks = [] if counted is None else [counted.profile]
+        with (
+            show_progress() as progress, traced(seen, asked.config, about(asked), sinks) as watcher,
+            waved(waveforms, asked.config, *window) as waves,
+        ):
+            request = dataclasses.replace(asked.request, waves=waves)
+            result = backend.run(asked.config, request, progress, print_console, watcher, begun)
+    status = asked.finish(result, profiled=counted)
+    if waves is not None and waves.first is not None and waves.first >= result.total_cycles:
+        print(f"metronome: the waveform is empty: the run has only {result.total_cycles} cycles", file=sys.stderr)
+    return status

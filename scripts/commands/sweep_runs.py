@@ -1,0 +1,170 @@
+"""The runs that ``metronome sweep`` with a kernel is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from metronome.sim.machine.engines import Engine
+from metronome.sim.program.compiler.options import Compiling
+
+from ..options.common import listed
+from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling
+from ..options.machine import Machine, SweepMachineOptions, axes, machines
+from ..options.program import Program, find_program
+from ..options.running import (
+    CheckOption,
+    EngineOption,
+    InputOptions,
+    MaxCyclesOption,
+    MemoryOptions,
+    check_run_options,
+    engine_of,
+    memory_latency,
+    memory_options,
+)
+from ..options.schemes import POLICY_NAMES, Scheme, coordinate, schemes
+from ..output.outputs import refuse_inputs, waves
+from ..process.errors import UsageError
+
+if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
+    from metronome.sim.run.types import RunRequest
+
+__all__ = ["KernelRuns", "SweepOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSchemeOptions:
+    """The front ends that are compared."""
+
+    mode: Annotated[
+        str | None, typer.Option(metavar="MODES", help="swas, baseline, vortex; with commas. Default: baseline,swas.")
+    ] = None
+    issue: Annotated[
+        str | None, typer.Option("--issue", "--policy", metavar="POLICIES", help=f"With commas: {POLICY_NAMES}.")
+    ] = None
+    fetch: Annotated[
+        str | None,
+        typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
+    ] = None
+    prediction: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="btfn (default), not_taken; with commas.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachOptions:
+    """How each run is made."""
+
+    max_cycles: MaxCyclesOption = 10_000_000
+    function: FunctionOption = None
+    cflags: CflagsOption = None
+    no_simt: NoSimtOption = False
+    check: CheckOption = False
+    engine: EngineOption = None
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="Beside each run what is known of it before (docs/predict.md).")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions:
+    """The runs of one kernel."""
+
+    machine: SweepMachineOptions
+    scheme: SweepSchemeOptions
+    inputs: InputOptions
+    memory: MemoryOptions
+    each: EachOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelRuns:
+    """Runs of one program, each with its machine, front end and configuration, and what they have in common."""
+
+    program: Program
+    runs: Sequence[tuple[Machine, Scheme, SmConfig]]
+    #: The fields of the machine that are varied.
+    varied: Sequence[str]
+    compiled: Compiling
+    dtype: str | None
+    size: int | None
+    engine: Engine
+    #: The request of each run, but for its program and policies.
+    common: RunRequest
+
+    @classmethod
+    def of(cls, kernel: str, options: SweepOptions, target: Path | None) -> KernelRuns:
+        """The runs that the options ask for. ``target``: where --json goes.
+
+        Raises
+        ------
+        UsageError
+            For whatever cannot be run.
+        """
+        each, inputs = options.each, options.inputs
+        memory, dtype = check_run_options(inputs, options.memory, each.max_cycles)
+        cycles = memory_latency(memory, options.memory.latency)
+        of_memory = memory_options(memory, options.memory)
+        varied, engine = axes(options.machine.settings), engine_of(each.engine)
+        asked = [
+            (machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(options.machine)
+        ]
+        if each.forecast:
+            _check_forecast([machine.config for machine, _ in asked], engine)
+        compiled = compiling(each.cflags, each.function, each.no_simt)
+        program = find_program(kernel)
+        refuse_inputs(target, {"--config": options.machine.config_file, **program.files}, waves())
+        from metronome.sim.run.types import RunRequest
+
+        common: Any = RunRequest(
+            launch=_NONE, policy="", memory=memory, latency=cycles, seed=inputs.seed, memory_options=of_memory,
+            check=each.check, memcheck=each.check, max_cycles=each.max_cycles, trace=each.forecast,
+        )
+        return cls(
+            program=program, varied=varied, compiled=compiled, dtype=dtype, size=inputs.size, engine=engine,
+            common=common, runs=[
+                (machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked
+                for scheme in alike
+            ],
+        )
+
+    def request(self, launch: Any, scheme: Scheme) -> RunRequest:
+        """The request of one run."""
+        return dataclasses.replace(self.common, launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch)
+
+
+#: Until a program is prepared.
+_NONE: Any = None
+
+
+def _schemes(machine: Machine, varied: Sequence[str], asked: SweepSchemeOptions, engine: Engine) -> list[Scheme]:
+    """The front ends to compare on one machine.
+
+    Without lists these are the paper's two, as far as the engine knows them, with the machine's policies. If fields are
+    varied, it is the machine's own one, and if the user has named a field of it, so is that.
+    """
+    config = machine.config
+    both = ["baseline", "swas"] if engine is Engine.RTL else ["swas"]
+    own = [config.coordination.value] if varied or machine.names("coordination") else both
+    policies = list(config.policies[:1] if varied and not machine.names("policies") else config.policies)
+    return list(schemes(
+        config, own if asked.mode is None else listed("--mode", asked.mode),
+        [] if asked.fetch is None else listed("--fetch", asked.fetch),
+        policies if asked.issue is None else listed("--issue", asked.issue),
+        [config.prediction.value] if asked.prediction is None else listed("--prediction", asked.prediction),
+    ))
+
+
+def _check_forecast(configs: Sequence[SmConfig], engine: Engine) -> None:
+    """UsageError if there is nothing that a forecast can be compared with."""
+    if engine is not Engine.RTL:
+        raise UsageError("--forecast is compared with a run of the hardware: leave out --engine")
+    if not all(config.probe for config in configs):
+        raise UsageError("--forecast compares what the probe shows: leave out --set probe=false")

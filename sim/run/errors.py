@@ -1,0 +1,9 @@
+"""What can go wrong with the simulation itself."""
+
+from __future__ import annotations
+
+__all__ = ["SimulationError"]
+
+
+class SimulationError(Exception):
+    """The simulation process itself went wrong; the text ends with the tail of its log."""
