@@ -60,7 +60,7 @@ def test_kernel_passes_on_odd_machines(name, dtype, machines):
         assert failures(name, dtype, size, 5, config) == []
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("name", "size"), [("vecadd", 1024), ("sgemm", 32), ("psort", 1024), ("psum", 1500), ("diverge", 1024)]
 )

@@ -48,7 +48,7 @@ def test_the_random_programs_have_it_all():
                    for text in texts) > 10, word
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_wrong_word_is_found(tmp_path, monkeypatch):
     """A lane that does not wait at a join goes another way: the comparison sees it."""
     monkeypatch.setattr("metronome.sim.program.divergence.splits._JOIN", "nop # {0}")

@@ -140,7 +140,7 @@ def half_of(x, mode):
     return int(near.view(np.uint16))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_halves(tmp_path):
     """Each half that there is, and floats around the limits of half."""
     rng = np.random.default_rng(SEED)
@@ -190,7 +190,7 @@ def test_shuffles(tmp_path, kind):
         assert [own[:len(exact[0])] for own in got] == exact
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(("kind", "width"), long_but(itertools.product(GROUPS, WIDTHS), (("xyz", 3),)))
 def test_vectors_of_floats(tmp_path, kind, width):
     """Every function of vectors gives the words of the same function of scalars; relations give -1."""

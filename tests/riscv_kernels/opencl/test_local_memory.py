@@ -11,7 +11,7 @@ from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.opencl.local_shapes import FUNCTIONS, SHAPES, body, expected
 from tests.riscv_kernels.opencl.runs import finished, launch_of
-from tests.support.tiers import long_but
+from tests.support.tiers import more_but
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
 #: Two warps of a group, and two groups.
@@ -121,7 +121,7 @@ SEEN = LEVELS[1:]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", long_but(SEEN, ("-O1", "-O2")))
+@pytest.mark.parametrize("level", more_but(SEEN, ("-O2",)))
 def test_local_memory_is_shared(tmp_path, level):
     assert on_opencl(tmp_path, list(SHAPES), (level,)) == []
 
@@ -135,8 +135,8 @@ def test_local_memory_of_one_shape(tmp_path, name, level):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("level", "simt"), long_but(
-    [(level, simt) for simt in (True, False) for level in (SEEN if simt else LEVELS)], (("-O2", True), ("-O1", False)),
+@pytest.mark.parametrize(("level", "simt"), more_but(
+    [(level, simt) for simt in (True, False) for level in (SEEN if simt else LEVELS)], (("-O2", True),),
 ))
 def test_static_objects_are_shared(tmp_path, level, simt):
     assert on_plain_c(tmp_path, list(SHAPES), (level,), simt) == []

@@ -59,7 +59,7 @@ def test_a_wrong_word_is_found():
     assert differences(_kernel([exact, near]), words)[0].startswith("a of work-item 1 is 0x3, not 0x2")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_lost_store_is_found(tmp_path, monkeypatch):
     """The fault that these kernels are made for, put back: ``__local`` variables that the compiler keeps to itself."""
     from metronome.sim.program.opencl import unit
