@@ -1,5 +1,6 @@
 """VCD read, cut and made into FST, on a small file worked out by hand."""
 
+import contextlib
 import io
 import resource
 import signal
@@ -108,19 +109,21 @@ def test_fst_has_what_vcd_has(tmp_path):
     assert any(text.startswith("Unit 3 ALU BRANCH MUL ") for text in tables)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def little_room():
-    """No file may grow beyond some bytes, as on a full disk."""
+    """No file may grow beyond some bytes, as on a full disk; pytest's own output neither, if it goes to a file."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    signal.signal(signal.SIGXFSZ, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
 
 
-def test_fst_on_a_full_disk_is_an_error(tmp_path, little_room):
-    with pytest.raises(OSError, match=r"is the disk full\?"):
+def test_fst_on_a_full_disk_is_an_error(tmp_path):
+    with pytest.raises(OSError, match=r"is the disk full\?"), little_room():
         write_fst(io.BytesIO(HEADER + CHANGES), tmp_path / "full.fst", {})
 
 
