@@ -85,7 +85,7 @@ def wcet(
     asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
     from metronome.sim.analysis.bound.bound import longest_time
     from metronome.sim.analysis.code.inputs import RangeError
-    from metronome.sim.analysis.code.program import RefusedError
+    from metronome.sim.analysis.code.refusals import RefusedError
     from metronome.sim.analysis.paths.facts import FactError
     from metronome.sim.machine.engines import CannotPredictError
 

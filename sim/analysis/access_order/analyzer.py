@@ -18,11 +18,11 @@ from ...program.kernels import Launch
 from ...run.runner import job_of
 from ...run.types import RunRequest, unpack_memory
 from ..code.decoding import Decoded
-from ..code.dependence import Follower, Kind
+from ..code.dependence import DependenceKind, InputTracker
 from ..code.inputs import Inputs
-from ..code.program import RefusedError
+from ..code.refusals import RefusedError
 from .barriers import Barriers
-from .groups import Groups
+from .groups import WorkGroups
 from .happens_before import HappensBefore
 from .phases import Epochs
 from .records import Access, Listing
@@ -32,9 +32,9 @@ __all__ = ["analyze"]
 #: Instructions that are looked at before an analysis is given up.
 _LIMIT = 20_000_000
 _DEPENDS = {
-    Kind.CONTROL: "which way it goes on depends on the inputs",
-    Kind.ADDRESS: "where it loads or stores depends on the inputs",
-    Kind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
+    DependenceKind.CONTROL: "which way it goes on depends on the inputs",
+    DependenceKind.ADDRESS: "where it loads or stores depends on the inputs",
+    DependenceKind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
 }
 #: CSRs that are one for all warps.
 _SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
@@ -48,11 +48,11 @@ class _Recorder:
         warps = iss.config.warps
         self._everyone = range(warps)
         self._local = iss.config.memory_map.local, iss.config.memory_map.local + iss.config.local_bytes
-        self._follower = Follower(iss, inputs)
+        self._follower = InputTracker(iss, inputs)
         self._epochs = Epochs(warps)
         self.order = HappensBefore(iss.config)
         self._barriers = Barriers(self.order)
-        self.groups = Groups(iss, image)
+        self.groups = WorkGroups(iss, image)
         self.accesses: list[Access] = []
         #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two
         #: numbers.

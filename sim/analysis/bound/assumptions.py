@@ -44,10 +44,10 @@ _MEMORY = Assumption(
 )
 
 
-def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_told: bool = False) -> tuple[Assumption, ...]:
+def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_given: bool = False) -> tuple[Assumption, ...]:
     """The assumptions of a time that is ``exact``, or of a composed one; those that the user has ``given`` come first.
 
-    ``memory_told``: one of these says how long memory takes.
+    ``memory_given``: one of these says how long memory takes.
     """
-    composed = _COMPOSED if memory_told else (*_COMPOSED, _MEMORY)
+    composed = _COMPOSED if memory_given else (*_COMPOSED, _MEMORY)
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

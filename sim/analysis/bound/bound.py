@@ -20,18 +20,19 @@ from ...run.runner import job_of
 from ...run.types import Job, RunRequest, unpack_memory
 from ...show.trace.cycles import CycleStream
 from ..code.costs import Costs
-from ..code.dependence import Dependence, Kind, dependences
+from ..code.dependence import Dependence, DependenceKind, dependences
 from ..code.inputs import Inputs, Range
-from ..code.program import Program, RefusedError
-from ..code.reads import Reads, require_read
+from ..code.program import AnalyzedProgram
+from ..code.reads import RangeReads, require_read
+from ..code.refusals import RefusedError
 from ..paths.explore import explore
-from ..paths.facts import Facts, Monitor
+from ..paths.facts import FactMonitor, Facts
 from .assumptions import Assumption, assumptions_of
-from .by_line import Laid, Lined, Run, lay
+from .by_line import AttributedPipeline, CostByInstruction, RunCosts, cost_of
 from .compose.parts import Composed
 from .compose.published import multi_phase, segments, segments_at_rate, segments_with_misses
 from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
-from .counts import Shared
+from .counts import SharedState
 from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .prefix import NOTHING, Prefix, common_prefix
@@ -67,22 +68,22 @@ class Bound:
     origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
     #: The user says how long memory takes.
-    memory_told: bool = False
-    laid: Laid | None = None
+    memory_given: bool = False
+    by_instruction: CostByInstruction | None = None
     inputs: str = ""
     lost: Sequence[Range] = ()
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the bound rests on."""
-        return assumptions_of(exact=self.exact, given=self.given, memory_told=self.memory_told)
+        return assumptions_of(exact=self.exact, given=self.given, memory_given=self.memory_given)
 
 
-class _Uses:
+class _CycleUses:
     """A watcher that counts what each cycle of a run was used for."""
 
     def __init__(self, config: SmConfig) -> None:
-        self._run = Run(config)
+        self._run = RunCosts(config)
         self._stream = CycleStream(config, [self._run])
         self.begin()
 
@@ -100,10 +101,10 @@ class _Uses:
         self.nops += int((selected & nop).sum())
         self._stalls += np.bincount(events["stall"][~selected], minlength=len(self._stalls))
 
-    def laid(self, cycles: int) -> Laid:
+    def costs(self, cycles: int) -> CostByInstruction:
         """By instruction."""
         self._stream.finish()
-        return self._run.laid(cycles)
+        return self._run.costs(cycles)
 
     def parts(self, cycles: int) -> dict[str, int]:
         """By the names of docs/wcet.md; what is left is the launch and the end."""
@@ -163,7 +164,7 @@ def longest_time(
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     job = job_of(config, request)
     if facts is not None:
-        program = Program(unpack_memory(config, job.pages))
+        program = AnalyzedProgram(unpack_memory(config, job.pages))
         facts.require_places(program, [launch.entry, *(entry for entry, _, _ in launch.image.functions)])
     progress("what depends on the inputs")
     followed = dependences(job, inputs, _LIMIT)
@@ -177,7 +178,7 @@ def longest_time(
         # All runs execute the same.
         require_read(followed.reads.unread, followed.reads)
     said: dict[str, Any] = {
-        "inputs": inputs.said, "lost": followed.reads.lost, "memory_told": memory_latency is not None,
+        "inputs": inputs.said, "lost": followed.reads.lost, "memory_given": memory_latency is not None,
     }
     exact = None
     if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
@@ -189,7 +190,7 @@ def longest_time(
     memory = memory_bound(config, request, memory_latency)
     prefix = NOTHING
     # What is fetched is fetched before the instruction that tells of it is issued.
-    begins = found and not any(each.kind is Kind.CODE for each in found)
+    begins = found and not any(each.kind is DependenceKind.CODE for each in found)
     if begins and memory_latency is None and request.memory in _EXACT_MEMORY:
         progress("predict")
         prefix = common_prefix(config, request, {each.pc for each in found})
@@ -204,7 +205,7 @@ def longest_time(
     best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
     return Bound(
         cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
-        origins=origins, given=given, laid=laid, **said,
+        origins=origins, given=given, by_instruction=laid, **said,
     )
 
 
@@ -212,14 +213,14 @@ def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[s
     """What a run of the golden model does against ``facts``, and where; None if nothing."""
     job = job_of(config, request)
     iss = job.golden_model(unpack_memory(config, job.pages))
-    monitor = iss.recorder = Monitor(facts, config.warps)
+    monitor = iss.recorder = FactMonitor(facts, config.warps)
     iss.run(_LIMIT)
     return monitor.contradiction
 
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     """The time of the only schedule there is; None if that could not be known beforehand."""
-    uses = _Uses(config)
+    uses = _CycleUses(config)
     prediction = predict(config, request, watcher=uses)
     result = prediction.result
     if result.status != "ended":
@@ -227,20 +228,20 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     if prediction.stepped is not None:
         return None
     cycles = result.total_cycles
-    return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), laid=uses.laid(cycles))
+    return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), by_instruction=uses.costs(cycles))
 
 
 def _composed(
     config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound, prefix: Prefix,
     facts: Facts | None, ways: Sequence[Composer], progress: Callable[[str], None],
-) -> tuple[list[Composed], dict[int, int], Laid, Reads]:
-    kept: list[Shared] = []
+) -> tuple[list[Composed], dict[int, int], CostByInstruction, RangeReads]:
+    kept: list[SharedState] = []
     # First as if each line stayed in the data cache; again if another may push some of them out.
     gone: frozenset[int] | None = frozenset() if config.dcache_bytes else None
 
-    def begin(program: Program) -> Callable[[int], Pipeline]:
-        kept.append(Shared(config, program, Costs(config), memory, gone, prefix))
-        return lambda warp: Lined(kept[-1], warp, strict=strict_turns in ways)
+    def begin(program: AnalyzedProgram) -> Callable[[int], Pipeline]:
+        kept.append(SharedState(config, program, Costs(config), memory, gone, prefix))
+        return lambda warp: AttributedPipeline(kept[-1], warp, strict=strict_turns in ways)
 
     while True:
         progress("all paths")
@@ -268,7 +269,7 @@ def _composed(
     demand = Demand.of(config, pipelines, kept[-1])
     composed = [way(demand, memory) for way in ways]
     # By the one whose slots are those of a walk, if it is there.
-    laid = lay(composed[min(1, len(composed) - 1)], demand, request.policy)
+    laid = cost_of(composed[min(1, len(composed) - 1)], demand, request.policy)
     return composed, loops, laid, explored.reads
 
 

@@ -29,9 +29,10 @@ def _sum(laid):
 def test_adds_up(policy, name):
     config = machine(TINY, policy)
     bound = bound_of(config, kernel.prepare(name, None, 8, 1, config))
-    assert _sum(bound.laid) == bound.laid.cycles
-    assert bound.laid.cycles in [bound.cycles, *(each.cycles for each in bound.composed)]
-    assert all(count > 0 for table in (bound.laid.nops, bound.laid.waits) for count in table.values())
+    costs = bound.by_instruction
+    assert _sum(costs) == costs.cycles
+    assert costs.cycles in [bound.cycles, *(each.cycles for each in bound.composed)]
+    assert all(count > 0 for table in (costs.nops, costs.waits) for count in table.values())
 
 
 @pytest.mark.parametrize("name", ["psort", "vecadd"])

@@ -7,7 +7,7 @@ import pytest
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound.bound import longest_time
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import (
