@@ -83,6 +83,7 @@ def wcet(
     given |= {"dump": None, "per_warp": False, "profile": False, "max_cycles": 10_000_000}
     traces = _traces(slowest, observe)
     asked = asked_run(ctx, given, [("--slowest", trace.path) for trace in traces])
+    from metronome.sim.analysis.bound.assumptions import UserStatements
     from metronome.sim.analysis.bound.bound import longest_time
     from metronome.sim.analysis.code.inputs import RangeError
     from metronome.sim.analysis.code.refusals import RefusedError
@@ -95,8 +96,9 @@ def wcet(
     with show_progress() as progress:
         try:
             bound = longest_time(
-                asked.config, asked.request, asked.launch, ranges=known, facts=facts,
-                memory_latency=memory_bound, compose=compose, miss_rate=_miss_rate(asked), progress=progress,
+                asked.config, asked.request, asked.launch,
+                UserStatements(ranges=known, facts=facts, memory_latency=memory_bound),
+                compose=compose, miss_rate=_miss_rate(asked), progress=progress,
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None

@@ -10,7 +10,7 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import SimtOp, Unit
 
-from ...machine.golden import EndStatus, Iss, IssEnd
+from ...machine.golden import Iss
 from ...machine.golden.state import warps_of
 from ...machine.memory.stacks import to_bus_all
 from ...program.elf import ElfImage
@@ -20,7 +20,7 @@ from ...run.types import RunRequest, unpack_memory
 from ..code.decoding import Decoded
 from ..code.dependence import DependenceKind, InputTracker
 from ..code.inputs import Inputs
-from ..code.refusals import RefusedError
+from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end
 from .barriers import Barriers
 from .groups import WorkGroups
 from .happens_before import HappensBefore
@@ -29,8 +29,6 @@ from .records import Access, Listing
 
 __all__ = ["analyze"]
 
-#: Instructions that are looked at before an analysis is given up.
-_LIMIT = 20_000_000
 _DEPENDS = {
     DependenceKind.CONTROL: "which way it goes on depends on the inputs",
     DependenceKind.ADDRESS: "where it loads or stores depends on the inputs",
@@ -169,14 +167,6 @@ def lines_of(config: SmConfig, addresses: np.ndarray) -> tuple[int, ...]:
     return tuple(dict.fromkeys((to_bus_all(config, addresses) // LINE_BYTES).tolist()))
 
 
-def _refuse_end(end: IssEnd) -> None:
-    if end.fault is not None:
-        cause = end.fault.cause.name.lower().replace("_", " ")
-        raise RefusedError(f"every run faults: {cause} of warp {end.fault.warp}", end.fault.pc)
-    if end.status is not EndStatus.ENDED:
-        raise RefusedError(f"no run ends by itself: {end.status} after {end.executed} instructions")
-
-
 def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
     """The accesses of ``launch``, which ``request`` runs; they are those of every run.
 
@@ -189,7 +179,7 @@ def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
     iss = Iss(config, unpack_memory(config, job.pages))
     iss.launch(job.start_pc, job.arg)
     recorder = iss.recorder = _Recorder(iss, launch.image, Inputs(launch))
-    _refuse_end(iss.run(_LIMIT))
+    refuse_end(iss.run(INSTRUCTION_LIMIT))
     if not recorder.order.regions:
         raise RefusedError("the program opens no measured region: say --region whole, main or a function")
     return recorder.listing()

@@ -11,6 +11,7 @@ import numpy as np
 
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.presets import TINY
+from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import Bound, longest_time
 from metronome.sim.analysis.code.inputs import Inputs, Range
 from metronome.sim.analysis.code.program import AnalyzedProgram
@@ -106,8 +107,11 @@ def one_run(config: SmConfig, launch: Launch) -> list[dict[int, int]]:
     return recorder.counts
 
 
-def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", **more: Any) -> Bound:
-    return longest_time(config, request_of(launch, config.policies[0], memory), launch, **more)
+def bound_of(
+    config: SmConfig, launch: Launch, memory: str = "fixed", *, compose: bool = False, **stated: Any
+) -> Bound:
+    request = request_of(launch, config.policies[0], memory)
+    return longest_time(config, request, launch, UserStatements(**stated), compose=compose)
 
 
 def compiled(folder: Path, text: str, words: int = 16, config: SmConfig = TINY) -> Launch:

@@ -25,6 +25,7 @@ from pathlib import Path
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE, TINY
 from metronome.scripts.options.ranges import ranges_of
+from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.refusals import RefusedError
@@ -222,14 +223,14 @@ def check(seed: int, *, runs: int, rtl: int = 0) -> Checked:
         launch = written.launch(Path(folder))
     config, request = written.config, request_of(launch, written.config.policies[0], written.memory)
     ranges = ranges_of(launch, [each.range for each in written.inputs])
-    bound = longest_time(config, request, launch, ranges=ranges)
+    bound = longest_time(config, request, launch, UserStatements(ranges=ranges))
     unlimited = None
     wide = ranges_of(launch, [each.unlimited for each in written.inputs])
     turns = fact_filter._MOST_TURNS
     try:
         # To give up sooner saves most of the time; what would take more turns has a far greater bound.
         fact_filter._MOST_TURNS = 300
-        unlimited = longest_time(config, request, launch, ranges=wide).cycles
+        unlimited = longest_time(config, request, launch, UserStatements(ranges=wide)).cycles
     except RefusedError:
         pass
     finally:

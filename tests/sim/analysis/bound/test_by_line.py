@@ -39,7 +39,7 @@ def test_adds_up(policy, name):
 def test_one_path_is_what_is_executed(name):
     config = machine(TINY)
     launch = kernel.prepare(name, None, 8, 1, config)
-    laid = bound_of(config, launch).laid
+    laid = bound_of(config, launch).by_instruction
     executed = _executed(config, launch)
     bound = bound_of(config, launch)
     begun = common_prefix(config, request_of(launch), {each.pc for each in bound.dependences}).executed
@@ -60,6 +60,6 @@ def test_one_path_is_what_is_executed(name):
 def test_waits_of_the_longest_chain():
     """With lrr the chain's waits count, with prr those of all warps: for the same program these are more."""
     launch = kernel.prepare("psort", None, 8, 1, TINY)
-    one, all_ = (bound_of(machine(TINY, policy), launch).laid.waits for policy in ("lrr", "prr"))
+    one, all_ = (bound_of(machine(TINY, policy), launch).by_instruction.waits for policy in ("lrr", "prr"))
     assert all(one[pc] <= all_[pc] for pc in one)
     assert sum(one.values()) < sum(all_.values()) <= 2 * sum(one.values())

@@ -126,9 +126,9 @@ def test_a_barrier_is_left_before_others_come():
 def test_what_has_ended_is_known_by_whom():
     times = VectorClocks(3)
     ended = times.meet([0, 1])
-    assert times.behind(0, ended) and times.behind(1, ended) and not times.behind(2, ended)
+    assert times.ordered_after(0, ended) and times.ordered_after(1, ended) and not times.ordered_after(2, ended)
     times.meet([1, 2])
-    assert times.behind(2, ended)
+    assert times.ordered_after(2, ended)
 
 
 def loop_to(program, register, most):
