@@ -53,7 +53,7 @@ def analyze(
     asked = asked_run(ctx, RunOptions(subject=subject, json_file=json_file), files, with_list=False)
     from metronome.sim.analysis.access_order.analyzer import analyze as analyzed
     from metronome.sim.analysis.access_order.estimate import CacheSize, estimate, lookups
-    from metronome.sim.analysis.code.program import RefusedError
+    from metronome.sim.analysis.code.refusals import RefusedError
 
     try:
         listing = analyzed(asked.config, asked.request, asked.launch)

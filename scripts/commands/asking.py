@@ -238,7 +238,7 @@ def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Lau
         If it has none, or the list has no place.
     """
     from metronome.sim.analysis.access_order.ordered import ordered_launch
-    from metronome.sim.analysis.code.program import RefusedError
+    from metronome.sim.analysis.code.refusals import RefusedError
     from metronome.sim.program.elf import ImageError
 
     try:

@@ -81,9 +81,10 @@ def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption =
     traces = _traces(bounds.slowest, bounds.observe)
     options = RunOptions(subject=subject, json_file=json_file)
     asked = asked_run(ctx, options, [("--slowest", trace.path) for trace in traces])
+    from metronome.sim.analysis.bound.assumptions import UserStatements
     from metronome.sim.analysis.bound.bound import longest_time
     from metronome.sim.analysis.code.inputs import RangeError
-    from metronome.sim.analysis.code.program import RefusedError
+    from metronome.sim.analysis.code.refusals import RefusedError
     from metronome.sim.analysis.paths.facts import FactError
     from metronome.sim.machine.engines import CannotPredictError
 
@@ -93,8 +94,9 @@ def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption =
     with show_progress() as progress:
         try:
             bound = longest_time(
-                asked.config, asked.request, asked.launch, ranges=known, facts=facts, progress=progress,
-                memory_latency=bounds.memory_bound, compose=bounds.compose, miss_rate=_miss_rate(asked),
+                asked.config, asked.request, asked.launch,
+                UserStatements(ranges=known, facts=facts, memory_latency=bounds.memory_bound),
+                compose=bounds.compose, miss_rate=_miss_rate(asked), progress=progress,
             )
         except RefusedError as error:
             raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from metronome.sim.analysis.bound.bound import Bound
-    from metronome.sim.analysis.code.program import RefusedError
+    from metronome.sim.analysis.code.refusals import RefusedError
     from metronome.sim.program.elf import ElfImage
 
 __all__ = ["described_lines", "place_in", "print_lines", "refusal"]
@@ -42,10 +42,10 @@ def refusal(image: ElfImage, error: RefusedError) -> str:
 def _lines(image: ElfImage, bound: Bound) -> dict[tuple[str, str], Counter[str]]:
     """(source line, function) to what is laid to it, the most first; the line is empty where it is not known."""
     lines: dict[tuple[str, str], Counter[str]] = {}
-    if bound.laid is None:
+    if bound.by_instruction is None:
         return lines
     for kind in _KINDS:
-        for pc, cycles in getattr(bound.laid, kind).items():
+        for pc, cycles in getattr(bound.by_instruction, kind).items():
             key = image.source_line(pc) or "", image.function_at(pc) or ""
             lines.setdefault(key, Counter())[kind] += cycles
     return dict(sorted(lines.items(), key=lambda each: (-each[1].total(), each[0])))
@@ -53,7 +53,7 @@ def _lines(image: ElfImage, bound: Bound) -> dict[tuple[str, str], Counter[str]]
 
 def described_lines(image: ElfImage, bound: Bound) -> dict[str, Any]:
     """``lines`` and ``worst_path`` of the JSON (docs/wcet.md)."""
-    laid = bound.laid
+    laid = bound.by_instruction
     if laid is None:
         return {}
     branches: dict[int, list[dict[str, Any]]] = {}
@@ -81,7 +81,7 @@ def described_lines(image: ElfImage, bound: Bound) -> dict[str, Any]:
 
 def print_lines(console: Console, image: ElfImage, bound: Bound) -> None:
     """The lines that the most is laid to, as a table."""
-    lines, laid = _lines(image, bound), bound.laid
+    lines, laid = _lines(image, bound), bound.by_instruction
     if laid is None or not lines:
         return
     table = new_table("source line", "function", ">cycles", ">issued", ">NOPs", ">waits", title="by source line")

@@ -10,7 +10,7 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import SimtOp, Unit
 
-from ...machine.golden import EndStatus, Iss, IssEnd
+from ...machine.golden import Iss
 from ...machine.golden.state import warps_of
 from ...machine.memory.stacks import to_bus_all
 from ...program.elf import ElfImage
@@ -18,23 +18,21 @@ from ...program.kernels import Launch
 from ...run.runner import job_of
 from ...run.types import RunRequest, unpack_memory
 from ..code.decoding import Decoded
-from ..code.dependence import Follower, Kind
+from ..code.dependence import DependenceKind, InputTracker
 from ..code.inputs import Inputs
-from ..code.program import RefusedError
+from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end
 from .barriers import Barriers
-from .groups import Groups
+from .groups import WorkGroups
 from .happens_before import HappensBefore
 from .phases import Epochs
 from .records import Access, Listing
 
 __all__ = ["analyze"]
 
-#: Instructions that are looked at before an analysis is given up.
-_LIMIT = 20_000_000
 _DEPENDS = {
-    Kind.CONTROL: "which way it goes on depends on the inputs",
-    Kind.ADDRESS: "where it loads or stores depends on the inputs",
-    Kind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
+    DependenceKind.CONTROL: "which way it goes on depends on the inputs",
+    DependenceKind.ADDRESS: "where it loads or stores depends on the inputs",
+    DependenceKind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
 }
 #: CSRs that are one for all warps.
 _SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
@@ -48,11 +46,11 @@ class _Recorder:
         warps = iss.config.warps
         self._everyone = range(warps)
         self._local = iss.config.memory_map.local, iss.config.memory_map.local + iss.config.local_bytes
-        self._follower = Follower(iss, inputs)
+        self._follower = InputTracker(iss, inputs)
         self._epochs = Epochs(warps)
         self.order = HappensBefore(iss.config)
         self._barriers = Barriers(self.order)
-        self.groups = Groups(iss, image)
+        self.groups = WorkGroups(iss, image)
         self.accesses: list[Access] = []
         #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two
         #: numbers.
@@ -169,14 +167,6 @@ def lines_of(config: SmConfig, addresses: np.ndarray) -> tuple[int, ...]:
     return tuple(dict.fromkeys((to_bus_all(config, addresses) // LINE_BYTES).tolist()))
 
 
-def _refuse_end(end: IssEnd) -> None:
-    if end.fault is not None:
-        cause = end.fault.cause.name.lower().replace("_", " ")
-        raise RefusedError(f"every run faults: {cause} of warp {end.fault.warp}", end.fault.pc)
-    if end.status is not EndStatus.ENDED:
-        raise RefusedError(f"no run ends by itself: {end.status} after {end.executed} instructions")
-
-
 def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
     """The accesses of ``launch``, which ``request`` runs; they are those of every run.
 
@@ -189,7 +179,7 @@ def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
     iss = Iss(config, unpack_memory(config, job.pages))
     iss.launch(job.start_pc, job.arg)
     recorder = iss.recorder = _Recorder(iss, launch.image, Inputs(launch))
-    _refuse_end(iss.run(_LIMIT))
+    refuse_end(iss.run(INSTRUCTION_LIMIT))
     if not recorder.order.regions:
         raise RefusedError("the program opens no measured region: say --region whole, main or a function")
     return recorder.listing()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..code.program import RefusedError
+from ..code.refusals import RefusedError
 from .happens_before import HappensBefore
 
 __all__ = ["Barriers"]

@@ -11,7 +11,7 @@ from ...program.elf import ElfImage
 from ..code.decoding import Decoded
 from .records import Grid, Place
 
-__all__ = ["Groups"]
+__all__ = ["WorkGroups"]
 
 #: Registers of context.h: s9, the warps of a group, and s10, the number of the block.
 _GROUP_WARPS, _BLOCK = 25, 26
@@ -21,7 +21,7 @@ _SIZES, _SIZES_AT = struct.Struct("<7I"), 16
 _GROUPS, _THREADS, _RECORD = "__groups_worker", "__threads_worker", "__spawn_context"
 
 
-class Groups:
+class WorkGroups:
     """By warp: the block that it runs. From the call of the kernel's function to the next one it is the same.
 
     A program without our runtime has no work-groups.

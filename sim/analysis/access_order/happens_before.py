@@ -10,7 +10,7 @@ from metronome.hdl.config import SmConfig
 
 from ...run.memcheck.order import Order
 from ...run.memcheck.shadow import Cells
-from ..code.program import RefusedError
+from ..code.refusals import RefusedError
 
 __all__ = ["HappensBefore"]
 

@@ -14,7 +14,7 @@ from ...program.elf import ImageError
 from ...program.kernels import Launch
 from ...program.region_stub import free_place, with_stub
 from ...run.types import RunRequest
-from ..code.program import RefusedError
+from ..code.refusals import RefusedError
 from .analyzer import analyze
 from .configuration import encode, entries_of
 from .records import Listing

@@ -1,22 +1,25 @@
-"""What a bound takes for granted of the hardware and of the program, and where each is proved or checked."""
+"""The assumptions of a bound about hardware and program, and the place where each is proved or checked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Assumption", "assumptions_of"]
+from ..code.inputs import Range
+from ..paths.facts import Facts
+
+__all__ = ["Assumption", "UserStatements", "assumptions_of"]
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """``text``: what is taken for granted. ``held_by``: the proof, test or contract that holds it, or "the user"."""
+    """An assumption; ``held_by``: the proof, test or contract that ensures it, or "the user"."""
 
     text: str
     held_by: str
 
     def as_json(self) -> dict[str, str]:
-        """For the document of ``metronome wcet``."""
+        """Return the assumption as in the JSON of ``metronome wcet``."""
         return {"text": self.text, "held_by": self.held_by}
 
 
@@ -44,10 +47,37 @@ _MEMORY = Assumption(
 )
 
 
-def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_told: bool = False) -> tuple[Assumption, ...]:
-    """The assumptions of a time that is ``exact``, or of a composed one; those that the user has ``given`` come first.
+@dataclass(frozen=True, kw_only=True)
+class UserStatements:
+    """What the user states about a program. Nothing checks it for all runs.
 
-    ``memory_told``: one of these says how long memory takes.
+    - ``ranges``: the ranges of its inputs.
+    - ``facts``: its flow facts, which are used only where the analysis of paths finds no bound itself.
+    - ``memory_latency``: the most cycles from the acceptance of a request to its answer, for a memory model that has no
+      bound of its own.
     """
-    composed = _COMPOSED if memory_told else (*_COMPOSED, _MEMORY)
+
+    ranges: Sequence[Range] = ()
+    facts: Facts | None = None
+    memory_latency: int | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The statements as assumptions of the bound, without flow facts."""
+        texts = [f"the inputs are in the range {each.text}" for each in self.ranges]
+        texts += [
+            f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
+            for each in self.ranges if each.untold
+        ]
+        if self.memory_latency is not None:
+            texts.append(f"memory answers every access within {self.memory_latency} cycles (--memory-bound)")
+        return texts
+
+
+def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_given: bool = False) -> tuple[Assumption, ...]:
+    """Return the assumptions of an ``exact`` time or of a composed bound, after those that the user has ``given``.
+
+    ``memory_given``: the user states the latency of memory.
+    """
+    composed = _COMPOSED if memory_given else (*_COMPOSED, _MEMORY)
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

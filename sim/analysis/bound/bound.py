@@ -13,49 +13,52 @@ from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
 from ...machine.events import NONE
-from ...machine.golden import EndStatus
 from ...predict.predictor import predict, refuse
 from ...program.kernels import Launch
 from ...run.runner import job_of
 from ...run.types import Job, RunRequest, unpack_memory
 from ...show.trace.cycles import CycleStream
 from ..code.costs import Costs
-from ..code.dependence import Dependence, Kind, dependences
+from ..code.dependence import Dependence, DependenceKind, InputDependences, dependences
 from ..code.inputs import Inputs, Range
-from ..code.program import Program, RefusedError
-from ..code.reads import Reads, require_read
-from ..paths.explore import explore
-from ..paths.facts import Facts, Monitor
-from .assumptions import Assumption, assumptions_of
-from .by_line import Laid, Lined, Run, lay
+from ..code.program import AnalyzedProgram
+from ..code.reads import RangeReads, require_read
+from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end
+from ..paths.explore import Exploration, explore
+from ..paths.facts import FactMonitor, Facts
+from .assumptions import Assumption, UserStatements, assumptions_of
+from .by_line import AttributedPipeline, CostByInstruction, RunCosts, cost_of
 from .compose.parts import Composed
 from .compose.published import multi_phase, segments, segments_at_rate, segments_with_misses
 from .compose.work_conserving import POLICIES, Demand, implicit_paths, one_by_one, strict_turns, work_conserving
-from .counts import Shared
+from .counts import SharedState
 from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .prefix import NOTHING, Prefix, common_prefix
 
 __all__ = ["Bound", "contradicted", "longest_time"]
 
-#: A way of composing.
+#: A function that composes a bound.
 Composer: TypeAlias = Callable[[Demand, MemoryBound], Composed]
-#: Memory models whose time for given requests is the same in every run.
+_NOTHING_STATED = UserStatements()
+#: Memory models whose latencies depend only on the requests.
 _EXACT_MEMORY = ("fixed", "tdm")
-#: Instructions that are looked at before an analysis is given up.
-_LIMIT = 20_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """At most ``cycles`` from the launch to the end, whatever the inputs.
+    """The most ``cycles`` from the launch to the end, for all inputs.
 
-    ``exact``: every run takes as long. ``parts``: what the cycles are made of, by name. ``composed``: bounds by each
-    way of composing that applies; without them the time is exact. ``dependences``: the instructions whose effect on
-    time depends on the inputs. ``loops``: how often a loop is gone through at most, entered once, by its header's pc.
-    ``origins``: of those that a fact of the user ends, where that comes from. ``given``: what is taken from the user.
-    ``laid``: what it is made of by instruction. ``inputs``: for which it holds, in words. ``lost``: the ranges of what
-    the start-up code stores to, so that the hardware alone cannot have such inputs.
+    - ``exact``: every run takes exactly this time. ``parts``: the cycles by cause.
+    - ``composed``: the bounds of each composition that applies; empty for an exact time unless asked for.
+    - ``dependences``: the instructions whose effect on time depends on the inputs.
+    - ``loops``: by the pc of a loop's header, the most passes for each entry of the loop.
+    - ``origins``: by the same pc, the origin of the flow fact that bounds the loop, if one does.
+    - ``given``: the user's statements on which the bound rests.
+    - ``memory_given``: the user states the latency of memory.
+    - ``by_instruction``: the cost of each instruction.
+    - ``inputs``: the inputs for which the bound holds, in words.
+    - ``lost``: the ranges of variables that the start-up code overwrites, so the hardware cannot run with such inputs.
     """
 
     cycles: int
@@ -66,23 +69,22 @@ class Bound:
     loops: dict[int, int] = field(default_factory=dict)
     origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
-    #: The user says how long memory takes.
-    memory_told: bool = False
-    laid: Laid | None = None
+    memory_given: bool = False
+    by_instruction: CostByInstruction | None = None
     inputs: str = ""
     lost: Sequence[Range] = ()
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What the bound rests on."""
-        return assumptions_of(exact=self.exact, given=self.given, memory_told=self.memory_told)
+        """The assumptions of the bound."""
+        return assumptions_of(exact=self.exact, given=self.given, memory_given=self.memory_given)
 
 
-class _Uses:
-    """A watcher that counts what each cycle of a run was used for."""
+class _CycleUses:
+    """A watcher that counts how each cycle of a run was used."""
 
     def __init__(self, config: SmConfig) -> None:
-        self._run = Run(config)
+        self._run = RunCosts(config)
         self._stream = CycleStream(config, [self._run])
         self.begin()
 
@@ -100,13 +102,13 @@ class _Uses:
         self.nops += int((selected & nop).sum())
         self._stalls += np.bincount(events["stall"][~selected], minlength=len(self._stalls))
 
-    def laid(self, cycles: int) -> Laid:
-        """By instruction."""
+    def costs(self, cycles: int) -> CostByInstruction:
+        """Return the cost of each instruction."""
         self._stream.finish()
-        return self._run.laid(cycles)
+        return self._run.costs(cycles)
 
     def parts(self, cycles: int) -> dict[str, int]:
-        """By the names of docs/wcet.md; what is left is the launch and the end."""
+        """Return the cycles by the names of docs/wcet.md; the rest is the launch and the end."""
         stalls = {reason: int(self._stalls[reason.value]) for reason in StallReason}
         parts = {
             "instructions": self.instructions, "nops": self.nops,
@@ -118,108 +120,174 @@ class _Uses:
         return parts | {"launch": cycles - sum(parts.values())}
 
 
-def _given(ranges: Sequence[Range], memory_latency: int | None) -> list[str]:
-    """The user's own statements: nobody checks them."""
-    given = [f"the inputs are in the range {each.text}" for each in ranges]
-    given += [
-        f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
-        for each in ranges if each.untold
-    ]
-    if memory_latency is not None:
-        given.append(f"memory answers every access within {memory_latency} cycles (--memory-bound)")
-    return given
+@dataclass(frozen=True)
+class _Composition:
+    """The ``bounds`` of each way of composing, and what the analysis of paths found beside them."""
+
+    bounds: list[Composed]
+    loops: dict[int, int]
+    by_instruction: CostByInstruction
+    reads: RangeReads
+
+
+@dataclass(frozen=True)
+class _Analysis:
+    """The steps of the analysis of one program."""
+
+    config: SmConfig
+    request: RunRequest
+    job: Job
+    inputs: Inputs
+    stated: UserStatements
+    progress: Callable[[str], None]
+
+    @property
+    def predictable(self) -> bool:
+        """Whether the latencies of memory are the same in every run with the same requests."""
+        return self.stated.memory_latency is None and self.request.memory in _EXACT_MEMORY
+
+    def tracked(self) -> InputDependences:
+        """Find the instructions that depend on the inputs; refuse a program of which every run fails."""
+        launch, facts = self.inputs.launch, self.stated.facts
+        if facts is not None:
+            program = AnalyzedProgram(unpack_memory(self.config, self.job.pages))
+            facts.require_places(program, [launch.entry, *(entry for entry, _, _ in launch.image.functions)])
+        self.progress("what depends on the inputs")
+        tracked = dependences(self.job, self.inputs, INSTRUCTION_LIMIT)
+        if not tracked.found:
+            # All runs execute the same instructions.
+            refuse_end(tracked.ended)
+            require_read(tracked.reads.unread, tracked.reads)
+        return tracked
+
+    def prefix(self, found: Sequence[Dependence]) -> Prefix:
+        """Return the common beginning of all runs."""
+        # Fetches run ahead of the first instruction that depends on the inputs, so code must not depend on them.
+        if not found or not self.predictable or any(each.kind is DependenceKind.CODE for each in found):
+            return NOTHING
+        self.progress("predict")
+        return common_prefix(self.config, self.request, {each.pc for each in found})
+
+    def compose(self, memory: MemoryBound, prefix: Prefix, ways: Sequence[Composer]) -> _Composition:
+        """Explore all paths, and compose a bound in each of the ``ways``."""
+        config, facts = self.config, self.stated.facts
+        explored, shared = self._explored(memory, prefix, strict=strict_turns in ways)
+        loops = dict(shared.loops)
+        if facts is not None and facts.used:
+            self.progress("flow facts")
+            contradiction = contradicted(config, self.request, facts)
+            if contradiction is not None:
+                raise RefusedError(*contradiction)
+            # The passes of a path were counted up to where a fact ended it.
+            loops |= {pc: min(loops[pc], fact.passes) for pc, fact in facts.used.items() if pc in loops and fact.most}
+        self.progress("compose")
+        pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
+        demand = Demand.of(config, pipelines, shared)
+        bounds = [way(demand, memory) for way in ways]
+        # The second bound, if there is one, takes its issue slots from a walk.
+        costs = cost_of(bounds[min(1, len(bounds) - 1)], demand, self.request.policy)
+        return _Composition(bounds, loops, costs, explored.reads)
+
+    def _explored(self, memory: MemoryBound, prefix: Prefix, *, strict: bool) -> tuple[Exploration, SharedState]:
+        """Explore all paths until the set of lines that may be evicted from the data cache is stable."""
+        config, job, facts = self.config, self.job, self.stated.facts
+        # The first pass assumes that every line stays in the cache.
+        gone: frozenset[int] | None = frozenset() if config.dcache_bytes else None
+        kept: list[SharedState] = []
+
+        def begin(program: AnalyzedProgram) -> Callable[[int], Pipeline]:
+            kept.append(SharedState(config, program, Costs(config), memory, gone, prefix))
+            return lambda warp: AttributedPipeline(kept[-1], warp, strict=strict)
+
+        while True:
+            self.progress("all paths")
+            pages = unpack_memory(config, job.pages)
+            explored = explore(config, pages, job.start_pc, job.arg, self.inputs, begin, INSTRUCTION_LIMIT, facts)
+            found = kept[-1].pushed_out()
+            if kept[-1].prefix_lost:
+                # Paths fork inside the common beginning, so nothing is taken from it.
+                prefix = NOTHING
+                continue
+            if gone is None or (found is not None and found <= gone):
+                return explored, kept[-1]
+            gone = None if found is None else gone | found
 
 
 def longest_time(
-    config: SmConfig, request: RunRequest, launch: Launch, *, ranges: Sequence[Range] = (),
-    facts: Facts | None = None, memory_latency: int | None = None, compose: bool = False,
-    miss_rate: float | None = None, progress: Callable[[str], None] = lambda text: None,
+    config: SmConfig, request: RunRequest, launch: Launch, stated: UserStatements = _NOTHING_STATED, *,
+    compose: bool = False, miss_rate: float | None = None, progress: Callable[[str], None] = lambda text: None,
 ) -> Bound:
-    """The bound of a program.
+    """Return the bound of a program.
 
     Parameters
     ----------
-    ranges
-        What is known of its inputs.
-    facts
-        What is known of its flow. It is asked only where the paths do not tell it.
-    memory_latency
-        The most cycles from the acceptance of a request to its answer, of a memory that has no bound of its own.
+    stated
+        The user's statements about the program.
     compose
-        Compose bounds even where the time is exact.
+        Also compose bounds if the time is exact.
     miss_rate
-        With ordered channels, the part of the list's loads that misses: the published formulas are composed with it.
+        With ordered channels, the fraction of the listed loads that miss, for the published formulas.
     progress
         Called with the name of each step.
 
     Raises
     ------
     RefusedError
-        If there is no bound, with the reason; RangeError for a range of what the program does not read; FactError for a
-        flow fact of nothing; CannotPredictError for a machine that is not predictable.
+        If there is no bound, with the reason.
+    RangeError
+        For a range of something that the program does not read.
+    FactError
+        For a flow fact that matches nothing in the program.
+    CannotPredictError
+        For a machine that cannot be predicted.
     """
     refuse(config, request.policy)
-    inputs = Inputs(launch, ranges)
+    inputs = Inputs(launch, stated.ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
-    job = job_of(config, request)
-    if facts is not None:
-        program = Program(unpack_memory(config, job.pages))
-        facts.require_places(program, [launch.entry, *(entry for entry, _, _ in launch.image.functions)])
-    progress("what depends on the inputs")
-    followed = dependences(job, inputs, _LIMIT)
-    found, ended = followed.found, followed.ended
-    if ended.fault is not None and not found:
-        cause = ended.fault.cause.name.lower().replace("_", " ")
-        raise RefusedError(f"every run faults: {cause} of warp {ended.fault.warp}", ended.fault.pc)
-    if ended.status is not EndStatus.ENDED and not found:
-        raise RefusedError(f"no run ends by itself: {ended.status} after {ended.executed} instructions")
-    if not found:
-        # All runs execute the same.
-        require_read(followed.reads.unread, followed.reads)
-    said: dict[str, Any] = {
-        "inputs": inputs.said, "lost": followed.reads.lost, "memory_told": memory_latency is not None,
+    analysis = _Analysis(config, request, job_of(config, request), inputs, stated, progress)
+    tracked = analysis.tracked()
+    found = tracked.found
+    details: dict[str, Any] = {
+        "inputs": inputs.said, "lost": tracked.reads.lost, "memory_given": stated.memory_latency is not None,
     }
     exact = None
-    if not found and memory_latency is None and request.memory in _EXACT_MEMORY:
+    if not found and analysis.predictable:
         progress("predict")
         exact = _exact(config, request)
-    given = _given(ranges, memory_latency)
+    given = stated.texts
     if exact is not None and not compose:
-        return dataclasses.replace(exact, given=given, **said)
-    memory = memory_bound(config, request, memory_latency)
-    prefix = NOTHING
-    # What is fetched is fetched before the instruction that tells of it is issued.
-    begins = found and not any(each.kind is Kind.CODE for each in found)
-    if begins and memory_latency is None and request.memory in _EXACT_MEMORY:
-        progress("predict")
-        prefix = common_prefix(config, request, {each.pc for each in found})
+        return dataclasses.replace(exact, given=given, **details)
+    memory = memory_bound(config, request, stated.memory_latency)
     ways = _composers(config, request.policy, miss_rate if exact is not None else None)
-    composed, loops, laid, reads = _composed(config, request, job, inputs, memory, prefix, facts, ways, progress)
-    require_read([each for each in reads.unread if each in followed.reads.unread], followed.reads)
-    used = facts.used if facts is not None else {}
+    result = analysis.compose(memory, analysis.prefix(found), ways)
+    require_read([each for each in result.reads.unread if each in tracked.reads.unread], tracked.reads)
+    used = stated.facts.used if stated.facts is not None else {}
     given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
-    origins = {pc: told.origin for pc, told in used.items()}
+    details |= {
+        "given": given, "composed": result.bounds, "loops": result.loops,
+        "origins": {pc: fact.origin for pc, fact in used.items()},
+    }
     if exact is not None:
-        return dataclasses.replace(exact, composed=composed, loops=loops, origins=origins, given=given, **said)
-    best = min((each for each in composed if each.holds), key=lambda each: each.cycles)
+        return dataclasses.replace(exact, **details)
+    best = min((each for each in result.bounds if each.holds), key=lambda each: each.cycles)
     return Bound(
-        cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found, composed=composed, loops=loops,
-        origins=origins, given=given, laid=laid, **said,
+        cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=found,
+        by_instruction=result.by_instruction, **details,
     )
 
 
 def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[str, int] | None:
-    """What a run of the golden model does against ``facts``, and where; None if nothing."""
+    """Run the golden model, and return how and where it contradicts ``facts``; None if it does not."""
     job = job_of(config, request)
     iss = job.golden_model(unpack_memory(config, job.pages))
-    monitor = iss.recorder = Monitor(facts, config.warps)
-    iss.run(_LIMIT)
+    monitor = iss.recorder = FactMonitor(facts, config.warps)
+    iss.run(INSTRUCTION_LIMIT)
     return monitor.contradiction
 
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
-    """The time of the only schedule there is; None if that could not be known beforehand."""
-    uses = _Uses(config)
+    """Return the time of the only schedule; None if the order of the warps might change what they load."""
+    uses = _CycleUses(config)
     prediction = predict(config, request, watcher=uses)
     result = prediction.result
     if result.status != "ended":
@@ -227,55 +295,13 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     if prediction.stepped is not None:
         return None
     cycles = result.total_cycles
-    return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), laid=uses.laid(cycles))
-
-
-def _composed(
-    config: SmConfig, request: RunRequest, job: Job, inputs: Inputs, memory: MemoryBound, prefix: Prefix,
-    facts: Facts | None, ways: Sequence[Composer], progress: Callable[[str], None],
-) -> tuple[list[Composed], dict[int, int], Laid, Reads]:
-    kept: list[Shared] = []
-    # First as if each line stayed in the data cache; again if another may push some of them out.
-    gone: frozenset[int] | None = frozenset() if config.dcache_bytes else None
-
-    def begin(program: Program) -> Callable[[int], Pipeline]:
-        kept.append(Shared(config, program, Costs(config), memory, gone, prefix))
-        return lambda warp: Lined(kept[-1], warp, strict=strict_turns in ways)
-
-    while True:
-        progress("all paths")
-        explored = explore(
-            config, unpack_memory(config, job.pages), job.start_pc, job.arg, inputs, begin, _LIMIT, facts
-        )
-        found = kept[-1].pushed_out()
-        if kept[-1].prefix_lost:
-            # Where every run begins alike, the analysis does not know which way: nothing is taken from there.
-            prefix = NOTHING
-            continue
-        if gone is None or (found is not None and found <= gone):
-            break
-        gone = None if found is None else gone | found
-    loops = dict(kept[-1].loops)
-    if facts is not None and facts.used:
-        progress("flow facts")
-        contradiction = contradicted(config, request, facts)
-        if contradiction is not None:
-            raise RefusedError(*contradiction)
-        # A path that a fact has ended was counted until there.
-        loops |= {pc: min(loops[pc], told.passes) for pc, told in facts.used.items() if pc in loops and told.most}
-    progress("compose")
-    pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
-    demand = Demand.of(config, pipelines, kept[-1])
-    composed = [way(demand, memory) for way in ways]
-    # By the one whose slots are those of a walk, if it is there.
-    laid = lay(composed[min(1, len(composed) - 1)], demand, request.policy)
-    return composed, loops, laid, explored.reads
+    return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), by_instruction=uses.costs(cycles))
 
 
 def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Composer]:
-    """The ways of composing for a machine and policy, and with ordered channels for the rate at which loads miss."""
+    """Return the ways of composing that apply to a machine and policy, and to a miss rate with ordered channels."""
     if config.ordered and miss_rate is not None:
-        # Ours is the exact time, which the published formulas are compared with.
+        # Only published formulas, for comparison with the exact time.
         return [segments, segments_at_rate(miss_rate)]
     if config.channels is not Channels.NONE:
         raise RefusedError(

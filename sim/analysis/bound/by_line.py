@@ -15,45 +15,45 @@ from ...machine.events import NONE
 from ...show.trace.cycles import Cycles
 from ...show.trace.profile import Profile
 from ..code.decoding import Decoded
-from ..paths.path import Access, Clock
+from ..paths.clock import Access, Clock
 from .compose.implicit import nops_behind, parts_of
 from .compose.parts import Composed
 from .compose.work_conserving import POLICIES, Demand
-from .counts import Shared
+from .counts import SharedState
 from .pipeline import Pipeline
 
-__all__ = ["Laid", "Lined", "Run", "lay"]
+__all__ = ["AttributedPipeline", "CostByInstruction", "RunCosts", "cost_of"]
 
 
-class Lined(Pipeline):
+class AttributedPipeline(Pipeline):
     """A pipeline that knows for which instructions it waits: ``own``, by pc, since it last met others.
 
     ``met``: the waits of the chain until then. ``past``: its own until then. Where paths meet, they are those of the
     path whose time is later. With strict turns they are all cycles.
     """
 
-    def __init__(self, shared: Shared, warp: int = 0, *, strict: bool = False) -> None:
+    def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
         super().__init__(shared, warp, strict=strict)
         self.own: Counter[int] = Counter()
         self.past: Counter[int] = Counter()
         self.met: Counter[int] = Counter()
 
-    def copy(self) -> Lined:
-        """See :class:`sim.analysis.paths.path.Clock`."""
+    def copy(self) -> AttributedPipeline:
+        """See :class:`sim.analysis.paths.clock.Clock`."""
         twin = super().copy()
-        assert isinstance(twin, Lined)
+        assert isinstance(twin, AttributedPipeline)
         twin.own, twin.past, twin.met = Counter(self.own), self.past, self.met
         return twin
 
     def join(self, other: Clock) -> None:
-        """See :class:`sim.analysis.paths.path.Clock`."""
-        assert isinstance(other, Lined)
+        """See :class:`sim.analysis.paths.clock.Clock`."""
+        assert isinstance(other, AttributedPipeline)
         if other.time > self.time:
             self.own, self.past, self.met = Counter(other.own), other.past, other.met
         super().join(other)
 
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
-        """See :class:`sim.analysis.paths.path.Clock`."""
+        """See :class:`sim.analysis.paths.clock.Clock`."""
         time, slots, within = self.time, self.counts.slots, self.within
         super().issue(pc, code, following, access)
         if within:
@@ -71,8 +71,8 @@ class Lined(Pipeline):
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
-        """See :class:`sim.analysis.paths.path.Clock`: from here on all follow the longest chain."""
-        lined = [each for each in clocks if isinstance(each, Lined)]
+        """See :class:`sim.analysis.paths.clock.Clock`: from here on all follow the longest chain."""
+        lined = [each for each in clocks if isinstance(each, AttributedPipeline)]
         chain = max(lined, key=lambda each: each.chain_length)
         table = Counter() if any(each.within for each in lined) else chain.met + chain.own
         Pipeline.meet(lined, active)
@@ -81,7 +81,7 @@ class Lined(Pipeline):
 
 
 @dataclass(frozen=True)
-class Laid:
+class CostByInstruction:
     """What of a bound by ``method`` can be laid to instructions, by pc; ``rest``: its parts without that, by name.
 
     ``rest`` and the three tables add up to the bound. Of ``rest`` a part is negative if what is a wait on one path and
@@ -97,13 +97,13 @@ class Laid:
     ways: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
 
-def lay(composed: Composed, demand: Demand, policy: str) -> Laid:
+def cost_of(composed: Composed, demand: Demand, policy: str) -> CostByInstruction:
     """The table of a bound.
 
     Instructions and NOPs are those of the dearest walk (:mod:`sim.analysis.bound.compose.implicit`). Under strict turns
     only the chain's own cycles count, so these are all among the waits.
     """
-    lined = [each for each in demand.pipelines if isinstance(each, Lined)]
+    lined = [each for each in demand.pipelines if isinstance(each, AttributedPipeline)]
     instructions: Counter[int] = Counter()
     nops: Counter[int] = Counter()
     ways: Counter[tuple[int, int]] = Counter()
@@ -129,13 +129,13 @@ def lay(composed: Composed, demand: Demand, policy: str) -> Laid:
             waits += each.past + each.own
     laid = {"instructions": instructions, "nops": nops, "waits": waits}
     rest = {name: cycles - sum(laid.get(name, {}).values()) for name, cycles in composed.parts.items()}
-    return Laid(
+    return CostByInstruction(
         composed.method, composed.cycles, instructions, nops, waits,
         {name: each for name, each in rest.items() if each}, {edge: count for edge, count in ways.items() if count},
     )
 
 
-class Run:
+class RunCosts:
     """A sink of cycles (:class:`sim.show.trace.cycles.Sink`) that makes the table of one run."""
 
     def __init__(self, config: SmConfig) -> None:
@@ -168,7 +168,7 @@ class Run:
         """See :class:`sim.show.trace.cycles.Sink`."""
         self._profile.finish()
 
-    def laid(self, cycles: int) -> Laid:
+    def costs(self, cycles: int) -> CostByInstruction:
         """The table of the run, which took so many ``cycles``."""
         tables: dict[str, Counter[int]] = {"issued": Counter(), "nop": Counter(), "wait": Counter()}
         for cell in self._profile.cells():
@@ -177,7 +177,7 @@ class Run:
                 tables[kind][cell.pc] += cell.cycles
         jumps = {pc for pc, following in self._ways if following != pc + 4}
         rest = cycles - sum(each.total() for each in tables.values())
-        return Laid(
+        return CostByInstruction(
             "exact", cycles, tables["issued"], tables["nop"], tables["wait"], {"launch": rest} if rest else {},
             {edge: count for edge, count in self._ways.items() if edge[0] in jumps},
         )

@@ -14,13 +14,13 @@ from ...predict.setup import data_cache
 from ..code.costs import Costs
 from ..code.decoding import Decoded
 from ..code.fetching import fetched, followed
-from ..code.program import Program
+from ..code.program import AnalyzedProgram
 from .memory_bound import MemoryBound
 from .prefix import NOTHING, Prefix
 
-__all__ = ["Counts", "Shared", "few_lines"]
+__all__ = ["SharedState", "WarpCounts", "few_lines"]
 
-#: Lines of a range that are looked at one by one, at most.
+#: LoadedLines of a range that are looked at one by one, at most.
 _MANY = 1 << 12
 
 
@@ -30,7 +30,7 @@ def few_lines(within: tuple[int, int] | None) -> range | None:
 
 
 @dataclass
-class Counts:
+class WarpCounts:
     """What a warp asks for, at most. All are numbers of instructions but for NOPs, ``excess`` and accesses to lines.
 
     ``nops``: NOPs behind jumps. ``started``: NOPs in its buffer when it was started. ``excess``: cycles beyond the
@@ -55,7 +55,7 @@ class Counts:
     flushes: int = 0
     results: dict[int, int] = field(default_factory=dict)
 
-    def copy(self) -> Counts:
+    def copy(self) -> WarpCounts:
         """Of another path that is the same so far."""
         return dataclasses.replace(self, results=dict(self.results))
 
@@ -64,7 +64,7 @@ class Counts:
         """Issue slots, but for NOPs behind misses."""
         return self.instructions + self.nops + self.started
 
-    def join(self, other: Counts) -> None:
+    def join(self, other: WarpCounts) -> None:
         """The greater of each two."""
         for each in _NAMES:
             mine, theirs = getattr(self, each), getattr(other, each)
@@ -74,11 +74,11 @@ class Counts:
             self.results[latency] = max(count, self.results.get(latency, 0))
 
 
-_NAMES = [each.name for each in dataclasses.fields(Counts) if each.name != "results"]
+_NAMES = [each.name for each in dataclasses.fields(WarpCounts) if each.name != "results"]
 
 
 @dataclass
-class Shared:
+class SharedState:
     """What is known of all warps together: lines of code and data that are touched on any path.
 
     - ``loads_anywhere``, ``stores_anywhere``: of some load or store the lines are not known; ``store_ranges``: but from
@@ -93,7 +93,7 @@ class Shared:
     """
 
     config: SmConfig
-    program: Program
+    program: AnalyzedProgram
     costs: Costs
     memory: MemoryBound
     gone: frozenset[int] | None = frozenset()

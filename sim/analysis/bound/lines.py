@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..code.costs import LOAD, MISS
-from ..paths.path import Access
-from .counts import Counts, Shared, few_lines
+from ..paths.clock import Access
+from .counts import SharedState, WarpCounts, few_lines
 
-__all__ = ["UNTRACKED", "Lines"]
+__all__ = ["UNTRACKED", "LoadedLines"]
 
 #: Parts under way of a load whose end nothing tells.
 UNTRACKED = 1 << 20
 
 
-class Lines:
+class LoadedLines:
     """What is known of the data cache by what this warp has loaded and waited for (docs/wcet.md, "Memory").
 
     A line that stays is in the cache as soon as something has been executed that depends on a load of it. Until then
     it may come, no later than in a cycle that is counted as if the warp were alone.
     """
 
-    def __init__(self, shared: Shared, counts: Counts, present: Iterable[int] = ()) -> None:
+    def __init__(self, shared: SharedState, counts: WarpCounts, present: Iterable[int] = ()) -> None:
         self._shared, self.counts = shared, counts
         self._present = {line for line in present if shared.stays(line)}
         #: Line -> the cycle in which what depends on its coming can be issued.
@@ -31,14 +31,14 @@ class Lines:
         #: The first and the last line of loads to places that are not known -> how many lines they touch at most.
         self._ranged: dict[tuple[int, int], int] = {}
 
-    def copy(self, counts: Counts) -> Lines:
+    def copy(self, counts: WarpCounts) -> LoadedLines:
         """The same on another path, whose counts these are."""
-        twin = Lines(self._shared, counts)
+        twin = LoadedLines(self._shared, counts)
         twin._present, twin._comes = set(self._present), dict(self._comes)
         twin._loads, twin._ranged = dict(self._loads), dict(self._ranged)
         return twin
 
-    def join(self, other: Lines) -> None:
+    def join(self, other: LoadedLines) -> None:
         """From here on the path is this one or the ``other``."""
         self._present &= other._present
         # A line that was asked for on one path only may have to be asked for again.

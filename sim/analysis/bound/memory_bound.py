@@ -12,7 +12,7 @@ from ...machine.memory.registry import create_model
 from ...machine.memory.store import SparseMemory
 from ...machine.memory.tdm import TdmMemory
 from ...run.types import RunRequest
-from ..code.program import RefusedError
+from ..code.refusals import RefusedError
 
 __all__ = ["MemoryBound", "memory_bound"]
 

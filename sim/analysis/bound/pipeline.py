@@ -14,9 +14,9 @@ from metronome.hdl.isa.ops import BranchOp, Unit
 
 from ..code.costs import DEPTH, LOAD, MISS, RESOLUTION, STORE, Cost
 from ..code.decoding import Decoded
-from ..paths.path import Access, Clock
-from .counts import Counts, Shared, few_lines
-from .lines import Lines
+from ..paths.clock import Access, Clock
+from .counts import SharedState, WarpCounts, few_lines
+from .lines import LoadedLines
 from .segments import Segments
 from .turns import Turns
 
@@ -27,7 +27,7 @@ _BEHIND = 1
 
 
 class Pipeline:
-    """A clock (:class:`sim.analysis.paths.path.Clock`) of one warp.
+    """A clock (:class:`sim.analysis.paths.clock.Clock`) of one warp.
 
     ``time``: the cycle behind the last issue, alone, with misses of its own loads but not of its code. ``chain``:
     cycles in which nothing could be issued for certain, of this warp and those that it has waited for, one after the
@@ -37,12 +37,12 @@ class Pipeline:
     Behind the beginning that all runs have in common (:mod:`sim.analysis.bound.prefix`) everything is counted anew.
     """
 
-    def __init__(self, shared: Shared, warp: int = 0, *, strict: bool = False) -> None:
+    def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
         self._shared = shared
         self._strict, self._turn = strict, Turns()
         self._span = 0
-        self.counts = Counts()
-        self.lines = Lines(shared, self.counts)
+        self.counts = WarpCounts()
+        self.lines = LoadedLines(shared, self.counts)
         self.time = 0
         self.chain = 0
         #: Waits for lines at places that are not known, until it last met others.
@@ -66,7 +66,7 @@ class Pipeline:
         self._places: list[int] = []
 
     def copy(self) -> Pipeline:
-        """See :class:`sim.analysis.paths.path.Clock`."""
+        """See :class:`sim.analysis.paths.clock.Clock`."""
         twin = type(self)(self._shared, strict=self._strict)
         twin._turn, twin._span = self._turn.copy(), self._span
         twin.counts = self.counts.copy()
@@ -84,7 +84,7 @@ class Pipeline:
         return twin
 
     def join(self, other: Clock) -> None:
-        """See :class:`sim.analysis.paths.path.Clock`."""
+        """See :class:`sim.analysis.paths.clock.Clock`."""
         assert isinstance(other, Pipeline)
         self.counts.join(other.counts)
         self.lines.join(other.lines)
@@ -101,7 +101,7 @@ class Pipeline:
                 mine[key] = max(mine.get(key, 0), value)  # type: ignore[index, call-overload]
 
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
-        """See :class:`sim.analysis.paths.path.Clock`."""
+        """See :class:`sim.analysis.paths.clock.Clock`."""
         shared = self._shared
         shared.fetch(pc, behind_prefix=not self._left)
         cost = shared.costs.of(code.word)
@@ -256,8 +256,8 @@ class Pipeline:
 
     def _anew(self) -> None:
         """Nothing is under way, and of the slots in the buffer nothing is known: they may all be NOPs."""
-        self.counts = Counts(started=DEPTH)
-        self.lines = Lines(self._shared, self.counts, self._shared.prefix.data)
+        self.counts = WarpCounts(started=DEPTH)
+        self.lines = LoadedLines(self._shared, self.counts, self._shared.prefix.data)
         self._ready, self._units, self._written = [0] * 64, {}, 0
         self._loads.clear()
         self._turn.clear()

@@ -48,7 +48,7 @@ _QUEUE_TO_LOOKUP = 2
 NOTHING = Prefix()
 
 
-class _Begin:
+class _PrefixWatcher:
     """A watcher (:class:`sim.run.types.Watcher`) of a run, until an instruction of ``places`` is executed."""
 
     def __init__(self, config: SmConfig, places: Iterable[int]) -> None:
@@ -138,6 +138,6 @@ def common_prefix(config: SmConfig, request: RunRequest, places: Iterable[int]) 
     instructions at the same addresses, and no latency depends on data. Nothing is known of a program whose loads
     may find what depends on the order of its warps.
     """
-    begin = _Begin(config, places)
+    begin = _PrefixWatcher(config, places)
     prediction = predict(config, request, watcher=begin)
     return NOTHING if prediction.stepped is not None else begin.prefix()

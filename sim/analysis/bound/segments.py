@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..code.costs import Cost
-from ..paths.path import Access
+from ..paths.clock import Access
 
 __all__ = ["Segments"]
 

@@ -25,12 +25,12 @@ from ...run.types import Job, unpack_memory
 from .decoding import Decoded, decode
 from .fetching import followed
 from .inputs import Inputs
-from .reads import Reads
+from .reads import RangeReads
 
-__all__ = ["Dependence", "Followed", "Follower", "Kind", "dependences"]
+__all__ = ["Dependence", "DependenceKind", "InputDependences", "InputTracker", "dependences"]
 
 
-class Kind(enum.StrEnum):
+class DependenceKind(enum.StrEnum):
     """What of an instruction depends on the inputs."""
 
     #: Where the warp goes on, or which lanes do.
@@ -48,15 +48,15 @@ class Dependence:
     """An instruction whose effect on time depends on the inputs."""
 
     pc: int
-    kind: Kind
+    kind: DependenceKind
 
 
-class Follower:
+class InputTracker:
     """Follows marks through a run (a ``Recorder`` of the golden model); ``found`` is what depends on ``inputs``."""
 
     def __init__(self, iss: Iss, inputs: Inputs) -> None:
         config = iss.config
-        self.reads = Reads(inputs.ranges)
+        self.reads = RangeReads(inputs.ranges)
         self._late = inputs.late
         self._iss = iss
         self._marks = np.zeros((64, config.warps, config.threads), bool)
@@ -134,7 +134,7 @@ class Follower:
         for pc, before in self._followed.items():
             places = np.array(list(before | self._fetched(pc)), np.uint32)
             if self._ever.read(places, 4).any():
-                self.found.add(Dependence(pc, Kind.CODE))
+                self.found.add(Dependence(pc, DependenceKind.CODE))
 
     def _lanes(self, warps: int) -> np.ndarray:
         """The active lanes of ``warps`` when the instruction began, (warps, threads)."""
@@ -156,7 +156,7 @@ class Follower:
             result = marks[register] if result is None else result | marks[register]
         if unit in (Unit.BRANCH, Unit.SIMT):
             if result is not None and bool((result & lanes).any()):
-                self.found.add(Dependence(pc, Kind.CONTROL))
+                self.found.add(Dependence(pc, DependenceKind.CONTROL))
             result = None
         elif unit is Unit.CSR:
             result = self._csr(pc, code, lanes, result)
@@ -176,7 +176,7 @@ class Follower:
         assert addresses is not None
         base = marks[code.reads[0]] if code.reads and code.word >> 15 & 31 else None
         if base is not None and bool((base & lanes).any()):
-            self.found.add(Dependence(pc, Kind.ADDRESS))
+            self.found.add(Dependence(pc, DependenceKind.ADDRESS))
         if self.reads.unread:
             (self.reads.store if code.store else self.reads.load)(addresses, code.size)
         if code.store:
@@ -220,28 +220,28 @@ class Follower:
             elif code.csr in self._kept and marked.any():
                 self._kept[code.csr] = True
                 if code.csr in (Csr.MREGION, Csr.MPOLICY):
-                    self.found.add(Dependence(pc, Kind.ORDER))
+                    self.found.add(Dependence(pc, DependenceKind.ORDER))
         return result
 
 
 @dataclass(frozen=True)
-class Followed:
+class InputDependences:
     """``found``: instructions that depend on the inputs. ``ended``: how the run has. ``reads``: which ranges matter."""
 
     found: list[Dependence]
     ended: IssEnd
-    reads: Reads
+    reads: RangeReads
 
 
-def dependences(job: Job, inputs: Inputs, limit: int) -> Followed:
+def dependences(job: Job, inputs: Inputs, limit: int) -> InputDependences:
     """Every instruction that depends on ``inputs`` in the run of ``job``, of at most ``limit`` instructions.
 
     None found: they depend on nothing in any run. Some found: there may be more in others.
     """
     iss = job.golden_model(unpack_memory(job.config, job.pages))
-    follower = iss.recorder = Follower(iss, inputs)
+    follower = iss.recorder = InputTracker(iss, inputs)
     if iss.arrival is not None:
         iss.arrival = replace(iss.arrival, tell=follower.arrive)
     ended = iss.run(limit)
     follower.finish()
-    return Followed(sorted(follower.found), ended, follower.reads)
+    return InputDependences(sorted(follower.found), ended, follower.reads)

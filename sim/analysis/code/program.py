@@ -10,15 +10,16 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.table import ImmFormat
 
-from ...machine.golden.decode import Instruction
+from ...machine.golden.decode import Instruction as ModelInstruction
 from ...machine.golden.decode import decode as decode_for_model
 from ...machine.memory.shadow import Marks
 from ...machine.memory.store import SparseMemory
 from .decoding import Decoded, decode
 from .intervals import RULES
 from .loops import Function
+from .refusals import RefusedError
 
-__all__ = ["Code", "Program", "RefusedError"]
+__all__ = ["AnalyzedProgram", "Instruction"]
 
 
 _WORD = 4
@@ -26,16 +27,8 @@ _WORD = 4
 _OPCODE, _JUMPS = 0x7F, (0x63, 0x6F)
 
 
-class RefusedError(Exception):
-    """Why no bound can be given; ``pc`` is where, None if that is nowhere in particular."""
-
-    def __init__(self, reason: str, pc: int | None = None) -> None:
-        super().__init__(reason)
-        self.pc = pc
-
-
 @dataclass(frozen=True)
-class Code:
+class Instruction:
     """An instruction. ``reads``: its source registers as a mask. ``rule``: of intervals, or None.
 
     ``first``, ``second``: the registers of the first two operands, None where there is none; ``constant``: the
@@ -43,7 +36,7 @@ class Code:
     """
 
     decoded: Decoded
-    model: Instruction
+    model: ModelInstruction
     reads: int
     rule: str | None
     first: int | None
@@ -67,12 +60,12 @@ def _immediate(decoded: Decoded) -> int:
     return value - (value >> 11 << 12)
 
 
-class Program:
+class AnalyzedProgram:
     """What is in memory at the start, as instructions."""
 
     def __init__(self, memory: SparseMemory) -> None:
         self._memory = memory.copy()
-        self._code: dict[int, Code] = {}
+        self._code: dict[int, Instruction] = {}
         self._functions: dict[int, Function] = {}
         # The lines of what was asked for, the first and the last of them.
         self._lines: set[int] = set()
@@ -83,7 +76,7 @@ class Program:
         #: All bytes that may have become those of a jump.
         self._changed = Marks()
 
-    def at(self, pc: int) -> Code:
+    def at(self, pc: int) -> Instruction:
         """The instruction at ``pc``.
 
         Raises
@@ -133,7 +126,7 @@ class Program:
             return False
         return any(line in self._lines for line in lines)
 
-    def _make(self, pc: int) -> Code | None:
+    def _make(self, pc: int) -> Instruction | None:
         if pc & 3 or not self._memory.contains(pc, 4):
             return None
         word = self._memory.read_word(pc)
@@ -148,7 +141,7 @@ class Program:
         name = {"sltiu": "sltu", "lui": "add", "auipc": "add"}.get(row.mnemonic, row.mnemonic)
         rule = name if name in RULES else name[:-1] if name.endswith("i") and name[:-1] in RULES else None
         reads = sum(1 << register for register in set(decoded.reads))
-        return Code(decoded, decode_for_model(word), reads, rule, first, second, _immediate(decoded))
+        return Instruction(decoded, decode_for_model(word), reads, rule, first, second, _immediate(decoded))
 
     def function(self, entry: int) -> Function:
         """The function that is entered at ``entry``."""

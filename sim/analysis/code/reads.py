@@ -9,10 +9,10 @@ import numpy as np
 from ...machine.memory.shadow import Marks
 from .inputs import Range, RangeError
 
-__all__ = ["Reads", "require_read"]
+__all__ = ["RangeReads", "require_read"]
 
 
-class Reads:
+class RangeReads:
     """Follows loads and stores. ``unread``: the ranges of which nothing has been loaded that was not stored before.
 
     ``lost``: those of which something has been stored to before ``main``; the start-up code clears what is zero.
@@ -55,7 +55,7 @@ class Reads:
         return not self._fresh.read(np.arange(each.first, each.end, dtype=np.uint32), 1).any()
 
 
-def require_read(unread: Iterable[Range], reads: Reads) -> None:
+def require_read(unread: Iterable[Range], reads: RangeReads) -> None:
     """Raise RangeError for the first of the ranges that are ``unread``; ``reads``: of a whole run."""
     for each in unread:
         if reads.stored(each):

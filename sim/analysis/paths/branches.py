@@ -1,4 +1,4 @@
-"""Branches and jumps, whose outcome is known or not."""
+"""Branches and jumps on a path, which forks if a branch may go both ways."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ from metronome.hdl.isa.ops import BranchOp
 
 from ..code.lanes import TOP
 from ..code.loops import target_of
-from ..code.program import Code, RefusedError
+from ..code.program import Instruction
+from ..code.refusals import RefusedError
 from .conditions import Condition
-from .core import Core, Stepped
 from .masks import outcome, refine
 from .path import Path
+from .warp import AbstractWarp
 
 __all__ = ["BRANCHES", "Branches"]
 
-#: What a conditional branch asks, and whether it is taken if that is so.
+#: The comparison of each conditional branch, and whether the branch is taken if the comparison is true.
 BRANCHES = {
     BranchOp.EQ: ("eq", True), BranchOp.NE: ("eq", False), BranchOp.LT: ("lt", True), BranchOp.GE: ("lt", False),
     BranchOp.LTU: ("ltu", True), BranchOp.GEU: ("ltu", False),
 }
 
 
-class Branches(Core):
-    """What decides where a warp goes on."""
+class Branches:
+    """Executes branches and jumps."""
 
-    def _condition(self, path: Path, code: Code, *, flags: bool = True) -> Condition:
-        """What a branch asks if it is taken; with ``flags`` of a value that is 0 or 1 there, whether bit 0 is set."""
+    def __init__(self, warp: AbstractWarp) -> None:
+        self._warp = warp
+
+    def condition(self, path: Path, code: Instruction, *, flags: bool = True) -> Condition:
+        """Return the condition under which a branch is taken.
+
+        With ``flags``, a comparison of a value that is 0 or 1 becomes a test of its bit 0.
+        """
         kind, holds = BRANCHES[code.decoded.row.op]  # type: ignore[index]
         assert code.first is not None and code.second is not None
         a, b = path.numbers[code.first], path.numbers[code.second]
@@ -36,17 +43,18 @@ class Branches(Core):
                 path.numbers[register] for register in (code.first, code.second)
                 if flags and int(path.on.interval(register)[1][path.may].max()) <= 1
             )
-            made = self.values.equal(a, b, flags=bits)
+            made = self._warp.values.equal(a, b, flags=bits)
         else:
             made = Condition(kind, a, b, True)
         return made if holds else made.negated()
 
-    def _branch(self, path: Path, code: Code) -> Stepped:
+    def execute(self, path: Path, code: Instruction) -> list[Path]:
+        """Execute a branch or jump, and return the paths after it."""
         pc, target = path.pc, target_of(code.decoded, path.pc)
         op = code.decoded.row.op
         if op in (BranchOp.JAL, BranchOp.JALR):
             self._jump(path, code, target)
-            return [path], None
+            return [path]
         assert target is not None and code.first is not None and code.second is not None
         following = pc + 4 & TOP
         decided = path.decided.pop(pc, None)
@@ -58,26 +66,26 @@ class Branches(Core):
         if decided is not None:
             if decided and target == pc:
                 raise RefusedError("a jump to itself: the program does not end", pc)
-            self._go(path, code, target if decided else following)
-            return [path], None
-        condition = self._condition(path, code)
+            self._warp.go(path, code, target if decided else following)
+            return [path]
+        condition = self.condition(path, code)
         kind, holds = BRANCHES[op]  # type: ignore[index]
         asked = Condition(kind, path.numbers[code.first], path.numbers[code.second], holds)
-        taken, other = path, self._fork(path)
+        taken, other = path, self._warp.fork(path)
         paths = []
         for each, truth, to in ((taken, condition, target), (other, condition.negated(), following)):
             stays = ~no if each is taken else ~yes
             if bool((each.must & ~stays).any()):
                 continue
-            each.know(each.may & stays, each.must)
+            each.constrain(each.may & stays, each.must)
             own = asked if truth.holds == condition.holds else asked.negated()
-            # It may ask something of what its operands were computed from; their own registers count, too.
-            if refine(each, truth, self.values) and (own == truth or refine(each, own, self.values)):
-                self._go(each, code, to)
+            # The condition may be about values that the operands were computed from: refine the operands, too.
+            if refine(each, truth, self._warp.values) and (own == truth or refine(each, own, self._warp.values)):
+                self._warp.go(each, code, to)
                 paths.append(each)
-        return paths, None
+        return paths
 
-    def _jump(self, path: Path, code: Code, target: int | None) -> None:
+    def _jump(self, path: Path, code: Instruction, target: int | None) -> None:
         pc, link = path.pc, code.decoded.writes
         if target is None:
             register = code.first
@@ -93,7 +101,7 @@ class Branches(Core):
             shape = len(path.may)
             after = np.full(shape, pc + 4 & TOP, np.int64)
             path.on.put(link, path.may, after, after)
-            self._write(path, link, self.values.fresh())
+            self._warp.write(path, link, self._warp.values.fresh())
             if any(entry == target for entry, _ in path.calls):
                 raise RefusedError("recursion: a function that calls itself is not followed", pc)
             path.calls.append((target, pc + 4 & TOP))
@@ -103,11 +111,11 @@ class Branches(Core):
             path.turns.pop()
         if target == pc:
             raise RefusedError("a jump to itself: the program does not end", pc)
-        self._go(path, code, target)
+        self._warp.go(path, code, target)
 
 
 def _agreed(path: Path, yes: np.ndarray, no: np.ndarray) -> bool | None:
-    """Whether a branch is taken, if that is known: the active lanes agree, or the program faults."""
+    """Return whether a branch is taken, or None if unknown. If active lanes disagreed, the program would fault."""
     if (path.must & yes).any():
         return True
     if (path.must & no).any():

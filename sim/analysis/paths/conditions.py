@@ -1,4 +1,4 @@
-"""What a branch or a thread mask asks, told from how its operands were computed.
+"""What a branch or a thread mask asks, fact from how its operands were computed.
 
 Every value that a warp computes has a number; the same computation of the same values has the same number. So a branch
 behind a ``split`` or ``pred`` is known to ask what that has asked, though the two read different registers.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..code.numbers import TOP, Interval, hull
 
-__all__ = ["ZERO", "Condition", "Joined", "Notes", "Values"]
+__all__ = ["ZERO", "Condition", "JoinedValues", "KnownIntervals", "ValueNumbers"]
 
 #: How many computations back two values are compared where paths meet.
 _DEPTH = 4
@@ -36,7 +36,7 @@ class Condition:
         return Condition(self.kind, self.a, self.b, not self.holds)
 
 
-class Notes(dict[int, Interval]):
+class KnownIntervals(dict[int, Interval]):
     """By the number of a value, an interval in each lane. It forgets everything now and then: loops make new values."""
 
     MOST = 64
@@ -48,7 +48,7 @@ class Notes(dict[int, Interval]):
         self[number] = interval
 
 
-class Values:
+class ValueNumbers:
     """The numbers of values, and how each was computed."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Values:
 
     def base(self, value: int) -> tuple[int, int]:
         """A value as that of another number, plus a constant, which may be 0."""
-        name, source, constant = self.made(value)
+        name, source, constant = self.operation(value)
         return (source, constant[1]) if name == "add" and isinstance(constant, tuple) else (value, 0)
 
     def extended(self, value: int, bits: int) -> int:
@@ -93,7 +93,7 @@ class Values:
             self._made[number] = key
         return number
 
-    def made(self, value: int) -> tuple:
+    def operation(self, value: int) -> tuple:
         """How the value of that number was computed: what :meth:`of` was asked; ("", 0, 0) if that is not known."""
         return self._made.get(value, ("", 0, 0))
 
@@ -106,7 +106,7 @@ class Values:
         """The constant that a value is, if it is one."""
         if value == ZERO:
             return 0
-        name, _, number = self.made(value)
+        name, _, number = self.operation(value)
         return number[1] if name == "is" else None
 
     def bit(self, value: int) -> Condition:
@@ -138,13 +138,13 @@ class Values:
         return Condition("eq", min(a, b), max(a, b), True)
 
 
-class Joined:
+class JoinedValues:
     """Numbers of values where two paths become one: one value on the first path, another on the second.
 
     If both were computed in the same way, the joined value is computed in that way from the joined operands.
     """
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: ValueNumbers) -> None:
         self._values = values
         self._numbers: dict[tuple[int, int], int] = {}
 
@@ -159,17 +159,17 @@ class Joined:
 
     def _made(self, first: int, second: int, depth: int) -> int:
         values = self._values
-        (name, a, b), (other, c, d) = values.made(first), values.made(second)
+        (name, a, b), (other, c, d) = values.operation(first), values.operation(second)
         constant = isinstance(b, tuple)
         same = name == other and (b == d if constant else not isinstance(d, tuple))
         if depth == 0 or not same or name in ("", "is"):
             return values.fresh()
         return values.of(name, self.number(a, c, depth - 1), b if constant else self.number(b, d, depth - 1))
 
-    def notes(self, first: Notes, second: Notes) -> Notes:
+    def notes(self, first: KnownIntervals, second: KnownIntervals) -> KnownIntervals:
         """The notes on both paths, as notes on the joined values."""
         pairs = [(number, number, number) for number in first if number in second]
         pairs += [(one, other, number) for (one, other), number in self._numbers.items()]
-        return Notes({
+        return KnownIntervals({
             number: hull(first[one], second[other]) for one, other, number in pairs if one in first and other in second
         })

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,23 +14,27 @@ from ...machine.golden import Iss
 from ...machine.memory.store import SparseMemory
 from ..code.inputs import Inputs
 from ..code.lanes import Lanes
-from ..code.program import Program, RefusedError
-from ..code.reads import Reads
-from .core import Ends, Event, Meets, Spawns
+from ..code.program import AnalyzedProgram
+from ..code.reads import RangeReads
+from ..code.refusals import RefusedError
+from .clock import Clock
 from .execution import Execution
+from .fact_filter import FactFilter
 from .facts import Facts
 from .memory import Memory
-from .obeyed import Obeyed
-from .path import Clock, Path
+from .path import Path
+from .warp import BarrierArrival, Event, WarpEnd, WarpSpawn
 
-__all__ = ["Explored", "explore"]
+__all__ = ["Exploration", "explore"]
 
-#: Behind all places of a function.
+#: Given a program, returns what makes the clock of each warp that starts.
+ClockMaker: TypeAlias = Callable[[AnalyzedProgram], Callable[[int], Clock]]
+#: After all places of a function.
 _FAR = 1 << 30
 
 
 @dataclass(frozen=True)
-class Explored:
+class Exploration:
     """What has come of it. ``clocks``: by warp, the clock of its last path; None for one that never starts.
 
     ``steps``: instructions that were looked at. ``sure``: every warp has one path only. ``races``: the words that one
@@ -40,13 +45,13 @@ class Explored:
     steps: int
     sure: bool
     races: frozenset[int]
-    reads: Reads
+    reads: RangeReads
 
 
-class _Warp:
+class _RunningWarp:
     """One warp: its paths, of which several wait for each other, and what it waits for."""
 
-    def __init__(self, execution: Execution, path: Path, facts: Obeyed) -> None:
+    def __init__(self, execution: Execution, path: Path, facts: FactFilter) -> None:
         self.execution, self._facts = execution, facts
         self.paths = [path]
         self.event: Event | None = None
@@ -60,13 +65,13 @@ class _Warp:
 
     def run(self, count: Callable[[int], None]) -> Event:
         """To the next event; ``count`` is called with how many instructions were looked at, now and then."""
-        execution = self.execution
+        execution, warp = self.execution, self.execution.warp
         while True:
             path = self.path
-            execution.alone = path.sure
-            execution.install(path)
+            warp.alone = path.sure
+            warp.install(path)
             steps = 0
-            while len(self.paths) == 1 and execution.alone:
+            while len(self.paths) == 1 and warp.alone:
                 place = path.pc
                 following, event = execution.step(path)
                 self.paths = [each for each in following if self._facts.allow(each)]
@@ -81,7 +86,7 @@ class _Warp:
                     count(steps)
                     steps = 0
                 if not path.sure:
-                    execution.alone = False
+                    warp.alone = False
             count(steps)
             self.parted = True
             paths, self.paths = self.paths, []
@@ -91,8 +96,8 @@ class _Warp:
 
     def _together(self, count: Callable[[int], None]) -> None:
         """Until there is one path again, that knows its lanes."""
-        execution = self.execution
-        execution.alone = False
+        warp = self.execution.warp
+        warp.alone = False
         while len(self.paths) > 1 or not self.path.sure:
             path = self.paths.pop(min(range(len(self.paths)), key=lambda at: self.paths[at].place))
             place = path.pc
@@ -103,9 +108,9 @@ class _Warp:
             if not self.paths:
                 raise self._facts.impossible(place)
         path = self.path
-        execution.memory.flush(path.overlay)
+        warp.memory.flush(path.overlay)
         path.overlay.clear()
-        path.found.clear()
+        path.private.clear()
         for turns in path.turns:
             turns.clear()
 
@@ -113,7 +118,7 @@ class _Warp:
         """One of several paths, up to where another may meet it: how many steps that was, and what comes of it."""
         execution = self.execution
         others = {each.pc for each in self.paths}
-        execution.install(path)
+        execution.warp.install(path)
         steps = 0
         while True:
             before = path.pc
@@ -121,7 +126,7 @@ class _Warp:
             following = [each for each in following if self._facts.allow(each)]
             steps += 1
             headers = [self._turn(each, before) for each in following]
-            if len(following) != 1 or headers[0] or execution.program.at(before).decoded.row.control:
+            if len(following) != 1 or headers[0] or execution.warp.program.at(before).decoded.row.control:
                 return steps, following
             path = following[0]
             if path.pc in others or (not others and path.sure):
@@ -130,7 +135,7 @@ class _Warp:
     def _add(self, path: Path) -> None:
         for other in self.paths:
             if other.pc == path.pc and other.shape == path.shape:
-                other.join(path, self.execution.memory, self.execution.values)
+                other.join(path, self.execution.warp.memory, self.execution.warp.values)
                 other.place = self._place(other)
                 return
         path.place = self._place(path)
@@ -141,7 +146,7 @@ class _Warp:
         entry = path.calls[-1][0] if path.calls else None
         if entry is None:
             return False
-        function = self.execution.program.function(entry)
+        function = self.execution.warp.program.function(entry)
         loops = function.loops.get(path.pc, ())
         if not loops or loops[-1] != path.pc:
             return False
@@ -154,7 +159,7 @@ class _Warp:
     def _place(self, path: Path) -> tuple[int, ...]:
         """Where a path is in the order; of the same place first that in more splits."""
         place: list[int] = []
-        program = self.execution.program
+        program = self.execution.warp.program
         pcs = [back - 4 for _, back in path.calls[1:]] + [path.pc]
         for (entry, _), pc, turns in zip(path.calls, pcs, path.turns[1:], strict=True):
             function = program.function(entry)
@@ -168,18 +173,18 @@ class _Explorer:
     """Runs the warps one after the other, each as far as it comes without the others."""
 
     def __init__(
-        self, config: SmConfig, memory: SparseMemory, argument: int, begin: Callable[[Program], Callable[[int], Clock]],
-        limit: int, races: set[int], facts: Facts | None, reads: Reads,
+        self, config: SmConfig, memory: SparseMemory, argument: int, begin: ClockMaker,
+        limit: int, races: set[int], facts: Facts | None, reads: RangeReads,
     ) -> None:
         self._config, self._limit = config, limit
         self._iss = Iss(config, memory)
         self._iss.launch(0, argument)
-        self._program = Program(memory)
-        self._facts = Obeyed(self._program, facts)
+        self._program = AnalyzedProgram(memory)
+        self._facts = FactFilter(self._program, facts)
         self._make_clock = begin(self._program)
         self._memory = Memory(config, memory, self._iss.local, races, reads)
-        self._active: dict[int, _Warp] = {}
-        self._ran: dict[int, _Warp] = {}
+        self._active: dict[int, _RunningWarp] = {}
+        self._ran: dict[int, _RunningWarp] = {}
         self._clocks: list[Clock | None] = [None] * config.warps
         self._steps = 0
         #: By barrier the last stretches of those who met there last.
@@ -195,7 +200,7 @@ class _Explorer:
         self._memory.forget(first, end)
         self._program.covers(first, end)
 
-    def run(self, start_pc: int) -> Explored:
+    def run(self, start_pc: int) -> Exploration:
         """From the launch to the end."""
         self._start(0, start_pc)
         ready = [0]
@@ -203,16 +208,16 @@ class _Explorer:
             warp = ready.pop(0)
             event = self._active[warp].run(self._count)
             self._active[warp].event = event
-            if isinstance(event, Ends):
+            if isinstance(event, WarpEnd):
                 self._clocks[warp] = self._active.pop(warp).path.clock
-            elif isinstance(event, Meets):
+            elif isinstance(event, BarrierArrival):
                 ready += self._meet(warp, event)
             ready += self._spawn()
         if self._active:
             state = next(iter(self._active.values()))
             raise RefusedError("warps wait for each other for ever: a deadlock", state.path.pc)
         sure = not any(each.parted for each in self._ran.values())
-        return Explored(self._clocks, self._steps, sure, frozenset(self._memory.races), self._memory.reads)
+        return Exploration(self._clocks, self._steps, sure, frozenset(self._memory.races), self._memory.reads)
 
     def _count(self, steps: int) -> None:
         self._steps += steps
@@ -228,18 +233,18 @@ class _Explorer:
         if before is None:
             execution = Execution(config, self._iss, warp, self._program, self._memory)
             lanes = Lanes(self._iss.lanes_of(warp).copy())
-            numbers = [0, *(execution.values.fresh() for _ in range(63))]
+            numbers = [0, *(execution.warp.values.fresh() for _ in range(63))]
             path = Path(pc, lanes, lanes.copy(), only_first, only_first.copy(), clock, numbers, 1)
         else:
             execution, path = before.execution, before.path
-            path.again(only_first, execution.values)
+            path.restart(only_first, execution.warp.values)
             path.pc = pc
         path.calls, path.turns, path.splits, path.passes = [(pc, -1)], [{}, {}], [], {}
-        state = self._active[warp] = self._ran[warp] = _Warp(execution, path, self._facts)
+        state = self._active[warp] = self._ran[warp] = _RunningWarp(execution, path, self._facts)
         state.parted = before is not None and before.parted
         clock.start(pc)
 
-    def _meet(self, warp: int, event: Meets) -> list[int]:
+    def _meet(self, warp: int, event: BarrierArrival) -> list[int]:
         """A warp comes to a barrier; who can go on."""
         if event.count == 1:
             return [warp]
@@ -253,17 +258,17 @@ class _Explorer:
         self._together(there, None)
         return there
 
-    def _refuse_unordered(self, warp: int, event: Meets) -> None:
+    def _refuse_unordered(self, warp: int, event: BarrierArrival) -> None:
         """Warps meet in the order in which they come: which that is nothing tells, if others could come first."""
         for state in self._active.values():
             other = state.event
-            if isinstance(other, Meets) and other.barrier == event.barrier and other.count != event.count:
+            if isinstance(other, BarrierArrival) and other.barrier == event.barrier and other.count != event.count:
                 raise RefusedError(
                     f"warps wait at barrier {event.barrier} for {event.count} and for {other.count}: who meets whom "
                     "depends on time", self._active[warp].path.pc - 4
                 )
         met = self._met.get(event.barrier)
-        if met is not None and not self._memory.times.behind(warp, met):
+        if met is not None and not self._memory.times.ordered_after(warp, met):
             raise RefusedError(
                 f"more warps than the {event.count} that it waits for may come to barrier {event.barrier}: who meets "
                 "whom depends on time", self._active[warp].path.pc - 4
@@ -275,7 +280,7 @@ class _Explorer:
             return []
         ((warp, state),) = self._active.items()
         event = state.event
-        if not isinstance(event, Spawns):
+        if not isinstance(event, WarpSpawn):
             return []
         state.event = None
         self._memory.times.meet(list(range(self._config.warps)))
@@ -292,8 +297,8 @@ class _Explorer:
 
 def explore(
     config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Inputs,
-    begin: Callable[[Program], Callable[[int], Clock]], limit: int, facts: Facts | None = None,
-) -> Explored:
+    begin: ClockMaker, limit: int, facts: Facts | None = None,
+) -> Exploration:
     """Every path of the program in ``memory`` for any ``inputs``, but those that ``facts`` exclude.
 
     ``begin`` gives what is called for the clock of each warp that starts, by its number; it is called again if all
@@ -308,7 +313,7 @@ def explore(
     areas = inputs.areas
     while True:
         known = len(races)
-        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races, facts, Reads(inputs.ranges))
+        explorer = _Explorer(config, memory.copy(), argument, begin, limit, races, facts, RangeReads(inputs.ranges))
         for first, end in areas:
             explorer.forget(first, end)
         for each in inputs.ranges:

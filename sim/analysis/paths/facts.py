@@ -13,9 +13,9 @@ from metronome.hdl.isa.ops import BranchOp, Unit
 
 from ...program.elf import ElfImage
 from ..code.loops import Function, target_of
-from ..code.program import Program
+from ..code.program import AnalyzedProgram
 
-__all__ = ["FactError", "Facts", "Mark", "Monitor", "Rule", "Table", "Told", "marks_of"]
+__all__ = ["Fact", "FactError", "FactMonitor", "Facts", "FunctionFacts", "LoopMark", "Rule", "marks_of"]
 
 #: The section of the ELF that METRONOME_LOOP_BOUND writes to: pc, bound, which one in its source (metronome.h).
 SECTION = ".metronome.loops"
@@ -23,7 +23,7 @@ _WORDS = 3
 
 
 @dataclass(frozen=True)
-class Mark:
+class LoopMark:
     """A METRONOME_LOOP_BOUND: it stands before the instruction at ``pc``. Copies of one have the same ``number``."""
 
     pc: int
@@ -47,7 +47,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Told:
+class Fact:
     """A fact of one place. ``origin``: ``macro`` or ``file``. ``most``: see :class:`Rule`. ``text``: for messages."""
 
     origin: str
@@ -62,22 +62,22 @@ class Told:
 
 
 @dataclass
-class Table:
+class FunctionFacts:
     """The facts of one function: of ``loops`` by their header, of what is ``never`` executed by its pc."""
 
     function: Function
-    loops: dict[int, Told] = field(default_factory=dict)
-    never: dict[int, Told] = field(default_factory=dict)
+    loops: dict[int, Fact] = field(default_factory=dict)
+    never: dict[int, Fact] = field(default_factory=dict)
 
-    def add(self, header: int, told: Told) -> None:
+    def add(self, header: int, fact: Fact) -> None:
         """The least of several bounds counts."""
         before = self.loops.get(header)
-        if before is None or before.passes > told.passes:
-            self.loops[header] = told
+        if before is None or before.passes > fact.passes:
+            self.loops[header] = fact
 
 
 class FactError(Exception):
-    """A fact that cannot be told what it is of; one line."""
+    """A fact that cannot be fact what it is of; one line."""
 
 
 class Facts:
@@ -86,24 +86,24 @@ class Facts:
     ``lines``: the source lines of a pc, ``file:line``, the innermost last.
     """
 
-    def __init__(self, marks: Sequence[Mark], rules: Sequence[Rule], lines: Callable[[int], Sequence[str]]) -> None:
+    def __init__(self, marks: Sequence[LoopMark], rules: Sequence[Rule], lines: Callable[[int], Sequence[str]]) -> None:
         self._marks, self._rules, self._lines = marks, rules, lines
-        self._program: Program | None = None
-        self.tables: dict[int, Table] = {}
+        self._program: AnalyzedProgram | None = None
+        self.tables: dict[int, FunctionFacts] = {}
         #: Facts that have ended a path: the bound rests on them. By header or pc.
-        self.used: dict[int, Told] = {}
+        self.used: dict[int, Fact] = {}
         #: Why the macros in a loop do not count, by its header: the code does not tell what they are of.
         self.unclear: dict[int, str] = {}
         #: Rules that are of something.
         self.found: set[Rule] = set()
 
-    def of(self, program: Program, entry: int) -> Table:
+    def of(self, program: AnalyzedProgram, entry: int) -> FunctionFacts:
         """The facts of the function that is entered at ``entry``.
 
         Raises
         ------
         FactError
-            If it cannot be told of which of two nested loops a rule is.
+            If it cannot be fact of which of two nested loops a rule is.
         """
         if program is not self._program:
             self._program = program
@@ -113,8 +113,8 @@ class Facts:
             table = self.tables[entry] = self._make(program, program.function(entry))
         return table
 
-    def _make(self, program: Program, function: Function) -> Table:
-        table = Table(function)
+    def _make(self, program: AnalyzedProgram, function: Function) -> FunctionFacts:
+        table = FunctionFacts(function)
         copies = Counter(
             (mark.number, function.loops[mark.pc][-1]) for mark in self._marks if function.loops.get(mark.pc)
         )
@@ -135,18 +135,18 @@ class Facts:
             else:
                 lines = self._lines(mark.pc)
                 where = f" at {lines[-1]}" if lines else ""
-                table.add(around[-1], Told("macro", mark.most, f"METRONOME_LOOP_BOUND({mark.most}){where}"))
+                table.add(around[-1], Fact("macro", mark.most, f"METRONOME_LOOP_BOUND({mark.most}){where}"))
         for rule in self._rules:
             if rule.within in (None, function.entry):
                 self._apply(program, table, rule)
         return table
 
-    def _apply(self, program: Program, table: Table, rule: Rule) -> None:
+    def _apply(self, program: AnalyzedProgram, table: FunctionFacts, rule: Rule) -> None:
         function = table.function
-        told = Told("file", rule.most, rule.text)
+        fact = Fact("file", rule.most, rule.text)
         if rule.most is None:
             places = [pc for pc in function.place if pc == rule.address or self._at(pc, rule.line)]
-            table.never |= dict.fromkeys(places, told)
+            table.never |= dict.fromkeys(places, fact)
         else:
             headers = sorted({header for around in function.loops.values() for header in around})
             places = [
@@ -160,7 +160,7 @@ class Facts:
                         f"{rule.text}: several branches go back to where the loop begins, perhaps of two loops: give "
                         f"its address, {each:#x}, with the bound of all together"
                     )
-                table.add(each, told)
+                table.add(each, fact)
         if places:
             self.found.add(rule)
 
@@ -168,7 +168,7 @@ class Facts:
         """Whether the instruction at ``pc`` is of a source line."""
         return line is not None and any(_same_line(each, line) for each in self._lines(pc)[-1:])
 
-    def _is_of(self, program: Program, function: Function, header: int, line: str | None) -> bool:
+    def _is_of(self, program: AnalyzedProgram, function: Function, header: int, line: str | None) -> bool:
         """Whether a loop is of a source line: its header is, or a branch that ends it or goes on with it."""
         if line is None:
             return False
@@ -185,7 +185,7 @@ class Facts:
                 return True
         return False
 
-    def require_places(self, program: Program, entries: Iterable[int]) -> None:
+    def require_places(self, program: AnalyzedProgram, entries: Iterable[int]) -> None:
         """Raise FactError, with what is nearest, for a rule that is of nothing in the functions at ``entries``."""
         if not self._rules:
             return
@@ -239,7 +239,7 @@ def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
     return f"the nearest is at {places[near] or 'no known line'}, address {near:#x}"
 
 
-class Monitor:
+class FactMonitor:
     """Watches a run of the golden model (:class:`sim.machine.golden.watch.Recorder`) for what contradicts the facts.
 
     ``contradiction``: the first one, with its pc; None as long as there is none.
@@ -247,14 +247,14 @@ class Monitor:
 
     def __init__(self, facts: Facts, warps: int) -> None:
         self._counts: list[dict[int, int]] = [{} for _ in range(warps)]
-        self._headers: dict[int, Told] = {}
-        self._never: dict[int, Told] = {}
+        self._headers: dict[int, Fact] = {}
+        self._never: dict[int, Fact] = {}
         #: By pc, the headers of the loops that are left there.
         self._outside: dict[int, list[int]] = {}
         for table in facts.tables.values():
             self._never |= table.never
-            for header, told in table.loops.items():
-                self._headers[header] = told
+            for header, fact in table.loops.items():
+                self._headers[header] = fact
                 for pc in table.function.place:
                     if header not in table.function.loops.get(pc, ()):
                         self._outside.setdefault(pc, []).append(header)
@@ -262,20 +262,20 @@ class Monitor:
 
     def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
         """See :class:`sim.machine.golden.watch.Recorder`."""
-        outside, told = self._outside.get(pc), self._headers.get(pc)
+        outside, fact = self._outside.get(pc), self._headers.get(pc)
         if pc in self._never:
             self._note(f"a run comes to what is never executed by {self._never[pc].text}", pc)
-        if outside is None and told is None:
+        if outside is None and fact is None:
             return
         for warp, counts in enumerate(self._counts):
             if not warps >> warp & 1:
                 continue
             for header in outside or ():
                 counts.pop(header, None)
-            if told is not None:
+            if fact is not None:
                 counts[pc] = counts.get(pc, 0) + 1
-                if counts[pc] > told.passes:
-                    self._note(f"a run goes through a loop {counts[pc] - 1} times, against {told.text}", pc)
+                if counts[pc] > fact.passes:
+                    self._note(f"a run goes through a loop {counts[pc] - 1} times, against {fact.text}", pc)
 
     def _note(self, text: str, pc: int) -> None:
         if self.contradiction is None:
@@ -291,7 +291,7 @@ class Monitor:
         """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
 
 
-def marks_of(image: ElfImage) -> list[Mark]:
+def marks_of(image: ElfImage) -> list[LoopMark]:
     """What METRONOME_LOOP_BOUND has left in an ELF; none in an image without sections."""
     if not image.content:
         return []
@@ -304,4 +304,4 @@ def marks_of(image: ElfImage) -> list[Mark]:
         return []
     data = section.data()
     words = np.frombuffer(data[: len(data) // 4 * 4], "<u4").reshape(-1, _WORDS).tolist()
-    return [Mark(*each) for each in words]
+    return [LoopMark(*each) for each in words]

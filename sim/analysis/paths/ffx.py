@@ -22,7 +22,7 @@ _MOST = 1 << 32
 
 
 class _Reader:
-    """Reads one file for one program."""
+    """RangeReads one file for one program."""
 
     def __init__(self, path: Path, image: ElfImage) -> None:
         self._path, self._image = path, image

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..code.intervals import RULES
 from ..code.numbers import TOP, Interval, from_integers, meet, normal, signed, unsigned, without
-from .conditions import ZERO, Condition, Values
+from .conditions import ZERO, Condition, ValueNumbers
 from .path import Path
 
 __all__ = ["bits_of", "interval_of", "mask_between", "outcome", "refine", "word_of"]
@@ -42,19 +42,19 @@ def outcome(kind: str, a: Interval, b: Interval) -> tuple[np.ndarray, np.ndarray
     return a[1] < b[0], a[0] >= b[1]
 
 
-def interval_of(path: Path, value: int, values: Values) -> Interval:
+def interval_of(path: Path, value: int, values: ValueNumbers) -> Interval:
     """What the value of that number lies in, by any register that holds it, or did; of any form."""
     lanes, constant = len(path.may), values.known(value)
     if constant is not None:
         return np.full(lanes, constant, np.int64), np.full(lanes, constant, np.int64)
-    interval = path.seen.get(value, (np.zeros(lanes, np.int64), np.full(lanes, TOP)))
+    interval = path.intervals.get(value, (np.zeros(lanes, np.int64), np.full(lanes, TOP)))
     for register, number in enumerate(path.numbers):
         if number == value:
             interval = meet(interval, path.on.numbers(register))[0]
     return interval
 
 
-def refine(path: Path, condition: Condition, values: Values) -> bool:
+def refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
     """In every active lane the condition is true; False if that cannot be.
 
     A lane that cannot be active any more is not. ``values``: how the operands were computed.
@@ -83,13 +83,13 @@ def refine(path: Path, condition: Condition, values: Values) -> bool:
     return True
 
 
-def _refine_distances(path: Path, value: int, values: Values) -> bool:
+def _refine_distances(path: Path, value: int, values: ValueNumbers) -> bool:
     """Refine the registers that have a value plus a constant, too: a loop may count on before it asks."""
     if values.known(value) is not None:
         return True
     base, added = values.base(value)
     interval = interval_of(path, value, values)
-    for each in set(path.numbers) | set(path.seen):
+    for each in set(path.numbers) | set(path.intervals):
         source, more = values.base(each)
         if source != base or each == value:
             continue
@@ -100,31 +100,32 @@ def _refine_distances(path: Path, value: int, values: Values) -> bool:
     return True
 
 
-def _note_no_zero(path: Path, value: int, values: Values) -> None:
+def _note_no_zero(path: Path, value: int, values: ValueNumbers) -> None:
     """A value of either sign is not 0, which its interval cannot tell: ``sltu`` of 0 and it is 1."""
     low, high = signed(interval_of(path, value, values))
     if bool(((low < 0) & (high > 0))[path.may].any()):
-        path.seen.note(values.of("sltu", ZERO, value), (path.may.astype(np.int64), np.ones(len(path.may), np.int64)))
+        one = np.ones(len(path.may), np.int64)
+        path.intervals.note(values.of("sltu", ZERO, value), (path.may.astype(np.int64), one))
 
 
-def _refine_sums(path: Path, base: int, number: np.ndarray, values: Values, *, holds: bool) -> bool:
+def _refine_sums(path: Path, base: int, number: np.ndarray, values: ValueNumbers, *, holds: bool) -> bool:
     """The value of the number ``base`` is ``number``, or is not; and so all registers that hold it plus a constant."""
-    for each in set(path.numbers) | set(path.seen):
+    for each in set(path.numbers) | set(path.intervals):
         source, added = values.base(each)
         if source == base and not _refine_equal(path, each, number + added & TOP, values, holds=holds):
             return False
     return True
 
 
-def _certain(path: Path, value: int, values: Values) -> np.ndarray | None:
+def _certain(path: Path, value: int, values: ValueNumbers) -> np.ndarray | None:
     """The value of that number in each active lane; None if it is not known."""
     low, high = interval_of(path, value, values)
     return low if bool((low == high)[path.may].all()) else None
 
 
-def _source(path: Path, values: Values, value: int, number: np.ndarray) -> tuple[int, np.ndarray] | None:
+def _source(path: Path, values: ValueNumbers, value: int, number: np.ndarray) -> tuple[int, np.ndarray] | None:
     """If a value is a sum or difference with one that is known: the other operand, and what that is compared to."""
-    name, first, second = values.made(value)
+    name, first, second = values.operation(value)
     if name not in ("add", "sub") or isinstance(second, tuple):
         return None
     known = _certain(path, second, values)
@@ -136,7 +137,7 @@ def _source(path: Path, values: Values, value: int, number: np.ndarray) -> tuple
     return second, (number - known if name == "add" else known - number) & TOP
 
 
-def _refine_equal(path: Path, value: int, number: np.ndarray, values: Values, *, holds: bool) -> bool:
+def _refine_equal(path: Path, value: int, number: np.ndarray, values: ValueNumbers, *, holds: bool) -> bool:
     """In every active lane the value of that number is ``number``, or is not."""
     interval = interval_of(path, value, values)
     interval, possible = meet(interval, (number, number)) if holds else without(interval, number)
@@ -148,7 +149,7 @@ def _possible(path: Path, possible: np.ndarray) -> bool:
     if bool((path.must & ~possible).any()) or not bool((path.may & possible).any()):
         return False
     if bool((path.may & ~possible).any()):
-        path.know(path.may & possible, path.must)
+        path.constrain(path.may & possible, path.must)
     return True
 
 
@@ -156,9 +157,9 @@ def _hold(path: Path, value: int, interval: Interval) -> bool:
     """The value of that number lies in this interval, and so each register that has it; False if one cannot."""
     if value == ZERO:
         return True
-    if value in path.seen:
-        narrower, possible = meet(path.seen[value], interval)
-        path.seen[value] = _where(path.may & possible, narrower, path.seen[value])
+    if value in path.intervals:
+        narrower, possible = meet(path.intervals[value], interval)
+        path.intervals[value] = _where(path.may & possible, narrower, path.intervals[value])
     return all(
         _narrow(path, register, interval)
         for register, number in enumerate(path.numbers)
@@ -166,7 +167,7 @@ def _hold(path: Path, value: int, interval: Interval) -> bool:
     )
 
 
-def _refine(path: Path, condition: Condition, values: Values) -> bool:
+def _refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
     first, second = interval_of(path, condition.a, values), interval_of(path, condition.b, values)
     if condition.kind == "bit":
         low, high = unsigned(first)

@@ -15,16 +15,16 @@ from ...machine.memory.shadow import Marks, Pages
 from ...machine.memory.store import AccessError, SparseMemory
 from ..code.inputs import Range
 from ..code.numbers import TOP, Interval, from_integers, hull, unsigned
-from ..code.reads import Reads
+from ..code.reads import RangeReads
 
-__all__ = ["Memory", "Overlay", "Times", "part_of"]
+__all__ = ["Memory", "Overlay", "VectorClocks", "part_of"]
 
 _WORD = 4
 #: word address -> the interval of the number in it, of any form (sim.analysis.code.numbers).
 Overlay = dict[int, tuple[int, int]]
 
 
-class Times:
+class VectorClocks:
     """Stretches of the warps between what orders them, and which of them come before which others."""
 
     def __init__(self, warps: int) -> None:
@@ -54,7 +54,7 @@ class Times:
             self._begin(warp)
         return ended
 
-    def behind(self, warp: int, ended: dict[int, int]) -> bool:
+    def ordered_after(self, warp: int, ended: dict[int, int]) -> bool:
         """Whether all that had ``ended`` comes before what ``warp`` does now."""
         return all(self._clock[warp, other] >= stretch for other, stretch in ended.items())
 
@@ -89,7 +89,7 @@ class Memory:
     """Memory and local memory of one SM."""
 
     def __init__(
-        self, config: SmConfig, memory: SparseMemory, local: LocalMemory, races: set[int], reads: Reads
+        self, config: SmConfig, memory: SparseMemory, local: LocalMemory, races: set[int], reads: RangeReads
     ) -> None:
         self._memory, self._local, self.reads = memory, local, reads
         self._unknown = Marks()
@@ -100,7 +100,7 @@ class Memory:
         #: By address, of numbers of one or two bytes: the size, the least and the greatest as they were assumed.
         self._parts: dict[int, tuple[int, int, int]] = {}
         self._cells = _Cells(config.warps)
-        self.times = Times(config.warps)
+        self.times = VectorClocks(config.warps)
         #: Word addresses; those that are found are added.
         self.races = races
         for word in races:

@@ -1,72 +1,34 @@
-"""One path of a warp through a program: what is known on it, how it parts in two and how two become one again.
+"""One path of a warp through a program: its abstract state, and how paths fork and join.
 
-Of the lanes some are active for certain (``must``), and some may be (``may``). ``on`` holds the registers of a lane as
-they are if it is active, ``off`` as they are if it is not.
+The lanes in ``must`` are certainly active, those in ``may`` are possibly active. ``on`` has the registers of each lane
+if it is active, ``off`` if it is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
-from ..code.decoding import Decoded
 from ..code.lanes import Lanes, outside
 from ..code.numbers import word_hull
-from .conditions import ZERO, Joined, Notes, Values
+from .clock import Clock
+from .conditions import ZERO, JoinedValues, KnownIntervals, ValueNumbers
 from .memory import Memory, Overlay
-from .private_values import Found, Meeting, Reading
+from .private_values import MaskSnapshot, PathMerge, PrivateWords
 
-__all__ = ["Access", "Clock", "Path", "Split"]
-
-
-@dataclass(frozen=True)
-class Access:
-    """What a load or store touches. ``lines``: the lines in memory if they are known, else None; at most ``most``.
-
-    ``certain``: those of ``lines`` that are touched whichever lanes are active. ``within``: the first and
-    the last line that they lie in, where they are not known but that is. ``turns``: the cycles that local memory serves
-    it in, at most.
-    """
-
-    lines: tuple[int, ...] | None
-    most: int
-    turns: int
-    within: tuple[int, int] | None = None
-    certain: frozenset[int] = frozenset()
-
-
-class Clock(Protocol):
-    """What is counted along a path; a path that parts takes copies of it, and paths that meet join theirs."""
-
-    def copy(self) -> Clock:
-        """One of its own for another path."""
-
-    def join(self, other: Clock) -> None:
-        """From here on the path is this one or the ``other``."""
-
-    def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
-        """An instruction, behind which the path goes on at ``following`` (-1: it waits, or ends)."""
-
-    def start(self, pc: int) -> None:
-        """The warp is started at ``pc``."""
-
-    @staticmethod
-    def meet(clocks: Iterable[Clock], active: int | None) -> None:
-        """The clocks' warps go on behind what they have waited for together.
-
-        ``active``: of all warps so many are active from now on, at most; None: as many as before.
-        """
+__all__ = ["Path", "Split"]
 
 
 @dataclass(frozen=True)
 class Split:
-    """An open divergent split; the lanes of ``union`` and of the ``other`` side that may be, and that must be there.
+    """An open divergent split.
 
-    ``most``: so many lanes of the two are active at most. ``decided``: the pc of a branch and whether the other side
-    takes it, if that is known. ``off``: the registers of a lane that is outside of the split.
+    - ``pc``: where the other side begins; ``visited``: whether it has begun.
+    - ``union``, ``other``: the lanes that may be, and must be, in the split and on its other side.
+    - ``most``: the most active lanes in the split and on the other side.
+    - ``decided``: the pc of a branch, and whether the other side takes it; None if that is unknown.
+    - ``off``: the registers of lanes outside the split.
     """
 
     pc: int
@@ -80,20 +42,23 @@ class Split:
 
 @dataclass
 class Path:
-    """Where a path is, and what is known there.
+    """The position of a path, and its abstract state there.
 
-    ``calls``: per call under way the entry of the function and where it returns to. ``turns``: how often the loops
-    around the place have been entered again, per call, by the loop's header. ``decided``: branches whose outcome is
-    known on this path, by their pc. ``most``: of the lanes that may be active so many are at most.
-
-    ``sides``: numbers of the side of each split that the path is on, and of what is outside of all. On a side only its
-    lanes are active. ``masks``: registers that hold the thread mask as it was at some time on a side, by its number;
-    the oldest first. ``passes``: how often the header of a loop with a given bound has been passed since the loop was
-    entered, by the number of calls under way and the header; paths that join agree in them.
-
-    ``readings``: by the registers of ``masks``, what was so when the mask was read. ``chosen``: by the number of what a
-    ``czero`` has made, in which interval the value lies if it was kept. ``seen``: by its number, in which interval a
-    value lies. ``place``: where it is in the order in which paths go on.
+    - ``most``: the most active lanes, of those in ``may``. ``numbers``: by register, the number of its value.
+    - ``calls``: for each call under way, the entry of the function and the return address.
+    - ``turns``: for each call, the iterations so far of the loops around the position, by loop header.
+    - ``splits``: the open divergent splits. ``overlay``: the words that this path stored.
+    - ``decided``: by pc, the branches whose outcome is known on this path.
+    - ``sides``: a number for the code outside all splits, then one for the current side of each split. Only lanes of
+      the innermost side are active.
+    - ``masks``: registers that hold the thread mask as it once was on a side, with the number of that side, oldest
+      first. ``snapshots``: by these registers, the state when the mask was read.
+    - ``passes``: by call depth and loop header, the passes since the loop was entered, of loops that a flow fact
+      bounds. Paths that join agree in them.
+    - ``private``: the words that are private to a lane.
+    - ``selected``: by the number of a value that a ``czero`` computed, the interval of its operand where selected.
+    - ``intervals``: by the number of a value, its interval.
+    - ``place``: the position in the order in which paths continue.
     """
 
     pc: int
@@ -112,51 +77,52 @@ class Path:
     sides: list[int] = field(default_factory=lambda: [0])
     masks: dict[int, int] = field(default_factory=dict)
     passes: dict[tuple[int, int], int] = field(default_factory=dict)
-    found: Found = field(default_factory=Found)
-    readings: dict[int, Reading] = field(default_factory=dict)
-    chosen: Notes = field(default_factory=Notes)
-    seen: Notes = field(default_factory=Notes)
+    private: PrivateWords = field(default_factory=PrivateWords)
+    snapshots: dict[int, MaskSnapshot] = field(default_factory=dict)
+    selected: KnownIntervals = field(default_factory=KnownIntervals)
+    intervals: KnownIntervals = field(default_factory=KnownIntervals)
     place: tuple[int, ...] = ()
 
     @property
     def sure(self) -> bool:
-        """Whether it is known which lanes are active."""
+        """Whether the active lanes are known."""
         return bool((self.may == self.must).all())
 
     @property
     def shape(self) -> tuple:
-        """Paths of the same shape can become one."""
+        """Paths of the same shape can join."""
         return (
             self.pc, tuple(self.calls), tuple((each.pc, each.visited, each.decided) for each in self.splits),
             tuple(sorted(self.decided.items())), tuple(sorted(self.passes.items())),
         )
 
     def fork(self) -> Path:
-        """Another path that is the same so far."""
+        """Return an independent copy."""
         return replace(
             self, on=self.on.copy(), off=self.off.copy(), may=self.may.copy(), must=self.must.copy(),
             clock=self.clock.copy(), numbers=list(self.numbers), calls=list(self.calls),
             turns=[dict(each) for each in self.turns], splits=list(self.splits), overlay=dict(self.overlay),
             decided=dict(self.decided), sides=list(self.sides), masks=dict(self.masks), passes=dict(self.passes),
-            found=self.found.copy(), readings=dict(self.readings), chosen=Notes(self.chosen), seen=Notes(self.seen),
+            private=self.private.copy(), snapshots=dict(self.snapshots),
+            selected=KnownIntervals(self.selected), intervals=KnownIntervals(self.intervals),
         )
 
     def supposing(self) -> Path:
-        """Another one, to find out what would follow for the registers of some lanes."""
+        """Return a trial copy, on which a condition can be assumed."""
         on, must = self.on.copy(), np.zeros_like(self.must)
-        return replace(self, on=on, must=must, numbers=list(self.numbers), seen=Notes(self.seen))
+        return replace(self, on=on, must=must, numbers=list(self.numbers), intervals=KnownIntervals(self.intervals))
 
-    def join(self, other: Path, memory: Memory, values: Values) -> None:
-        """The path is this one or the ``other``, of the same shape; what only holds of one is no longer known."""
+    def join(self, other: Path, memory: Memory, values: ValueNumbers) -> None:
+        """Join with ``other``, a path of the same shape: keep only what holds on both."""
         both = self.may & other.may
         theirs = other.may & ~self.may
         on = self.on.copy()
         on.join(other.on, both)
         on.take(other.on, theirs)
         self.on, self.off = on, outside(self.off, self.must, other.off, other.must)
-        self._be(self.may | other.may, self.must & other.must, max(self.most, other.most))
+        self._set_lanes(self.may | other.may, self.must & other.must, max(self.most, other.most))
         self.clock.join(other.clock)
-        joined = Joined(values)
+        joined = JoinedValues(values)
         self.numbers = [joined.number(*both) for both in zip(self.numbers, other.numbers, strict=True)]
         self.splits = [
             replace(
@@ -166,12 +132,13 @@ class Path:
             )
             for first, second in zip(self.splits, other.splits, strict=True)
         ]
-        self.chosen, self.seen = joined.notes(self.chosen, other.chosen), joined.notes(self.seen, other.seen)
+        self.selected = joined.notes(self.selected, other.selected)
+        self.intervals = joined.notes(self.intervals, other.intervals)
         self._join_sides(other, values)
-        meeting = Meeting()
-        self.found.join(other.found, meeting)
-        self.readings = {
-            register: self.readings[register].join(other.readings[register], meeting) for register in self.masks
+        merge = PathMerge()
+        self.private.join(other.private, merge)
+        self.snapshots = {
+            register: self.snapshots[register].join(other.snapshots[register], merge) for register in self.masks
         }
         for turns, others in zip(self.turns, other.turns, strict=True):
             for header, count in others.items():
@@ -180,94 +147,94 @@ class Path:
             first, second = memory.word(word, self.overlay), memory.word(word, other.overlay)
             self.overlay[word] = word_hull(first, second)
 
-    def _join_sides(self, other: Path, values: Values) -> None:
+    def _join_sides(self, other: Path, values: ValueNumbers) -> None:
         sides = {}
         for level, (mine, theirs) in enumerate(zip(self.sides, other.sides, strict=True)):
             sides[mine, theirs] = self.sides[level] = mine if mine == theirs else values.fresh()
         masks, theirs_first, last = {}, list(other.masks), -1
         for register, number in self.masks.items():
             side = sides.get((number, other.masks.get(register, -1)))
-            # Of two registers it must be known which is the older one.
+            # Both paths must agree on the order of the masks.
             if side is not None and theirs_first.index(register) > last:
                 masks[register], last = side, theirs_first.index(register)
         self.masks = masks
 
-    def of_side(self, register: int) -> bool:
-        """Whether ``register`` holds the thread mask as it was at some time on this side."""
+    def is_of_side(self, register: int) -> bool:
+        """Return whether ``register`` holds the thread mask as it once was on this side."""
         return self.masks.get(register) == self.sides[-1]
 
     def _restore(self, register: int) -> int | None:
-        """The thread mask is to be what ``register`` holds: if that is one of this side, so many lanes at most."""
-        if not self.of_side(register):
+        """Forget masks that restoring ``register`` invalidates; return its most lanes if it is a mask of this side."""
+        if not self.is_of_side(register):
             most = None
         elif not self.splits:
             most = len(self.may)
         else:
             split = self.splits[-1]
             most = split.most[1] if split.visited else split.most[0] - 1
-        # A lane that goes on again has what was read before it stopped; any lane may, if it is no mask of this side.
+        # A lane that resumes has only masks read before it stopped. Without a mask of this side, any lane may resume.
         order = list(self.masks)
         older = register in self.masks and (most is not None or bool(self.splits))
         for later in order[order.index(register) + 1 :] if older else order:
-            del self.masks[later], self.readings[later]
+            del self.masks[later], self.snapshots[later]
         return most
 
-    def read(self, register: int) -> None:
-        """The thread mask is read into ``register``."""
+    def read_mask(self, register: int) -> None:
+        """Note that the thread mask is read into ``register``."""
         self.masks[register] = self.sides[-1]
-        nobody = np.zeros_like(self.may)
-        self.readings[register] = Reading(
-            self.may.copy(), self.must.copy(), self.off.copy(), dict(self.found.own), self.found.full[-1], nobody
+        private, nobody = self.private, np.zeros_like(self.may)
+        self.snapshots[register] = MaskSnapshot(
+            self.may.copy(), self.must.copy(), self.off.copy(), dict(private.active), private.before_stop[-1], nobody
         )
 
-    def go_on(self, register: int, may: np.ndarray, must: np.ndarray, values: Values) -> None:
-        """The thread mask becomes what ``register`` holds: any of the lanes in ``may``, and those in ``must``."""
-        reading = self.readings[register] if self.of_side(register) else None
+    def resume(self, register: int, may: np.ndarray, must: np.ndarray, values: ValueNumbers) -> None:
+        """Set the thread mask to ``register``, which holds lanes of ``may`` and at least those of ``must``."""
+        snapshot = self.snapshots[register] if self.is_of_side(register) else None
         most = self._restore(register)
-        if reading is None:
+        if snapshot is None:
             self.stop(self.may & ~must)
             if not self.splits:
-                self.found.own.clear()
+                self.private.active.clear()
             self.widen(may, must, values, most)
             return
-        # Who was active then goes on: with what it holds if it is still active, else with what it had as it stopped.
+        # Lanes of the mask resume, with their present registers if still active, else with those when they stopped.
         perhaps, gone = self.may & ~self.must, ~self.may
-        if reading.left is not None:
-            self.on.join(reading.left, perhaps & reading.stopped)
-            self.on.take(reading.left, gone & reading.stopped)
-        self.on.take(self.off, gone & ~reading.stopped)
-        # Who was not has not been since.
-        self.off = reading.off.copy()
-        self.found.go_on(reading)
-        self.readings[register] = replace(reading, stopped=np.zeros_like(self.may), left=None)
+        if snapshot.left is not None:
+            self.on.join(snapshot.left, perhaps & snapshot.stopped)
+            self.on.take(snapshot.left, gone & snapshot.stopped)
+        self.on.take(self.off, gone & ~snapshot.stopped)
+        # Lanes outside the mask have been inactive since it was read.
+        self.off = snapshot.off.copy()
+        self.private.resume(snapshot)
+        self.snapshots[register] = replace(snapshot, stopped=np.zeros_like(self.may), left=None)
         self._renumber(values)
-        must = must | reading.must | self.must
-        self._be(may & reading.may | must, must, len(may) if most is None else most)
+        must = must | snapshot.must | self.must
+        self._set_lanes(may & snapshot.may | must, must, len(may) if most is None else most)
 
-    def _renumber(self, values: Values) -> None:
-        """Other lanes are active: the registers hold other values."""
+    def _renumber(self, values: ValueNumbers) -> None:
+        """Give new numbers to all values: other lanes are active."""
         self.numbers = [ZERO, *(values.fresh() for _ in self.numbers[1:])]
-        self.chosen.clear()
-        self.seen.clear()
+        self.selected.clear()
+        self.intervals.clear()
 
     def stop(self, lanes: np.ndarray) -> None:
-        """Any of ``lanes`` may stop, by an instruction that narrows the thread mask."""
+        """Note that any of ``lanes`` may stop at an instruction that narrows the thread mask."""
         if lanes.any():
-            self.readings = {register: each.stop(self.on, lanes) for register, each in self.readings.items()}
-            self.found.stop()
+            self.snapshots = {register: each.stop(self.on, lanes) for register, each in self.snapshots.items()}
+            self.private.stop()
 
     def inactive(self, lane: int) -> bool:
-        """Whether ``off`` has what a lane holds now."""
+        """Return whether a lane is inactive, and its registers are in ``off``."""
         return not self.may[lane] and not any(each.union[0][lane] and not each.union[1][lane] for each in self.splits)
 
     def holds_mask(self, register: int) -> bool:
-        """Whether in each active lane ``register`` is a thread mask that has that lane."""
+        """Return whether ``register`` holds, in each active lane, a thread mask that includes the lane."""
         return self.masks.get(register) in self.sides
 
-    def turn(self, split: Split, values: Values) -> None:
-        """The innermost split goes on with its other side."""
+    def switch_side(self, split: Split, values: ValueNumbers) -> None:
+        """Switch to the other side of the innermost split."""
         off = self.off.copy()
-        self.found.turn()
+        self.private.switch_side()
         self.widen(*split.other, values, split.most[1])
         # A lane is on one of the two sides.
         self.on.take(off, self.may)
@@ -276,18 +243,18 @@ class Path:
         if split.decided is not None:
             self.decided.update([split.decided])
 
-    def know(self, may: np.ndarray, must: np.ndarray) -> None:
-        """Nothing happens, but it is known that the active lanes are any in ``may``, and those in ``must``."""
-        self._be(may, must, self.most)
+    def constrain(self, may: np.ndarray, must: np.ndarray) -> None:
+        """Restrict the active lanes to ``may`` and ``must``, which a condition implies; no lane changes."""
+        self._set_lanes(may, must, self.most)
 
     def narrow(self, may: np.ndarray, must: np.ndarray) -> None:
-        """Only lanes in ``may`` go on, those in ``must`` for certain: others stop, none begins again."""
+        """Stop lanes outside ``may``; those in ``must`` certainly stay active. No lane resumes."""
         self.off.join(self.on, self.may & ~self.must & ~must)
         self.off.take(self.on, self.must & ~must)
-        self._be(may, must, self.most)
+        self._set_lanes(may, must, self.most)
 
-    def widen(self, may: np.ndarray, must: np.ndarray, values: Values, most: int | None = None) -> None:
-        """The active lanes are any in ``may``, and those in ``must``: some may begin again, others stop."""
+    def widen(self, may: np.ndarray, must: np.ndarray, values: ValueNumbers, most: int | None = None) -> None:
+        """Set the active lanes to ``may`` and ``must``: some may resume, others may stop."""
         before = self.on.copy()
         perhaps = self.may & ~self.must
         self.on.join(self.off, perhaps & may)
@@ -295,49 +262,49 @@ class Path:
         self.off.join(before, perhaps & ~must)
         self.off.take(before, self.must & ~must)
         self._renumber(values)
-        self._be(may, must, len(may) if most is None else most)
+        self._set_lanes(may, must, len(may) if most is None else most)
 
-    def part(
-        self, split: Split, side: tuple[np.ndarray, np.ndarray], most: int, other: Lanes, values: Values
+    def begin_split(
+        self, split: Split, side: tuple[np.ndarray, np.ndarray], most: int, other: Lanes, values: ValueNumbers
     ) -> None:
-        """A divergent split begins with one ``side``, of at most so many lanes.
+        """Begin a divergent split with one ``side``, of at most ``most`` lanes.
 
-        ``other``: the registers of a lane of the other one.
+        ``other``: the registers of lanes on the other side.
         """
         self.splits.append(split)
         self.sides.append(values.fresh())
-        self.found.part()
-        # Lanes outside of the split are what they were.
+        self.private.begin_split()
+        # Lanes outside the split do not change.
         other.take(self.off, ~split.union[0])
         self.off = other
-        self._be(*side, most)
+        self._set_lanes(*side, most)
 
-    def unite(self, values: Values) -> None:
-        """The innermost split ends: its lanes are active."""
+    def end_split(self, values: ValueNumbers) -> None:
+        """End the innermost split, and activate its lanes."""
         split = self.splits.pop()
         self.sides.pop()
-        self.found.unite()
+        self.private.end_split()
         self.widen(*split.union, values, split.most[0])
-        # Other paths have the same split.
+        # Other paths share the split object.
         self.off = split.off.copy()
 
-    def again(self, first: np.ndarray, values: Values) -> None:
-        """The warp has ended, and starts again with its ``first`` lane; what is registers and memory stays."""
+    def restart(self, first: np.ndarray, values: ValueNumbers) -> None:
+        """Start the warp again with its ``first`` lane after it ended. Registers and memory keep their values."""
         while self.splits:
-            self.unite(values)
+            self.end_split(values)
         self.widen(first, first, values)
         self.sides = [values.fresh()]
         self.masks.clear()
-        self.readings.clear()
+        self.snapshots.clear()
         self.decided.clear()
-        self.found = Found()
+        self.private = PrivateWords()
 
-    def _be(self, may: np.ndarray, must: np.ndarray, most: int) -> None:
+    def _set_lanes(self, may: np.ndarray, must: np.ndarray, most: int) -> None:
         self.most = min(most, int(may.sum()))
         if int(must.sum()) >= self.most:
             may = must
         elif may.sum() == 1:
-            # A warp that goes on has an active lane.
+            # A running warp has at least one active lane.
             must = may
         self.may, self.must = may.copy(), must.copy()
 

@@ -1,8 +1,9 @@
-"""What a lane that may be active finds again: its own words in memory, and its registers behind a loop that it left.
+"""Values private to a lane whose activity is unknown: the words it stored, and its registers after it left a loop.
 
-A lane stores to its stack, or leaves a loop at a ``pred``, and it is not known whether it does. Of the word, or the
-register, all is possible then that it was and that it has become. But whoever loads the word is active. Who goes on
-behind the loop was active in front of it. So what it finds is what it has stored, or had as it left.
+If it is unknown whether a lane stores to a word of its stack, the word may hold its old value or the new one. But a
+lane that later executes a load of that word is active, so it reads the value that it stored. Likewise, it may be
+unknown when a lane left a loop at a ``pred``. A lane that runs the code after the loop was active before it, so its
+registers are those that it had when it left.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import numpy as np
 from ..code.lanes import Lanes, outside
 from ..code.numbers import word_hull
 
-__all__ = ["Found", "Meeting", "Own", "Owns", "Reading"]
+__all__ = ["LaneValue", "LaneValues", "MaskSnapshot", "PathMerge", "PrivateWords"]
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
-    """A store: while nobody else stores to the word, ``lane`` finds a number from ``low`` to ``high``.
+class LaneValue:
+    """The value of a word that ``lane`` stored: a number from ``low`` to ``high`` (sim.analysis.code.numbers).
 
-    The two have a form (sim.analysis.code.numbers). That holds if the lane was active at that store. Two are the same
-    only if they are the same object.
+    It holds if the lane was active at that store, until another lane stores to the word. Two stores are equal only if
+    they are the same object.
     """
 
     lane: int
@@ -30,135 +31,143 @@ class Own:
     high: int
 
 
-#: By the address of the word.
-Owns = dict[int, Own]
+#: Word address -> the value that its lane stored.
+LaneValues = dict[int, LaneValue]
 
 
-class Found:
-    """What lanes find in their words, on one path.
+class PrivateWords:
+    """The private words of lanes on one path.
 
-    ``own``: what an active lane finds. ``owns``: of each open split what the lanes of its other side find, each if it
-    is on that side. ``full``: of each side, and of what is outside of all, the ``own`` of when lanes of it first
-    stopped, or None: what is still the same holds for all lanes of the side.
+    - ``active``: the words of active lanes.
+    - ``other_sides``: for each open split, the words of lanes on its other side.
+    - ``before_stop``: for each side, and for the code outside all splits, ``active`` as it was when a lane of that side
+      first stopped; None if none has. Words that are unchanged since then are valid for all lanes of the side.
     """
 
     def __init__(self) -> None:
-        self.own: Owns = {}
-        self.owns: list[Owns] = []
-        self.full: list[Owns | None] = [None]
+        self.active: LaneValues = {}
+        self.other_sides: list[LaneValues] = []
+        self.before_stop: list[LaneValues | None] = [None]
 
-    def copy(self) -> Found:
-        """Another one like it, of its own."""
-        twin = Found()
-        twin.own, twin.owns, twin.full = dict(self.own), [dict(each) for each in self.owns], list(self.full)
+    def copy(self) -> PrivateWords:
+        """Return an independent copy."""
+        twin = PrivateWords()
+        twin.active, twin.before_stop = dict(self.active), list(self.before_stop)
+        twin.other_sides = [dict(each) for each in self.other_sides]
         return twin
 
-    def join(self, other: Found, meeting: Meeting) -> None:
-        """The path is this one or the other."""
-        self.full = [
+    def join(self, other: PrivateWords, merge: PathMerge) -> None:
+        """Keep only the words that are valid on both paths."""
+        self.before_stop = [
             None if mine is None and theirs is None
-            else meeting.common(self.own if mine is None else mine, other.own if theirs is None else theirs)
-            for mine, theirs in zip(self.full, other.full, strict=True)
+            else merge.common(self.active if mine is None else mine, other.active if theirs is None else theirs)
+            for mine, theirs in zip(self.before_stop, other.before_stop, strict=True)
         ]
-        self.own = meeting.common(self.own, other.own)
-        self.owns = [meeting.common(mine, theirs) for mine, theirs in zip(self.owns, other.owns, strict=True)]
+        self.active = merge.common(self.active, other.active)
+        self.other_sides = [
+            merge.common(mine, theirs) for mine, theirs in zip(self.other_sides, other.other_sides, strict=True)
+        ]
 
-    def keep(self, word: int, lane: int | None, own: Own | None) -> None:
-        """``lane``, or None: any, stores to the ``word``; ``own``: what it finds there."""
+    def keep(self, word: int, lane: int | None, own: LaneValue | None) -> None:
+        """Note a store to ``word`` by ``lane``, or by several lanes (None); ``own`` is its private value, if known."""
         if own is None:
-            self.own.pop(word, None)
+            self.active.pop(word, None)
         else:
-            self.own[word] = own
-        # A lane that is active is on no other side.
-        for each in self.owns:
+            self.active[word] = own
+        # An active lane is on no other side, so its own words there stay valid.
+        for each in self.other_sides:
             if word in each and each[word].lane != lane:
                 del each[word]
 
     def forget(self, first: int, end: int) -> None:
-        """Any lane may store anything to the words of [first, end)."""
-        for words in (self.own, *self.owns):
+        """Drop the words of [first, end): any lane may have stored there."""
+        for words in (self.active, *self.other_sides):
             for word in [each for each in words if first <= each < end]:
                 del words[word]
 
     def clear(self) -> None:
-        """Nothing is known any more but what is known of memory."""
-        for each in (self.own, *self.owns):
+        """Drop all private words: what memory holds is known."""
+        for each in (self.active, *self.other_sides):
             each.clear()
 
     def stop(self) -> None:
-        """Lanes of this side stop."""
-        if self.full[-1] is None:
-            self.full[-1] = dict(self.own)
+        """Note that lanes of this side may stop."""
+        if self.before_stop[-1] is None:
+            self.before_stop[-1] = dict(self.active)
 
-    def go_on(self, reading: Reading) -> None:
-        """The lanes go on that were active when the mask was read."""
-        self.own = {word: own for word, own in self.own.items() if reading.own.get(word) is own}
-        self.full[-1] = reading.full
+    def resume(self, snapshot: MaskSnapshot) -> None:
+        """Reactivate the lanes that were active at the snapshot: keep only words unchanged since."""
+        self.active = {word: own for word, own in self.active.items() if snapshot.active.get(word) is own}
+        self.before_stop[-1] = snapshot.before_stop
 
-    def part(self) -> None:
-        """A divergent split begins with one side."""
-        self.owns.append(dict(self.own))
-        self.full.append(None)
+    def begin_split(self) -> None:
+        """Begin a divergent split with one side."""
+        self.other_sides.append(dict(self.active))
+        self.before_stop.append(None)
 
-    def turn(self) -> None:
-        """It goes on with the other side."""
-        self.own, self.owns[-1] = self.owns[-1], self.whole()
-        self.full[-1] = None
+    def switch_side(self) -> None:
+        """Switch to the other side of the innermost split."""
+        self.active, self.other_sides[-1] = self.other_sides[-1], self.whole()
+        self.before_stop[-1] = None
 
-    def unite(self) -> None:
-        """It ends."""
-        self.own = Meeting().common(self.owns.pop(), self.whole())
-        self.full.pop()
+    def end_split(self) -> None:
+        """End the innermost split."""
+        self.active = PathMerge().common(self.other_sides.pop(), self.whole())
+        self.before_stop.pop()
 
-    def whole(self) -> Owns:
-        """What holds for all lanes of this side, those that have stopped among them."""
-        full = self.full[-1]
-        return self.own if full is None else {word: own for word, own in self.own.items() if full.get(word) is own}
+    def whole(self) -> LaneValues:
+        """Return the words that are valid for all lanes of this side, including those that have stopped."""
+        before = self.before_stop[-1]
+        if before is None:
+            return self.active
+        return {word: own for word, own in self.active.items() if before.get(word) is own}
 
 
-class Meeting:
-    """Two paths that become one, or the two sides of a split: what both know of a word."""
+class PathMerge:
+    """A merge of two paths, or of the two sides of a split: words that are private on both."""
 
     def __init__(self) -> None:
-        self._joined: dict[tuple[Own, Own], Own] = {}
+        self._joined: dict[tuple[LaneValue, LaneValue], LaneValue] = {}
 
-    def common(self, first: Owns, second: Owns) -> Owns:
-        """The words of which both know what their lane finds. The same two stores always become the same one."""
+    def common(self, first: LaneValues, second: LaneValues) -> LaneValues:
+        """Return the words that both have for the same lane. The same pair of stores always gives the same object."""
         return {
             word: self._join(own, second[word]) for word, own in first.items()
             if word in second and second[word].lane == own.lane
         }
 
-    def _join(self, first: Own, second: Own) -> Own:
+    def _join(self, first: LaneValue, second: LaneValue) -> LaneValue:
         if first is second:
             return first
         joined = self._joined.get((first, second))
         if joined is None:
             low, high = word_hull((first.low, first.high), (second.low, second.high))
-            joined = Own(first.lane, low, high)
+            joined = LaneValue(first.lane, low, high)
             self._joined[first, second] = joined
         return joined
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The thread mask was read: what was so then, and what has become of the lanes that have stopped since.
+class MaskSnapshot:
+    """The state at a read of the thread mask, and the lanes that have stopped since.
 
-    ``may`` and ``must``: the lanes that may have been, and that must have been, in the mask. ``off``: the registers of
-    a lane that was not in it. ``stopped``: lanes that may have stopped since, with their registers in ``left``.
-    ``own``: what was known of words then, for lanes in the mask. ``full``: as :attr:`Found.full`.
+    - ``may``, ``must``: the lanes that may be, and must be, in the mask.
+    - ``off``: the registers of lanes that are not in the mask.
+    - ``active``: the private words of lanes in the mask.
+    - ``before_stop``: as in :class:`PrivateWords`.
+    - ``stopped``: the lanes that may have stopped since; ``left``: their registers when they stopped.
     """
 
     may: np.ndarray
     must: np.ndarray
     off: Lanes
-    own: Owns
-    full: Owns | None
+    active: LaneValues
+    before_stop: LaneValues | None
     stopped: np.ndarray
     left: Lanes | None = None
 
-    def stop(self, on: Lanes, lanes: np.ndarray) -> Reading:
-        """``lanes`` may stop, with the registers ``on``."""
+    def stop(self, on: Lanes, lanes: np.ndarray) -> MaskSnapshot:
+        """Note that ``lanes`` may stop, with the registers ``on``."""
         if self.left is None:
             left = on.copy()
         else:
@@ -167,8 +176,13 @@ class Reading:
             left.take(on, lanes & ~self.stopped)
         return replace(self, stopped=self.stopped | lanes, left=left)
 
-    def join(self, other: Reading, meeting: Meeting) -> Reading:
-        """That of one path or of the other."""
+    @property
+    def unstopped(self) -> LaneValues:
+        """The private words before any lane stopped."""
+        return self.active if self.before_stop is None else self.before_stop
+
+    def join(self, other: MaskSnapshot, merge: PathMerge) -> MaskSnapshot:
+        """Return a snapshot that is valid on both paths."""
         left = self.left
         if left is None:
             left = other.left
@@ -176,13 +190,11 @@ class Reading:
             left = left.copy()
             left.join(other.left, self.stopped & other.stopped)
             left.take(other.left, ~self.stopped & other.stopped)
-        full = None
-        if self.full is not None or other.full is not None:
-            full = meeting.common(
-                self.own if self.full is None else self.full, other.own if other.full is None else other.full
-            )
-        return Reading(
+        before_stop = None
+        if self.before_stop is not None or other.before_stop is not None:
+            before_stop = merge.common(self.unstopped, other.unstopped)
+        return MaskSnapshot(
             self.may | other.may, self.must & other.must, outside(self.off, self.must, other.off, other.must),
-            meeting.common(self.own, other.own), full,
+            merge.common(self.active, other.active), before_stop,
             self.stopped | other.stopped, left,
         )

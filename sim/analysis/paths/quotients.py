@@ -10,28 +10,28 @@ import numpy as np
 
 from ..code.intervals import RULES
 from ..code.numbers import TOP, Interval, from_integers, hull, signed, unsigned
-from ..code.program import Code
-from .conditions import ZERO, Values
+from ..code.program import Instruction
+from .conditions import ZERO, ValueNumbers
 from .masks import interval_of
 from .path import Path
 
 __all__ = ["by_sign", "note_sign"]
 
 
-def note_sign(path: Path, code: Code, values: Values) -> None:
+def note_sign(path: Path, code: Instruction, values: ValueNumbers) -> None:
     """Note the number whose sign an instruction takes: it is asked of later, when perhaps no register holds it."""
     if code.first is None or code.second is not None or code.rule not in ("sra", "srl"):
         return
     if code.constant not in (31, 15, 7):
         return
     number = path.numbers[code.first]
-    path.seen.note(number, path.on.numbers(code.first))
+    path.intervals.note(number, path.on.numbers(code.first))
     extended = values.extended(number, 31 - code.constant)
-    if code.constant < 31 and extended in (*path.numbers, *path.seen):
-        path.seen.note(extended, interval_of(path, extended, values))
+    if code.constant < 31 and extended in (*path.numbers, *path.intervals):
+        path.intervals.note(extended, interval_of(path, extended, values))
 
 
-def by_sign(path: Path, code: Code, values: Values) -> Interval | None:
+def by_sign(path: Path, code: Instruction, values: ValueNumbers) -> Interval | None:
     """An interval of the result of an instruction that makes a quotient or an absolute value; None of any other."""
     if code.first is None:
         return None
@@ -44,27 +44,27 @@ def by_sign(path: Path, code: Code, values: Values) -> Interval | None:
     return _absolute(path, a, b, values) if code.rule == "sub" else None
 
 
-def _absolute(path: Path, a: int, b: int, values: Values) -> Interval | None:
-    name, first, second = values.made(a)
+def _absolute(path: Path, a: int, b: int, values: ValueNumbers) -> Interval | None:
+    name, first, second = values.operation(a)
     if name != "xor" or b not in (first, second):
         return None
     number = first if b == second else second
-    if values.made(b) != ("sra", number, ("is", 31)):
+    if values.operation(b) != ("sra", number, ("is", 31)):
         return None
     below, above = _parts_by_sign(interval_of(path, number, values))
     # A loop whose turns it counts is often left out where it is 0.
-    no_zero = path.seen.get(values.of("sltu", ZERO, number))
+    no_zero = path.intervals.get(values.of("sltu", ZERO, number))
     if no_zero is not None:
         above = np.maximum(above[0], no_zero[0]), above[1]
     return hull(_if_some("sub", (np.zeros_like(below[0]),) * 2, below), above)
 
 
-def _rounded_up(path: Path, number: int, added: int, values: Values) -> Interval | None:
+def _rounded_up(path: Path, number: int, added: int, values: ValueNumbers) -> Interval | None:
     """A number with as much ``added`` if it is below zero that a shift to the right rounds it towards zero."""
-    name, source, constant = values.made(added)
+    name, source, constant = values.operation(added)
     if name != "srl" or not isinstance(constant, tuple):
         return None
-    made, first, bits = values.made(source)
+    made, first, bits = values.operation(source)
     if source == number:
         sign = constant[1] == 31
     elif made == "sll" and first == number and isinstance(bits, tuple) and bits[1] <= constant[1]:
@@ -77,14 +77,14 @@ def _rounded_up(path: Path, number: int, added: int, values: Values) -> Interval
     return _moved(interval_of(path, number, values), TOP >> constant[1]) if sign else None
 
 
-def _half(path: Path, shifted: int, constant: int, values: Values) -> Interval | None:
+def _half(path: Path, shifted: int, constant: int, values: ValueNumbers) -> Interval | None:
     """The half, towards zero, of a number of one or two bytes that was loaded without its sign."""
-    name, total, bits = values.made(shifted)
+    name, total, bits = values.operation(shifted)
     if name != "sll" or bits != ("is", constant - 1) or constant - 1 not in (16, 24):
         return None
-    name, one, other = values.made(total)
+    name, one, other = values.operation(total)
     for number, added in ((one, other), (other, one)) if name == "add" and isinstance(other, int) else ():
-        if values.made(added) != ("srl", number, ("is", 32 - constant)):
+        if values.operation(added) != ("srl", number, ("is", 32 - constant)):
             continue
         _, high = unsigned(interval_of(path, number, values))
         if not bool((high >> 33 - constant)[path.may].any()):

@@ -1,4 +1,4 @@
-"""What changes the thread mask of a warp, and what it waits for others by (docs/isa.md, the SIMT extension)."""
+"""Instructions of the SIMT extension on a path: thread masks, barriers and warp starts (docs/isa.md)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ import numpy as np
 from metronome.hdl.isa.ops import SimtOp, Unit
 
 from ..code.lanes import TOP
-from ..code.program import Code, RefusedError
+from ..code.program import Instruction
+from ..code.refusals import RefusedError
 from .branches import BRANCHES, Branches
 from .conditions import Condition
-from .core import Ends, Meets, Spawns, Stepped
 from .masks import mask_between, refine
 from .path import Path, Split
+from .warp import AbstractWarp, BarrierArrival, StepResult, WarpEnd, WarpSpawn
 
-__all__ = ["Threads"]
+__all__ = ["ThreadMasks"]
 
-#: Instructions behind a split or pred in which its branch is looked for.
+#: How many instructions after a split or pred are searched for its branch.
 _NEAR = 8
 _ENDS = -1
 _MAY_END = "whether a warp ends depends on the inputs: its thread mask may be empty"
-#: The lanes that may be, and that must be, on a side; what is true of them; the other side.
+#: A side of a split: lanes that may be and must be on it, the condition that holds for them, and the other side.
 _Side = tuple[np.ndarray, np.ndarray, Condition, tuple[np.ndarray, np.ndarray] | None]
 
 
-class Threads(Branches):
-    """The SIMT extension."""
+class ThreadMasks:
+    """Executes instructions of the SIMT extension."""
 
-    def _leader(self, path: Path, register: int) -> tuple[int, int]:
-        """What the register of the highest active lane lies in."""
+    def __init__(self, warp: AbstractWarp, branches: Branches) -> None:
+        self._warp, self._branches = warp, branches
+
+    @staticmethod
+    def _leader(path: Path, register: int) -> tuple[int, int]:
+        """Return the interval of a register in the highest active lane."""
         highest = np.flatnonzero(path.must)
         lanes = path.may & (np.arange(len(path.may)) >= (highest[-1] if len(highest) else 0))
         low, high = path.on.interval(register)
@@ -40,7 +45,8 @@ class Threads(Branches):
             raise RefusedError(f"{what} depends on the inputs", path.pc)
         return low
 
-    def _simt(self, path: Path, code: Code) -> Stepped:
+    def execute(self, path: Path, code: Instruction) -> StepResult:
+        """Execute an instruction, and return the paths after it and the event at which the warp stops."""
         op, word = code.decoded.row.op, code.decoded.word
         first, second = word >> 15 & 31, word >> 20 & 31
         if op is SimtOp.SPLIT:
@@ -51,101 +57,102 @@ class Threads(Branches):
             return self._pred(path, code, (first, second), negate=bool(word >> 7 & 1))
         if op is SimtOp.TMC:
             return self._tmc(path, code, first)
-        if not self.alone:
+        if not self._warp.alone:
             raise RefusedError("whether it comes to a barrier or starts warps depends on the inputs", path.pc)
         if op is SimtOp.BAR:
-            number = self._known(path, first, "which barrier it waits at") % self.config.barriers
+            number = self._known(path, first, "which barrier it waits at") % self._warp.config.barriers
             count = self._known(path, second, "how many warps a barrier waits for")
-            self._next(path, code)
-            return [path], Meets(number, count)
+            self._warp.next(path, code)
+            return [path], BarrierArrival(number, count)
         count = self._known(path, first, "how many warps it starts")
         pc = self._known(path, second, "where it starts warps")
-        self._next(path, code)
-        return [path], Spawns(count, pc)
+        self._warp.next(path, code)
+        return [path], WarpSpawn(count, pc)
 
-    def _tmc(self, path: Path, code: Code, register: int) -> Stepped:
+    def _tmc(self, path: Path, code: Instruction, register: int) -> StepResult:
         low, high = self._leader(path, register)
-        may, must = mask_between(low, high, self.config.threads)
+        may, must = mask_between(low, high, self._warp.config.threads)
         if not may.any():
-            if not self.alone:
+            if not self._warp.alone:
                 raise RefusedError("whether a warp ends depends on the inputs", path.pc)
-            self._go(path, code, _ENDS)
-            return [path], Ends()
+            self._warp.go(path, code, _ENDS)
+            return [path], WarpEnd()
         if self._may_be_empty(low, high):
             raise RefusedError(_MAY_END, path.pc)
         self._check_side(path, register, may)
-        path.go_on(register, may, must, self.values)
-        self._next(path, code)
+        path.resume(register, may, must, self._warp.values)
+        self._warp.next(path, code)
         return [path], None
 
     def _may_be_empty(self, low: int, high: int) -> bool:
-        """Whether a number from ``low`` to ``high`` has no bit of a lane."""
-        threads = self.config.threads
+        """Return whether some thread mask from ``low`` to ``high`` has no lane."""
+        threads = self._warp.config.threads
         return high >> threads << threads >= low
 
-    def _check_side(self, path: Path, register: int, may: np.ndarray) -> None:
-        """Refuse a thread mask by which a lane may go on that is not on this side of the split."""
-        if path.splits and not path.of_side(register) and (may & ~path.must).any():
+    @staticmethod
+    def _check_side(path: Path, register: int, may: np.ndarray) -> None:
+        """Refuse a thread mask that may activate a lane of the other side of the split."""
+        if path.splits and not path.is_of_side(register) and (may & ~path.must).any():
             raise RefusedError(
                 "lanes may go on that are not on this side of a split: the thread mask was not read there", path.pc)
 
     def _predicate(self, path: Path, register: int, *, negate: bool) -> tuple[np.ndarray, np.ndarray, Condition]:
-        """Of each active lane whether it is true for certain, whether it is false, and what is asked."""
+        """Return the active lanes for which a predicate is certainly true and certainly false, and its condition."""
         low, high = path.on.interval(register)
         known = low == high
         bit = (low & 1).astype(bool) ^ negate
-        condition = self.values.bit(path.numbers[register])
+        condition = self._warp.values.bit(path.numbers[register])
         return known & bit & path.may, known & ~bit & path.may, condition.negated() if negate else condition
 
     def _decide(self, path: Path, condition: Condition) -> None:
-        """If the next branch asks what is true of every active lane, it is known."""
+        """Record the outcome of the next branch if ``condition``, true in all active lanes, decides it."""
         decided = self._decided(path, condition)
         if decided is not None:
             path.decided.update([decided])
 
     def _decided(self, path: Path, condition: Condition) -> tuple[int, bool] | None:
-        """The pc of the next branch, and whether it is taken if every active lane answers the ``condition``."""
+        """Return the pc of the next branch and whether ``condition`` makes every lane take it; None if unknown."""
         pc = path.pc + 4 & TOP
         written: set[int] = set()
         for _ in range(_NEAR):
-            code = self.program.at(pc)
+            code = self._warp.program.at(pc)
             decoded = code.decoded
             if decoded.unit in (Unit.BRANCH, Unit.SIMT):
                 if decoded.row.op not in BRANCHES or written & set(decoded.reads):
                     return None
-                # What is true of the lanes may have left only 0 and 1 of a value that it was asked of.
-                for asks in (self._condition(path, code, flags=flags) for flags in (True, False)):
-                    if asks in (condition, condition.negated()):
-                        return pc, asks == condition
+                # The condition may have narrowed the compared value to 0 and 1, which changes the branch's condition.
+                for tested in (self._branches.condition(path, code, flags=flags) for flags in (True, False)):
+                    if tested in (condition, condition.negated()):
+                        return pc, tested == condition
                 return None
             if decoded.writes is not None:
                 written.add(decoded.writes)
             pc += 4
         return None
 
-    def _split(self, path: Path, code: Code, register: int, *, negate: bool) -> Stepped:
+    def _split(self, path: Path, code: Instruction, register: int, *, negate: bool) -> StepResult:
         true, false, condition = self._predicate(path, register, negate=negate)
         sides = self._sides(path, true, false, condition)
         paths = []
-        copies = [path] + [self._fork(path) for _ in sides[1:]]
-        for each, (may, must, asks, other) in zip(copies, sides, strict=True):
+        copies = [path] + [self._warp.fork(path) for _ in sides[1:]]
+        for each, (may, must, true_there, other) in zip(copies, sides, strict=True):
             if code.decoded.writes is not None:
                 depth = np.full(len(each.may), len(each.splits))
                 each.on.put(code.decoded.writes, each.may, depth, depth)
-                self._write(each, code.decoded.writes, self.values.fresh())
+                self._warp.write(each, code.decoded.writes, self._warp.values.fresh())
             if other is None:
-                each.know(may, must)
-            elif not self._part(each, (may, must), other, asks):
+                each.constrain(may, must)
+            elif not self._begin_split(each, (may, must), other, true_there):
                 continue
-            if refine(each, asks, self.values):
-                self._decide(each, asks)
+            if refine(each, true_there, self._warp.values):
+                self._decide(each, true_there)
                 paths.append(each)
         for each in paths:
-            self._next(each, code)
+            self._warp.next(each, code)
         return paths, None
 
     def _sides(self, path: Path, true: np.ndarray, false: np.ndarray, condition: Condition) -> list[_Side]:
-        """The ways in which a split may go on, with the other side of those that part."""
+        """Return each side that may run first after a split, with its other side if the split diverges."""
         sides: list[_Side] = []
         may_true, may_false = path.may & ~false, path.may & ~true
         if not (path.must & false).any() and may_true.any():
@@ -154,80 +161,81 @@ class Threads(Branches):
             sides.append((may_false, path.must & may_false, condition.negated(), None))
         if may_true.any() and may_false.any() and path.most > 1:
             is_true, is_false = (may_true, path.must & true), (may_false, path.must & false)
-            # The larger side goes first; of two as large, that for which it is true.
+            # The larger side runs first; if both have as many lanes, the side whose predicate is true.
             if int(may_true.sum()) >= int(is_false[1].sum()):
                 sides.append((*is_true, condition, is_false))
             if int(may_false.sum()) > int(is_true[1].sum()):
                 sides.append((*is_false, condition.negated(), is_true))
         return sides
 
-    def _part(
-        self, path: Path, side: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], asks: Condition
+    def _begin_split(
+        self, path: Path, side: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray],
+        condition: Condition,
     ) -> bool:
-        """Begin a divergent split with one side; False if there can be nobody on the other."""
-        if len(path.splits) >= self.config.stack_depth:
+        """Begin a divergent split on one side; return False if the other side cannot have a lane."""
+        if len(path.splits) >= self._warp.config.stack_depth:
             raise RefusedError("the divergence stack may overflow", path.pc)
         second = path.fork()
-        second.know(*other)
-        if not refine(second, asks.negated(), self.values):
+        second.constrain(*other)
+        if not refine(second, condition.negated(), self._warp.values):
             return False
-        decided = self._decided(second, asks.negated())
+        decided = self._decided(second, condition.negated())
         split = Split(
             pc=path.pc + 4 & TOP, visited=False, union=(path.may.copy(), path.must.copy()),
             other=(second.may, second.must), most=(path.most, path.most // 2), decided=decided, off=path.off,
         )
-        path.part(split, side, path.most - 1, second.on, self.values)
+        path.begin_split(split, side, path.most - 1, second.on, self._warp.values)
         return True
 
-    def _join(self, path: Path, code: Code, register: int) -> Stepped:
+    def _join(self, path: Path, code: Instruction, register: int) -> StepResult:
         wanted = self._known(path, register, "which split a join ends")
         if wanted > len(path.splits):
             raise RefusedError("a join without its split", path.pc)
         if wanted == len(path.splits):
-            self._next(path, code)
+            self._warp.next(path, code)
             return [path], None
         split = path.splits[-1]
         if split.visited:
-            path.unite(self.values)
-            self._next(path, code)
+            path.end_split(self._warp.values)
+            self._warp.next(path, code)
             return [path], None
-        path.turn(split, self.values)
-        self._go(path, code, split.pc)
+        path.switch_side(split, self._warp.values)
+        self._warp.go(path, code, split.pc)
         return [path], None
 
     def _pred(
-        self, path: Path, code: Code, registers: tuple[int, int], *, negate: bool
-    ) -> Stepped:
+        self, path: Path, code: Instruction, registers: tuple[int, int], *, negate: bool
+    ) -> StepResult:
         true, false, condition = self._predicate(path, registers[0], negate=negate)
         some = bool((path.may & ~false).any())
         none = not bool((path.must & true).any()) and bool((path.may & ~true).any())
         low, high = self._leader(path, registers[1])
         restored = max(low, int(path.holds_mask(registers[1]))), high
-        kept, left = (path, self._fork(path)) if some and none else (path, path)
+        kept, left = (path, self._warp.fork(path)) if some and none else (path, path)
         paths = []
         if some:
             kept.stop(kept.may & ~true)
             kept.narrow(kept.may & ~false, kept.must & true)
-            if refine(kept, condition, self.values):
+            if refine(kept, condition, self._warp.values):
                 self._decide(kept, condition)
                 paths.append(kept)
         if none:
-            left.know(left.may & ~true, left.must)
-            if refine(left, condition.negated(), self.values):
+            left.constrain(left.may & ~true, left.must)
+            if refine(left, condition.negated(), self._warp.values):
                 branch = self._decided(left, condition.negated())
-                may, must = mask_between(*restored, self.config.threads)
+                may, must = mask_between(*restored, self._warp.config.threads)
                 if not left.holds_mask(registers[1]) and self._may_be_empty(*restored):
                     raise RefusedError(_MAY_END, path.pc)
                 self._check_side(left, registers[1], may)
-                of_side = left.of_side(registers[1])
-                left.go_on(registers[1], may, must, self.values)
+                of_side = left.is_of_side(registers[1])
+                left.resume(registers[1], may, must, self._warp.values)
                 if of_side:
-                    # A lane that was asked goes on, and those that go on again agree with it, or it is a fault.
+                    # A lane that pred tested stays active, and restored lanes must agree with it about the branch.
                     left.decided.update([branch] if branch is not None else [])
-                    # Whoever is active now was active when the mask was read, and has it in that register.
+                    # Each lane that is active now was active when the mask was read, so its register holds the mask.
                     least, greatest = (np.full(len(may), each, np.int64) for each in restored)
                     left.on.put(registers[1], left.may, least, greatest)
                 paths.append(left)
         for each in paths:
-            self._next(each, code)
+            self._warp.next(each, code)
         return paths, None

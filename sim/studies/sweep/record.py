@@ -13,7 +13,7 @@ from metronome.hdl.config import SmConfig
 
 from ...analysis.access_order.ordered import ordered_launch
 from ...analysis.access_order.records import Listing
-from ...analysis.code.program import RefusedError
+from ...analysis.code.refusals import RefusedError
 from ...build.origin import note_program
 from ...build.simulator import versions
 from ...build.verilog import Design, model_digest, outside, sources_digest

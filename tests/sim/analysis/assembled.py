@@ -9,6 +9,7 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import TINY
+from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import Bound, longest_time
 from metronome.sim.analysis.code.inputs import Inputs
 from metronome.sim.predict.predictor import predict
@@ -81,8 +82,8 @@ def asked(config: SmConfig, launch: Launch, memory: str = "fixed", latency: int 
     return RunRequest(launch=launch, policy=config.policies[0], memory=memory, latency=latency, **more)
 
 
-def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", latency: int = 20, **more: Any) -> Bound:
-    return longest_time(config, asked(config, launch, memory, latency), launch, **more)
+def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", latency: int = 20, **stated: Any) -> Bound:
+    return longest_time(config, asked(config, launch, memory, latency), launch, UserStatements(**stated))
 
 
 def runs_of(

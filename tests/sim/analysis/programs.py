@@ -11,10 +11,11 @@ import numpy as np
 
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.presets import TINY
+from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import Bound, longest_time
 from metronome.sim.analysis.code.inputs import Inputs, Range
-from metronome.sim.analysis.code.program import Program
-from metronome.sim.analysis.paths.explore import Explored, explore
+from metronome.sim.analysis.code.program import AnalyzedProgram
+from metronome.sim.analysis.paths.explore import Exploration, explore
 from metronome.sim.analysis.paths.facts import Facts
 from metronome.sim.machine.golden import EndStatus, Iss
 from metronome.sim.program.kernels import Launch, prepare_source
@@ -82,13 +83,13 @@ def request_of(launch: Launch, policy: str = "lrr", memory: str = "fixed") -> Ru
 
 def all_paths(
     config: SmConfig, launch: Launch, ranges: Sequence[Range] = (), facts: Facts | None = None
-) -> tuple[Explored, list[dict[int, int]]]:
+) -> tuple[Exploration, list[dict[int, int]]]:
     """What was explored, and by warp how often each instruction is executed at most."""
     inputs = Inputs(launch, ranges)
     job = job_of(config, request_of(inputs.filled(inputs.own), config.policies[0]))
     memory = unpack_memory(config, job.pages)
 
-    def begin(program: Program) -> Any:
+    def begin(program: AnalyzedProgram) -> Any:
         return lambda warp: Executions()
 
     explored = explore(config, memory, job.start_pc, job.arg, inputs, begin, LIMIT, facts)
@@ -106,8 +107,11 @@ def one_run(config: SmConfig, launch: Launch) -> list[dict[int, int]]:
     return recorder.counts
 
 
-def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", **more: Any) -> Bound:
-    return longest_time(config, request_of(launch, config.policies[0], memory), launch, **more)
+def bound_of(
+    config: SmConfig, launch: Launch, memory: str = "fixed", *, compose: bool = False, **stated: Any
+) -> Bound:
+    request = request_of(launch, config.policies[0], memory)
+    return longest_time(config, request, launch, UserStatements(**stated), compose=compose)
 
 
 def compiled(folder: Path, text: str, words: int = 16, config: SmConfig = TINY) -> Launch:

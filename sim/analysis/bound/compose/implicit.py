@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from ..counts import Shared
+from ..counts import SharedState
 from ..ipet import Flow, longest
 from ..pipeline import Pipeline
 
-__all__ = ["Taken", "nops_behind", "parts_of", "slots_by_program", "walk_of"]
+__all__ = ["EdgeCounts", "nops_behind", "parts_of", "slots_by_program", "walk_of"]
 
 Edge = tuple[int, int]
 #: Edges of a warp's graph, and how often each is taken.
-Taken = dict[Edge, int]
+EdgeCounts = dict[Edge, int]
 
 #: Nodes that are no control instructions: where the warp begins, where it ends, and places that are jumped to.
 _BEGIN, _END, _PLACE = -2, -1, 1 << 33
 
 
-def slots_by_program(shared: Shared, taken: Taken) -> tuple[int, int]:
+def slots_by_program(shared: SharedState, taken: EdgeCounts) -> tuple[int, int]:
     """Instructions, and NOPs behind jumps, of a walk (:func:`walk_of`)."""
     stretches, edges = parts_of(taken)
     instructions = sum(count * ((last - first) // 4 + 1) for (first, last), count in stretches.items())
     return instructions, sum(count * nops_behind(shared, *edge) for edge, count in edges.items())
 
 
-def parts_of(taken: Taken) -> tuple[Taken, Taken]:
+def parts_of(taken: EdgeCounts) -> tuple[EdgeCounts, EdgeCounts]:
     """Of a walk how often it goes through each stretch, from its first pc to its last, the control instruction.
 
     And how often each control instruction goes on where; -1: the warp ends or waits.
@@ -35,7 +35,7 @@ def parts_of(taken: Taken) -> tuple[Taken, Taken]:
     return stretches, edges
 
 
-def walk_of(shared: Shared, pipeline: Pipeline) -> Taken:
+def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
     """The dearest walk that takes no edge more often than any path does."""
     edges: dict[tuple[int, int], tuple[int, int]] = {}
     facts: dict[tuple[int, int], tuple[int, int]] = {}
@@ -73,6 +73,6 @@ def walk_of(shared: Shared, pipeline: Pipeline) -> Taken:
     return taken
 
 
-def nops_behind(shared: Shared, pc: int, following: int) -> int:
+def nops_behind(shared: SharedState, pc: int, following: int) -> int:
     """NOPs behind a control instruction that goes on there."""
     return shared.costs.of(shared.program.at(pc).decoded.word).nops(pc, following)

@@ -15,11 +15,11 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 from ....predict.model.records import QUEUE
 from ....predict.model.scoreboard import ISSUE_TO_EXECUTE
 from ...code.costs import DEPTH, LOAD, MISS, SHORTEST, STORE
-from ...code.program import RefusedError
-from ..counts import Shared
+from ...code.refusals import RefusedError
+from ..counts import SharedState
 from ..memory_bound import MemoryBound
 from ..pipeline import Pipeline
-from .implicit import Taken, slots_by_program, walk_of
+from .implicit import EdgeCounts, slots_by_program, walk_of
 from .parts import Composed
 
 __all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
@@ -55,13 +55,13 @@ class Demand:
 
     config: SmConfig
     pipelines: Sequence[Pipeline]
-    shared: Shared
+    shared: SharedState
     code_fits: bool
     misses: int
     strays: int
 
     @classmethod
-    def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: Shared) -> Demand:
+    def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: SharedState) -> Demand:
         """Whether lines stay is worked out: a set never holds more than its ways."""
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
@@ -75,11 +75,11 @@ class Demand:
         return cls(config, pipelines, shared, code_fits, _misses(pipelines, shared), strays)
 
     def total(self, name: str) -> int:
-        """The sum of a field of :class:`sim.analysis.bound.pipeline.Counts` over the warps."""
+        """The sum of a field of :class:`sim.analysis.bound.pipeline.WarpCounts` over the warps."""
         return sum(int(getattr(each.counts, name)) for each in self.pipelines)
 
     @functools.cached_property
-    def walks(self) -> list[Taken]:
+    def walks(self) -> list[EdgeCounts]:
         """The dearest walk of each warp."""
         return [walk_of(self.shared, pipeline) for pipeline in self.pipelines]
 
@@ -88,7 +88,7 @@ def _fits(sets: Iterable[int], ways: int) -> bool:
     return max(Counter(sets).values(), default=0) <= ways
 
 
-def _misses(pipelines: Sequence[Pipeline], shared: Shared) -> int:
+def _misses(pipelines: Sequence[Pipeline], shared: SharedState) -> int:
     """A line that stays is requested once, any other perhaps at each access."""
     missing = sum(each.counts.missing for each in pipelines)
     if shared.gone is None or any(not shared.stays(line) for line in shared.loads):
@@ -183,7 +183,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
 
 
 def _fetches(demand: Demand) -> tuple[int, int]:
-    """Lines of code that are requested while somebody may wait for them, and the NOPs that stand for the misses."""
+    """Return how many lines of code are requested while a warp may wait for them, and the NOPs of these misses."""
     flushed = 1 + demand.total("flushes")
     # What was fetched in the common beginning is there.
     there = demand.shared.prefix.code if flushed == 1 and not demand.strays else frozenset()

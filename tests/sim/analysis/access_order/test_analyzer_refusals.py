@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.access_order.programs import compiled, listing_of
 

@@ -7,7 +7,7 @@ from metronome.sim.analysis.access_order.estimate import estimate_of
 from metronome.sim.analysis.access_order.ordered import ordered_launch, ordered_machine
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.code.costs import Cost
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program import kernels as kernel
 from metronome.sim.run.types import RunRequest

@@ -10,7 +10,7 @@ from metronome.sim.analysis.access_order.analyzer import analyze
 from metronome.sim.analysis.access_order.configuration import decode
 from metronome.sim.analysis.access_order.estimate import CacheSize
 from metronome.sim.analysis.access_order.ordered import LIST_ADDRESS, LIST_NAME, ordered_launch, with_order
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program import kernels as kernel
 from metronome.sim.program.elf import ImageError
 from metronome.sim.run.types import RunRequest

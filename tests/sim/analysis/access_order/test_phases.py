@@ -6,7 +6,7 @@ import pytest
 from metronome.hdl.presets import BASE
 from metronome.sim.analysis.access_order.happens_before import HappensBefore
 from metronome.sim.analysis.access_order.phases import Epochs
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 
 
 def test_a_loop_begins_an_epoch():

@@ -15,7 +15,7 @@ from collections import Counter
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program.assembler import asm
 from tests.sim.analysis.assembled import DATA, INPUTS, Assembled, bound_of, launch_of, one, runs_of
 

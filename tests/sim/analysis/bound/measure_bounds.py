@@ -19,7 +19,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import PRESETS
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.search import Search
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program import kernels as kernel
 from metronome.sim.program.kernel_folders import kernels
 from metronome.sim.run.runner import run

@@ -25,10 +25,11 @@ from pathlib import Path
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE, TINY
 from metronome.scripts.options.ranges import ranges_of
+from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.search import Search
-from metronome.sim.analysis.code.program import RefusedError
-from metronome.sim.analysis.paths import obeyed
+from metronome.sim.analysis.code.refusals import RefusedError
+from metronome.sim.analysis.paths import fact_filter
 from metronome.sim.program.kernels import Launch, prepare_source
 from metronome.sim.run.runner import run
 from tests.sim.analysis.programs import machine, request_of
@@ -222,18 +223,18 @@ def check(seed: int, *, runs: int, rtl: int = 0) -> Checked:
         launch = written.launch(Path(folder))
     config, request = written.config, request_of(launch, written.config.policies[0], written.memory)
     ranges = ranges_of(launch, [each.range for each in written.inputs])
-    bound = longest_time(config, request, launch, ranges=ranges)
+    bound = longest_time(config, request, launch, UserStatements(ranges=ranges))
     unlimited = None
     wide = ranges_of(launch, [each.unlimited for each in written.inputs])
-    turns = obeyed._MOST_TURNS
+    turns = fact_filter._MOST_TURNS
     try:
         # To give up sooner saves most of the time; what would take more turns has a far greater bound.
-        obeyed._MOST_TURNS = 300
-        unlimited = longest_time(config, request, launch, ranges=wide).cycles
+        fact_filter._MOST_TURNS = 300
+        unlimited = longest_time(config, request, launch, UserStatements(ranges=wide)).cycles
     except RefusedError:
         pass
     finally:
-        obeyed._MOST_TURNS = turns
+        fact_filter._MOST_TURNS = turns
     search = Search(config, request, launch, seed, ranges)
     times = [search.measure(each) for each, _ in zip(search._candidates(runs), range(runs), strict=False)]
     if rtl and not bound.lost:

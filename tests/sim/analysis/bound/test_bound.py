@@ -11,7 +11,7 @@ from metronome.sim.analysis.bound import prefix
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.ipet import NoBoundError
 from metronome.sim.analysis.bound.search import Search
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.programs import bound_of, compiled, machine, request_of

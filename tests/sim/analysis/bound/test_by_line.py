@@ -29,16 +29,17 @@ def _sum(laid):
 def test_adds_up(policy, name):
     config = machine(TINY, policy)
     bound = bound_of(config, kernel.prepare(name, None, 8, 1, config))
-    assert _sum(bound.laid) == bound.laid.cycles
-    assert bound.laid.cycles in [bound.cycles, *(each.cycles for each in bound.composed)]
-    assert all(count > 0 for table in (bound.laid.nops, bound.laid.waits) for count in table.values())
+    costs = bound.by_instruction
+    assert _sum(costs) == costs.cycles
+    assert costs.cycles in [bound.cycles, *(each.cycles for each in bound.composed)]
+    assert all(count > 0 for table in (costs.nops, costs.waits) for count in table.values())
 
 
 @pytest.mark.parametrize("name", ["psort", "vecadd"])
 def test_one_path_is_what_is_executed(name):
     config = machine(TINY)
     launch = kernel.prepare(name, None, 8, 1, config)
-    laid = bound_of(config, launch).laid
+    laid = bound_of(config, launch).by_instruction
     executed = _executed(config, launch)
     bound = bound_of(config, launch)
     begun = common_prefix(config, request_of(launch), {each.pc for each in bound.dependences}).executed
@@ -59,6 +60,6 @@ def test_one_path_is_what_is_executed(name):
 def test_waits_of_the_longest_chain():
     """With lrr the chain's waits count, with prr those of all warps: for the same program these are more."""
     launch = kernel.prepare("psort", None, 8, 1, TINY)
-    one, all_ = (bound_of(machine(TINY, policy), launch).laid.waits for policy in ("lrr", "prr"))
+    one, all_ = (bound_of(machine(TINY, policy), launch).by_instruction.waits for policy in ("lrr", "prr"))
     assert all(one[pc] <= all_[pc] for pc in one)
     assert sum(one.values()) < sum(all_.values()) <= 2 * sum(one.values())

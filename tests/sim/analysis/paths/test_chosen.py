@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from metronome.sim.analysis.paths.execution import Execution
+from metronome.sim.analysis.paths.arithmetic import Arithmetic
 from metronome.sim.program.assembler import asm
 from tests.sim.analysis.assembled import (
     A0,
@@ -88,20 +88,20 @@ def test_many():
     assert sum(bool(bound.loops) for bound in bounds) > 300
 
 
-KEPT = Execution._kept
+SELECTED = Arithmetic._selected
 
 
 def half(*arguments):
-    low, high = KEPT(*arguments)
+    low, high = SELECTED(*arguments)
     return low, np.maximum(low, high // 2)
 
 
 @pytest.mark.parametrize(("name", "bug", "seed"), [
-    ("_kept", half, 0),
-    ("_apart", lambda *arguments: True, 46),
+    ("_selected", half, 0),
+    ("_exclusive", lambda *arguments: True, 46),
 ], ids=["a part of what is kept", "any two are apart"])
 def test_a_bug_is_seen(monkeypatch, name, bug, seed):
     """By the first program that shows it."""
-    monkeypatch.setattr(Execution, name, bug)
+    monkeypatch.setattr(Arithmetic, name, bug)
     with pytest.raises(AssertionError, match="seed"):
         check(seed)

@@ -7,7 +7,7 @@ import pytest
 
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.analysis.bound.search import with_inputs
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.programs import all_paths, compiled, machine, one_run
 

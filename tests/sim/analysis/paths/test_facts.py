@@ -11,9 +11,9 @@ from metronome.scripts.options.flow_facts import facts_of
 from metronome.sim.analysis.bound.bound import contradicted
 from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.inputs import Inputs
-from metronome.sim.analysis.code.program import RefusedError
-from metronome.sim.analysis.paths import obeyed
-from metronome.sim.analysis.paths.facts import FactError, Facts, Monitor, marks_of
+from metronome.sim.analysis.code.refusals import RefusedError
+from metronome.sim.analysis.paths import fact_filter
+from metronome.sim.analysis.paths.facts import FactError, FactMonitor, Facts, marks_of
 from metronome.sim.analysis.paths.ffx import read_ffx
 from metronome.sim.machine.golden import Iss
 from metronome.sim.run.runner import job_of
@@ -66,8 +66,8 @@ def test_a_macro_bounds_a_loop(tmp_path: Path, config):
     assert mark.most == 16 and launch.image.function_at(mark.pc) == "work"
     facts = facts_of(launch.image, None)
     _, most = all_paths(machine(config), launch, facts=facts)
-    (told,) = facts.used.values()
-    assert told.origin == "macro" and "program.c:5" in told.text
+    (fact,) = facts.used.values()
+    assert fact.origin == "macro" and "program.c:5" in fact.text
     counts = one_run(machine(config), _filled(launch, SHORT))
     assert all(count <= most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
     counts = one_run(machine(config), _filled(launch, LONG))
@@ -160,7 +160,7 @@ def test_inlined_copies_are_of_their_own_loops(tmp_path: Path):
 
 def test_unrolled_copies_are_told_and_not_trusted(tmp_path: Path, monkeypatch):
     """The inner loop is dissolved: its bound must not become that of the one around it."""
-    monkeypatch.setattr(obeyed, "_MOST_TURNS", 40)
+    monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
         while (x > 3) {{ _Pragma("clang loop unroll(full)") for (int i = 0; i < 2; i++) {{ BOUND n += x ^ i; }}
             x -= 1 + (n & 1); }}
@@ -181,7 +181,7 @@ def test_a_loop_around_a_call(tmp_path: Path):
     launch = _launch(tmp_path, text)
     facts = facts_of(launch.image, None)
     _, most = all_paths(machine(TINY), launch, facts=facts)
-    assert [told.most for told in facts.used.values()] == [16]
+    assert [fact.most for fact in facts.used.values()] == [16]
     for words in (SHORT, [6], [3, 5]):
         assert not _exceeded(most, _filled(launch, words))
         assert contradicted(machine(TINY), request_of(_filled(launch, words)), facts) is None
@@ -197,7 +197,7 @@ def test_nested_loops(tmp_path: Path):
     launch = _launch(tmp_path, text)
     facts = facts_of(launch.image, None)
     _, most = all_paths(machine(TINY), launch, facts=facts)
-    assert {told.most for told in facts.used.values()} == {4, 7}
+    assert {fact.most for fact in facts.used.values()} == {4, 7}
     for words in ([7], [4, 7]):
         assert not _exceeded(most, _filled(launch, words))
         assert contradicted(machine(TINY), request_of(_filled(launch, words)), facts) is None
@@ -227,7 +227,7 @@ def test_a_file_bounds_a_loop(tmp_path: Path):
     ):
         facts = facts_of(launch.image, _ffx(tmp_path, text))
         _, most = all_paths(machine(TINY), launch, facts=facts)
-        assert {told.origin for told in facts.used.values()} == {"file"} and not facts.unused_rules
+        assert {fact.origin for fact in facts.used.values()} == {"file"} and not facts.unused_rules
         results.append(most)
     assert all(most == results[0] for most in results)
     assert not _exceeded(results[0], _filled(launch, [16, 2])) and _exceeded(results[0], _filled(launch, [3]))
@@ -303,7 +303,7 @@ def test_the_monitor_counts_entries_apart(tmp_path: Path):
     job = job_of(machine(TINY), request_of(launch))
     iss = Iss(TINY, unpack_memory(TINY, job.pages))
     iss.launch(job.start_pc, job.arg)
-    monitor = iss.recorder = Monitor(facts, TINY.warps)
+    monitor = iss.recorder = FactMonitor(facts, TINY.warps)
     iss.run(100_000)
     # Each warp goes through it several times, with more turns in all.
     assert monitor.contradiction is None
@@ -316,7 +316,7 @@ def test_the_monitor_counts_entries_apart(tmp_path: Path):
 @pytest.mark.parametrize("outer", ["", "METRONOME_LOOP_BOUND(40);"])
 def test_two_loops_that_begin_at_one_place(tmp_path: Path, monkeypatch, outer):
     """The bound of the inner one must not become that of both."""
-    monkeypatch.setattr(obeyed, "_MOST_TURNS", 40)
+    monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     text = f"""{HEAD}static inline __attribute__((always_inline)) uint32_t hidden(uint32_t x) {{
         __asm__("" : "+r"(x)); return x; }}
     {WORK} uint32_t x = hidden(inputs[0]);

@@ -78,7 +78,7 @@ def test_no_run_is_beyond(tmp_path: Path, number):
     ranges = ranges_of(launch, [f"inputs=0..{program.most}"])
     facts = facts_of(launch.image, None)
     _, most = all_paths(config, launch, ranges, facts)
-    assert {told.origin for told in facts.used.values()} <= {"macro"}
+    assert {fact.origin for fact in facts.used.values()} <= {"macro"}
     inputs = Inputs(launch, ranges)
     launch = inputs.filled(inputs.own)
     search = Search(

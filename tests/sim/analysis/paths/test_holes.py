@@ -6,8 +6,9 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
+from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import longest_time
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import (
@@ -230,7 +231,7 @@ def test_a_full_queue_of_dram_accepts_nothing():
     cycles = {
         depth: longest_time(
             config, asked(config, launch, "dram", memory_options=MemoryOptions(queue_depth=depth)), launch,
-            memory_latency=200,
+            UserStatements(memory_latency=200),
         ).cycles
         for depth in (1, 2, 32)
     }
@@ -245,7 +246,7 @@ def test_adversarial_memory_has_no_bound():
     launch = launch_of(config, program)
     request = asked(config, launch, "random", memory_options=MemoryOptions(adversarial=True))
     with pytest.raises(RefusedError, match="adversarial"):
-        longest_time(config, request, launch, memory_latency=100)
+        longest_time(config, request, launch, UserStatements(memory_latency=100))
 
 
 def test_a_division_that_is_under_way_at_the_end():

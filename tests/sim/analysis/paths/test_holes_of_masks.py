@@ -6,7 +6,7 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program.assembler.asm import (
     add,
     addi,
@@ -63,9 +63,9 @@ def mask(program, lanes):
 
 
 def refused(config, program, what):
-    with pytest.raises(RefusedError, match=what) as told:
+    with pytest.raises(RefusedError, match=what) as fact:
         bound_of(config, launch_of(config, program))
-    assert told.value.pc
+    assert fact.value.pc
 
 
 def spin(program, register, turns=None):

@@ -6,8 +6,8 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.analysis.code.program import RefusedError
-from metronome.sim.analysis.paths.memory import Times
+from metronome.sim.analysis.code.refusals import RefusedError
+from metronome.sim.analysis.paths.memory import VectorClocks
 from metronome.sim.program.assembler.asm import (
     add,
     addi,
@@ -124,11 +124,11 @@ def test_a_barrier_is_left_before_others_come():
 
 
 def test_what_has_ended_is_known_by_whom():
-    times = Times(3)
+    times = VectorClocks(3)
     ended = times.meet([0, 1])
-    assert times.behind(0, ended) and times.behind(1, ended) and not times.behind(2, ended)
+    assert times.ordered_after(0, ended) and times.ordered_after(1, ended) and not times.ordered_after(2, ended)
     times.meet([1, 2])
-    assert times.behind(2, ended)
+    assert times.ordered_after(2, ended)
 
 
 def loop_to(program, register, most):

@@ -10,9 +10,9 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.analysis.code.program import RefusedError
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.analysis.paths.path import Path
-from metronome.sim.analysis.paths.private_values import Found, Reading
+from metronome.sim.analysis.paths.private_values import MaskSnapshot, PrivateWords
 from metronome.sim.program.assembler.asm import (
     add,
     addi,
@@ -271,24 +271,24 @@ WORD = ([sw(A3, 0, A1)], [sw(A4, 0, A1)], [lw(T6, 0, A1)], False)
 REGISTER = ([addi(T6, A3, 0)], [addi(T6, A4, 0)], [], False)
 
 
-def keeps_the_first(found, word, lane, own):
+def keeps_the_first(words, word, lane, own):
     if own is not None:
-        found.own.setdefault(word, own)
+        words.active.setdefault(word, own)
 
 
-def keeps_those_of_the_other_side(found, word, lane, own):
-    found.own[word] = own
+def keeps_those_of_the_other_side(words, word, lane, own):
+    words.active[word] = own
     if own is None:
-        del found.own[word]
+        del words.active[word]
 
 
 @pytest.mark.parametrize(("where", "name", "bug", "test", "arguments"), [
-    (Found, "keep", keeps_the_first, test_a_loop_on_a_side, SIDE),
-    (Found, "keep", keeps_those_of_the_other_side, test_a_store_of_the_other_side, ()),
+    (PrivateWords, "keep", keeps_the_first, test_a_loop_on_a_side, SIDE),
+    (PrivateWords, "keep", keeps_those_of_the_other_side, test_a_store_of_the_other_side, ()),
     (Path, "stop", lambda path, lanes: None, test_a_loop_that_lanes_leave, REGISTER),
-    (Found, "whole", lambda found: found.own, test_lanes_that_leave_a_loop_and_do_not_come_back, ()),
-    (Found, "go_on", lambda found, reading: None, test_a_loop_that_lanes_leave, WORD),
-    (Reading, "stop", lambda reading, on, lanes: reading, test_a_loop_that_lanes_leave, REGISTER),
+    (PrivateWords, "whole", lambda words: words.active, test_lanes_that_leave_a_loop_and_do_not_come_back, ()),
+    (PrivateWords, "resume", lambda words, snapshot: None, test_a_loop_that_lanes_leave, WORD),
+    (MaskSnapshot, "stop", lambda snapshot, on, lanes: snapshot, test_a_loop_that_lanes_leave, REGISTER),
 ], ids=["another's store", "the other side's", "who stops", "who stays away", "words of who goes on", "with what"])
 def test_a_bug_is_seen(monkeypatch, where, name, bug, test, arguments):
     monkeypatch.setattr(where, name, bug)

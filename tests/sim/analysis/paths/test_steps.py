@@ -121,7 +121,7 @@ TOO_MANY = asm(1, *(f"lw t0, {64 * line}(%0)\\nadd t0, t0, t0" for line in (0, 3
 
 @step("lines that push each other out stay", alone(TOO_MANY), config=SMALL)
 def _(patch):
-    patch.setattr(counts.Shared, "pushed_out", lambda self: frozenset())
+    patch.setattr(counts.SharedState, "pushed_out", lambda self: frozenset())
 
 
 @step("what was fetched before fence.i stays in the I-cache", alone(asm(1, "fence.i"), turns=100))
@@ -228,7 +228,7 @@ def _without_stores(usual):
     asm(1, "sb t0, 0(%1)", "lw t1, 0(%1)", "add t1, t1, t1"), turns=120), latency=100,
 )
 def _(patch):
-    patch.setattr(counts.Shared, "stored_and_loaded", lambda self: set())
+    patch.setattr(counts.SharedState, "stored_and_loaded", lambda self: set())
 
 
 @step("a fence waits for nothing", alone(asm(4, "sw t0, 0(%0)", "fence", "sb t0, 0(%0)", "fence")))

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from ..code.loops import Function
-from ..code.program import Program, RefusedError
-from .facts import Facts, Told
+from ..code.program import AnalyzedProgram
+from ..code.refusals import RefusedError
+from .facts import Fact, Facts
 from .path import Path
 
-__all__ = ["Obeyed"]
+__all__ = ["FactFilter"]
 
 #: A loop whose end depends on the inputs is given up after so many turns.
 _MOST_TURNS = 1000
 
 
-class Obeyed:
+class FactFilter:
     """The facts of a program while its paths are followed; None: there are no facts."""
 
-    def __init__(self, program: Program, facts: Facts | None) -> None:
+    def __init__(self, program: AnalyzedProgram, facts: Facts | None) -> None:
         self._program, self._facts = program, facts
         #: The fact that has ended a path in the last step, and where.
-        self._ended: tuple[Told, int] | None = None
+        self._ended: tuple[Fact, int] | None = None
 
     def allow(self, path: Path) -> bool:
         """Whether no fact says that a path cannot be where it is.
@@ -40,32 +41,32 @@ class Obeyed:
                 key: count for key, count in path.passes.items()
                 if key[0] < calls or (key[0] == calls and key[1] in around)
             }
-        told = table.loops.get(pc)
-        if told is None or not around or around[-1] != pc:
+        fact = table.loops.get(pc)
+        if fact is None or not around or around[-1] != pc:
             return True
         count = path.passes[calls, pc] = path.passes.get((calls, pc), 0) + 1
-        return count <= told.passes or self._end(pc, told)
+        return count <= fact.passes or self._end(pc, fact)
 
-    def _end(self, pc: int, told: Told) -> bool:
+    def _end(self, pc: int, fact: Fact) -> bool:
         assert self._facts is not None
-        self._facts.used[pc] = told
-        self._ended = told, pc
+        self._facts.used[pc] = fact
+        self._ended = fact, pc
         return False
 
     def impossible(self, place: int) -> RefusedError:
         """Why there is no way on behind an instruction."""
         if self._ended is not None:
-            told, pc = self._ended
-            what = "the program comes there" if told.most is None else "the loop goes on then"
-            return RefusedError(f"{told.text} is wrong: {what}, whatever the inputs", pc)
+            fact, pc = self._ended
+            what = "the program comes there" if fact.most is None else "the loop goes on then"
+            return RefusedError(f"{fact.text} is wrong: {what}, whatever the inputs", pc)
         used = list(self._facts.used.values()) if self._facts is not None else []
         doubt = f", or {used[-1].text} is wrong" if used else ""
         return RefusedError(f"every way on is impossible: the program would fault{doubt}", place)
 
     def most_turns(self, function: Function, header: int) -> int:
         """After how many turns a loop is given up."""
-        told = None if self._facts is None else self._facts.of(self._program, function.entry).loops.get(header)
-        return _MOST_TURNS if told is None else max(_MOST_TURNS, told.passes)
+        fact = None if self._facts is None else self._facts.of(self._program, function.entry).loops.get(header)
+        return _MOST_TURNS if fact is None else max(_MOST_TURNS, fact.passes)
 
     def endless(self, header: int) -> RefusedError:
         """Why a loop has no bound."""
