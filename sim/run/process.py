@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .types import Job, Waves
 
-__all__ = ["Simulation", "begin", "environment", "messages", "simulation", "started_sooner"]
+__all__ = ["Simulation", "begin", "environment", "simulation", "started_sooner"]
 #: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
 #: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation.
 _PYTEST = """
@@ -190,12 +190,6 @@ def begin(config: SmConfig) -> Iterator[Simulation | None]:
         return
     with simulation(executable) as process:
         yield process
-
-
-def messages(executable: Path, jobs: list[Job], waves: Waves | None) -> Iterator[tuple[Any, ...]]:
-    """Run ``jobs`` in a process of their own; see :meth:`Simulation.messages`."""
-    with simulation(executable, waves) as process:
-        yield from process.messages(jobs)
 
 
 def _read(pipe: Any, process: subprocess.Popen, log: Path) -> Iterator[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from metronome.scripts.cli import main
 from metronome.scripts.process.backend import Backend
 from metronome.sim.build import simulator as build_module
 from metronome.sim.build.simulator import BuildError, build
-from metronome.sim.run.process import messages
+from metronome.sim.run.process import simulation
 
 
 @pytest.fixture(params=["no such file system", "below that", "a file", "below a file"])
@@ -98,6 +98,7 @@ def test_a_damaged_entry_is_built_again(executable, damage):
 def test_an_executable_that_is_none_is_one_line(executable, mode, reason):
     executable.chmod(mode)
     with pytest.raises(BuildError, match=rf"^cannot start the cached simulation .*: {reason}: delete ") as caught:
-        list(messages(executable, [], None))
+        with simulation(executable) as process:
+            list(process.messages([]))
     assert str(executable.parent) in str(caught.value)
     assert "\n" not in str(caught.value)

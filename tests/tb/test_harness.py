@@ -16,8 +16,7 @@ from metronome.sim.build.simulator import BuildError, build
 from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.registry import MemoryOptions, create_model
 from metronome.sim.machine.memory.store import SparseMemory
-from metronome.sim.run import runner
-from metronome.sim.run.process import messages
+from metronome.sim.run.process import Simulation, simulation
 from metronome.sim.run.runner import RunRequest, SimulationError, run, run_many
 from metronome.sim.run.types import Job
 from metronome.tb.mailbox import Mailbox
@@ -157,11 +156,13 @@ def test_many_programs_in_order_across_processes(monkeypatch):
     ]
     seen, printed, processes = [], [], []
 
-    def count_processes(executable, jobs, waves):
-        processes.append(len(jobs))
-        return messages(executable, jobs, waves)
+    carry_out = Simulation.messages
 
-    monkeypatch.setattr(runner, "messages", count_processes)
+    def count_processes(process, jobs):
+        processes.append(len(jobs))
+        return carry_out(process, jobs)
+
+    monkeypatch.setattr(Simulation, "messages", count_processes)
     results = run_many(
         TINY, requests, verilog=stub_verilog(TINY),
         on_result=lambda position, result: seen.append((position, result.exit_code)),
@@ -225,14 +226,16 @@ def test_crash_of_the_process(tmp_path):
     crash.write_text("#!/bin/sh\necho the last words\nexit 3\n")
     crash.chmod(0o755)
     with pytest.raises(SimulationError, match=r"(?s)died with status 3:\nthe last words"):
-        list(messages(crash, [job()], None))
+        with simulation(crash) as process:
+            list(process.messages([job()]))
 
 
 @pytest.mark.slow
 def test_exception_in_the_testbench():
     executable = build(TINY, verilog=stub_verilog(TINY)).executable
     with pytest.raises(SimulationError, match=r"(?s)testbench failed:\nTraceback.*memory must be one of .* 'none'"):
-        list(messages(executable, [job(memory="none")], None))
+        with simulation(executable) as process:
+            list(process.messages([job(memory="none")]))
 
 
 @pytest.mark.long  # a build of its own, with the dump library
