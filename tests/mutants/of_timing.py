@@ -31,8 +31,9 @@ TIMING = (
            "misses.lookup.eq(self.lookup & ~squash)", "misses.lookup.eq(self.lookup)", _FETCHES),
     Mutant("a miss that a jump squashes keeps a warp that waits from asking", _LOOKED_UP,
            "misses.lookup.eq(self.lookup & ~squash)", "misses.lookup.eq(self.lookup & ~self.squash)", _FETCHES),
-    Mutant("a miss that a redirect squashes keeps a warp that waits from asking", _LOOKED_UP,
-           "misses.lookup.eq(self.lookup & ~squash)", "misses.lookup.eq(self.lookup & ~self.turn)", _FETCHES),
+    Mutant("a lookup that is none keeps a warp that waits from asking", f"{_FRONT}.misses:MissUnit._choose",
+           "missed.eq(self.lookup_missed & self.lookup.any())", "missed.eq(self.lookup_missed)",
+           ("tests/hdl/frontend/test_misses.py::test_random_briefly[6_warps_1_registers]", *_FETCHES)),
     # The write buffer's entry that was sent last is made again, and another is held back no more.
     Mutant("the entry sent last goes before a higher one", _SEND, "later.eq(may_go & from_lowest(last) & ~last)",
            "later.eq(may_go & from_lowest(last))", _PROGRAMS),

@@ -13,6 +13,7 @@ from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS
 from tests.riscv_kernels.libm import host
 from tests.riscv_kernels.library_runs import prepare, run
 from tests.riscv_kernels.measure_libm import BOUNDS, measure, pow_pairs
+from tests.support.tiers import some_more
 
 #: In the order of programs/functions.c.
 NAMES = ("powf", *host.FUNCTIONS, "sqrtf", "fabsf", "fminf", "copysignf")
@@ -56,8 +57,9 @@ def differences(config, x, y):
 
 # Slow, as all that need the host's library: zig's first compilation for a host takes half a minute.
 @pytest.mark.slow
-def test_the_machine_gives_the_hosts_bits():
-    x, y = arguments(20_000, seed=2)
+@pytest.mark.parametrize("count", some_more([5000, 20_000], 1))
+def test_the_machine_gives_the_hosts_bits(count):
+    x, y = arguments(count, seed=2)
     assert differences(PAPER, x, y) == []
 
 

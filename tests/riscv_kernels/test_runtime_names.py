@@ -113,7 +113,7 @@ def opencl_results(folder, definitions, calls):
     return done.words(arguments[1], 1 + len(calls)).view(np.float32).tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("kind", some_long(KINDS, 1))
 def test_names_in_opencl(tmp_path, kind):
     """A source with a definition of its own by every name has the same results from the built-in functions."""

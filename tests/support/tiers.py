@@ -16,6 +16,11 @@ def some_more(values, quick):
     return _marked(values, quick, pytest.mark.more)
 
 
+def in_tiers(values, quick, more):
+    """The same, those beyond the first ``more`` of all `long`."""
+    return [*_marked(values[:more], quick, pytest.mark.more), *_marked(values[more:], 0, pytest.mark.long)]
+
+
 def some_slow(values, quick):
     """The same, and the others `slow`."""
     return _marked(values, quick, pytest.mark.slow)

@@ -72,7 +72,7 @@ def test_integers(tmp_path, kind):
     assert wrong(words, calls, list(zip(*columns, strict=True))) == []
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_nothing_is_concluded_from_sums_that_wrap(tmp_path):
     """A compiler that takes it that they cannot divides them as numbers of a known sign."""
     columns = integer_columns("int", 40)

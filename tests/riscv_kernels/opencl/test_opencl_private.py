@@ -56,7 +56,7 @@ def value(width, g):
     return element((g + N) & 3, 2) + element((g + 1) & 3, (g * 3 + N) % width)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.long)])
 def test_wide_private_objects(tmp_path, level):
     count = len(TYPES) + 1
