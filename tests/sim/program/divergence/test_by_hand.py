@@ -6,7 +6,7 @@ from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.kernels import prepare
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
-from tests.support.tiers import in_tiers, some_long
+from tests.support.tiers import in_tiers, some_more
 
 HEAD = """#include <stdio.h>
 #include "metronome.h"
@@ -127,8 +127,8 @@ def test_the_library_with_lanes_apart(tmp_path, config):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(["psort", "transpose", "vecadd", "saxpy", "sgemm"], 2))
-def test_a_kernel_without_such_branches_stays_as_it_is(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", some_more(["psort", "transpose", "vecadd", "saxpy", "sgemm"], 1))
+def test_a_kernel_without_such_branches_stays_as_it_is(name, own_cache, monkeypatch):
     texts = []
 
     def recorded(before, **options):
@@ -138,7 +138,6 @@ def test_a_kernel_without_such_branches_stays_as_it_is(name, tmp_path, monkeypat
 
     original = toolchain.insert_divergence
     monkeypatch.setattr(toolchain, "insert_divergence", recorded)
-    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
     prepare(name)
     kernel, _ = texts
     assert kernel[0] == kernel[1] and "main:" in kernel[0]

@@ -7,7 +7,7 @@ import pytest
 from metronome.sim.program.compiler.elf_cache import ToolchainError
 from tests.sim.program.divergence.c_programs import LEVELS, build, marked_lines, program
 from tests.sim.program.divergence.refusal_programs import ALLOWED, ALLOWED_BUT, FRAME, FRAMES, REFUSED
-from tests.support.tiers import some_long
+from tests.support.tiers import in_tiers, some_long
 
 
 def refusal(folder, text, level):
@@ -16,13 +16,14 @@ def refusal(folder, text, level):
     return str(error.value)
 
 
-#: So many of each table are quick; the others are `slow`.
-QUICK = 5
+#: So many of each table are in `make check`, and so many in `make test`.
+QUICK, USUAL = 5, 12
 
 
 def with_marks(programs):
-    return [pytest.param(*values, text, marks=[*marks, *[pytest.mark.slow] * (place >= QUICK)], id=name)
-            for place, (name, (*values, marks, text)) in enumerate(programs.items())]
+    tiers = [mark.marks for mark in in_tiers(range(len(programs)), QUICK, USUAL)]
+    return [pytest.param(*values, text, marks=[*marks, *tier], id=name)
+            for tier, (name, (*values, marks, text)) in zip(tiers, programs.items(), strict=True)]
 
 
 @pytest.mark.parametrize("level", some_long(LEVELS, 1))

@@ -13,6 +13,7 @@ from metronome.sim.program.kernels import Launch
 from tests.sim.run.memcheck.stepping import step
 from tests.sim.run.memcheck.structs import program
 from tests.support.builds import TINY
+from tests.support.tiers import some_more
 
 OUT, WORDS = 0x1_1000, 16
 
@@ -49,7 +50,7 @@ def check(folder, seed, count, flags):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flags", [pytest.param((), id="default"), pytest.param(("-O1",), id="O1")])
+@pytest.mark.parametrize("flags", some_more([(), ("-O1",)], 1), ids=["default", "O1"])
 def test_copies_are_not_reported_and_decisions_are(tmp_path_factory, flags):
     check(tmp_path_factory.getbasetemp(), 1 + len(flags), 16, flags)
 

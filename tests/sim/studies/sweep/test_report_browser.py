@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from tests.support.tiers import long_but
+from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
 
 #: That of Crouzet 2024 has three times as many figures, of the same kinds.
-PAGES = long_but(("crouzet", "magalhaes", "own", "bounds"), ("magalhaes", "own", "bounds"))
+PAGES = some_more(("magalhaes", "own", "bounds", "crouzet"), 1)
 MEDIA = {
     "light": {"media": "screen", "color_scheme": "light"},
     "dark": {"media": "screen", "color_scheme": "dark"},

@@ -96,7 +96,7 @@ def test_the_repeated_runs():
     assert not {"figure-20", "figure-24", "figure-25"} & set(figures({}))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_the_page_in_light_dark_and_print(visit, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(render(curve_page(document(RUNS), "TINY")), "utf-8")

@@ -90,6 +90,7 @@ def test_what_cannot_be_predicted_is_told_before_anything_runs(axes, message):
         plan(expand(text, "mine", "mine.toml", Path()))
 
 
+@pytest.mark.more
 def test_a_forecast_stands_in_the_row(tmp_path):
     text = 'kernel = "psum"\npreset = "TINY"\nsize = 8\nissue = "lrr"\nforecast = true\n'
     (row,) = swept(text, tmp_path / "forecast", workers=1)[1].table().to_pylist()
