@@ -4,6 +4,7 @@ import json
 import struct
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import KERNELS
+from tests.support.tiers import more_but, some_more
 
 #: One worker runs them all, so that the machine is built once.
 pytestmark = pytest.mark.build("TINY")
@@ -86,8 +88,9 @@ def run(capsys):
     return call
 
 
-@pytest.mark.parametrize("memory", ["fixed", "dram", "tdm", "random"])
-@pytest.mark.parametrize("policy", ["lrr", "gtlo"])
+@pytest.mark.parametrize(("policy", "memory"), more_but(
+    list(product(["lrr", "gtlo"], ["fixed", "dram", "tdm", "random"])), [("lrr", "fixed"), ("gtlo", "dram")],
+))
 def test_a_kernel_passes_in_lock_step(run, policy, memory):
     status, value, err = run("psort", "--size", 20, "--issue", policy, "--memory", memory, "--check")
     assert (status, err) == (0, "")
@@ -134,7 +137,7 @@ def test_a_foreign_elf_gets_its_arguments(run, elf, argument, tmp_path):
     assert (value["kernel"], value["exit_code"], value["cycles"]) == ("swap.elf", 0, None)
 
 
-@pytest.mark.parametrize("memory", ["fixed", "dram"])
+@pytest.mark.parametrize("memory", some_more(["fixed", "dram"], 1))
 def test_a_foreign_elf_without_its_arguments(run, elf, memory):
     status, _, err = run("--elf", elf, "--memory", memory)
     console, note = err.splitlines()
@@ -313,6 +316,7 @@ def test_the_installed_command_lists_every_kernel():
     assert names == list(KERNELS)
 
 
+@pytest.mark.more
 def test_bench_runs_the_real_thing(capsys):
     assert main(["bench", "--preset", "TINY", "--repeat", "1", "--json", "-"]) == 0
     value = json.loads(capsys.readouterr().out)

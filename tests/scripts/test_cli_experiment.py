@@ -24,9 +24,10 @@ def mine(tmp_path, monkeypatch):
     (("paper", "--size", "4"), "--size is for a kernel: the axes of an experiment stand in its file"),
     (("mine.toml", "--jobs", "0"), "--jobs must be at least 1, not 0"),
     (("mine.toml", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"), "--jobs is for this machine"),
-    (("mine.toml", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler tcp://127.0.0.1:1: no Dask scheduler answers"),
-    (("mine.toml", "--scheduler", "nonsense"), "--scheduler nonsense: it has no host and port: write tcp://HOST:8786"),
-    (("mine.toml", "--scheduler", "tcp://a:b"), "--scheduler tcp://a:b: it has no host and port"),
+    *(pytest.param(("mine.toml", "--scheduler", address), f"--scheduler {address}: {message}", marks=pytest.mark.more)
+      for address, message in (
+          ("tcp://127.0.0.1:1", "no Dask scheduler answers"), ("tcp://a:b", "it has no host and port"),
+          ("nonsense", "it has no host and port: write tcp://HOST:8786"))),
     (("none.toml",), "none.toml: cannot read the experiment: No such file or directory"),
     (("bad.toml",), "bad.toml: there is no axis 'sise' (did you mean size?)"),
     (("broken.toml",), "broken.toml: vecadd int32 4, TINY, swas lrr btfn, fixed, cflags="),
@@ -77,16 +78,17 @@ def test_a_dry_run_runs_nothing(metronome, mine):
 @on("TINY")
 @pytest.mark.slow
 def test_a_sweep_and_its_short_form(metronome, mine):
-    done = metronome("sweep", "mine.toml", "--json", "-")
+    done = metronome("sweep", "mine.toml", "--jobs", "1", "--json", "-")
     assert done.status == 0, done.err
     document = json.loads(done.out)
     origin = document.pop("origin")
-    assert origin["command"] == "metronome sweep mine.toml --json -"
+    assert origin["command"] == "metronome sweep mine.toml --jobs 1 --json -"
     assert [each["name"] for each in origin["programs"]] == ["vecadd int32"]
     assert document == {
         "experiment": "mine", "results": "results-mine", "runs": 2, "run_now": 2, "passed": 2, "failed": 0,
     }
-    short = ("--preset", "TINY", "--size", "4", "--mode", "swas", "--issue", "lrr,gtlo", "--output", "short")
+    short = ("--preset", "TINY", "--size", "4", "--mode", "swas", "--issue", "lrr,gtlo", "--output", "short",
+             "--jobs", "1")
     done = metronome("sweep", "vecadd", *short)
     assert done.status == 0, done.err
     one, two = (Results.open(mine / name).table(times=False) for name in ("results-mine", "short"))
@@ -96,7 +98,7 @@ def test_a_sweep_and_its_short_form(metronome, mine):
 
 
 @on("TINY")
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_run_that_fails_is_told(metronome, mine):
     (mine / "mine.toml").write_text(MINE + "max_cycles = 100\n")
     done = metronome("sweep", "mine.toml", "--json", "-")

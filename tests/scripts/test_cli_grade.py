@@ -41,6 +41,13 @@ def test_the_skeleton_runs(metronome, tmp_path, one_case):
 
 
 @pytest.mark.slow
+def test_a_solution_has_all_points(metronome, tmp_path, one_case):
+    done = metronome("grade", written(tmp_path, solution(), "solution.py"), "--reference", one_case, "--task", "1")
+    assert (done.status, done.err) == (0, "")
+    assert "6.00 of 6.00 points" in done.out
+
+
+@pytest.mark.more
 def test_the_solution_has_all_points_in_less_than_a_minute(metronome, tmp_path):
     path, before = written(tmp_path, solution(), "solution.py"), time.monotonic()
     done = metronome("grade", path)

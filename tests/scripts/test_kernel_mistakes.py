@@ -7,6 +7,7 @@ import pytest
 
 from metronome.scripts.cli import main
 from tests.support.builds import on
+from tests.support.tiers import more_but
 
 #: Line 1 of every source here.
 HEADER = '#include "metronome.h"\n'
@@ -152,7 +153,7 @@ def test_a_source_that_does_not_compile(capsys, write, fresh_cache, name):
 
 
 @pytest.mark.parametrize("name", UNLINKED)
-def test_a_source_that_does_not_link(capsys, write, fresh_cache, name):
+def test_a_source_that_does_not_link(capsys, write, name):
     text, word = UNLINKED[name]
     file = write(text, "own.c")
     status, out, err = call(capsys, "run", file, "--preset", "TINY")
@@ -171,7 +172,7 @@ UNLINKED_LINES = {
 
 
 @pytest.mark.parametrize("name", UNLINKED_LINES)
-def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, fresh_cache, name):
+def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, name):
     text, line, word = UNLINKED_LINES[name]
     (Path("k") / "my folder").mkdir(parents=True)
     file = write(text, "k/my folder/kernel.c")
@@ -207,9 +208,13 @@ def test_bad_use_of_a_source(capsys, write, arguments):
     assert Path("own.c").read_text().startswith(HEADER)
 
 
+#: One of each exit status, and what a compiler makes of undefined behaviour; the other causes of a fault are alike.
+QUICK = ("exit code", "divergence", "null", "breakpoint", "for ever", "barrier alone")
+
+
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ENDED)
+@pytest.mark.parametrize("name", more_but(ENDED, QUICK))
 def test_a_source_that_ends_badly(capsys, write, name):
     text, options, expected, word = ENDED[name]
     file = write(text, "own.c")

@@ -136,10 +136,9 @@ def test_build_and_run(metronome):
     status, _, err = metronome("run", "out.elf", "--preset", "TINY")
     assert (status, err) == (1, f"hello\nmetronome: exit code 9 (the word at 0x88)\n{NO_BLOCK}")
     # What is included from another folder counts as well.
-    for code in (3, 4):
-        Path("sub/more.h").write_text(f"#define MORE(x) {code}\n")
-        assert metronome("build", "my.c", "-o", "out.elf", "--cflags=-DN=1")[0] == 0
-        assert f"exit code {code}" in metronome("run", "--elf", "out.elf", "--preset", "TINY")[2]
+    Path("sub/more.h").write_text("#define MORE(x) 4\n")
+    assert metronome("build", "my.c", "-o", "out.elf", "--cflags=-DN=1")[0] == 0
+    assert "exit code 4" in metronome("run", "--elf", "out.elf", "--preset", "TINY")[2]
 
 
 @pytest.mark.parametrize(("sources", "name"), [(("psum",), "psum.elf"), (("psum", "--type", "float32"), "psum.elf"),

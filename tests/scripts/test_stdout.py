@@ -7,7 +7,9 @@ import pytest
 
 from metronome.sim.build.sources import ROOT
 
-COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",), ("run", "--help")]
+#: What is printed by rich, by print and by typer.
+COMMANDS = [("kernels",), ("kernels", "--json", "-"), ("--help",)]
+
 
 def and_much(mark):
     """Also a command that writes more than a pipe holds, which takes seconds."""
