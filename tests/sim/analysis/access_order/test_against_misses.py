@@ -9,7 +9,7 @@ from metronome.sim.predict.predictor import predict
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.access_order.programs import listing_of, request_of
 from tests.sim.analysis.access_order.test_analyzer import KERNELS
-from tests.support.tiers import some_slow
+from tests.support.tiers import some_more
 
 
 class Requests:
@@ -25,7 +25,7 @@ class Requests:
         self.made += int((~served & (loads["forward"] == 0)).sum())
 
 
-@pytest.mark.parametrize("name", some_slow(KERNELS, 4))
+@pytest.mark.parametrize("name", some_more(KERNELS, 4))
 def test_where_nothing_is_replaced(name):
     """In any order each line misses once. Today a load that the write buffer answers requests nothing."""
     launch = kernel.prepare(name, None, None, 1, BASE)

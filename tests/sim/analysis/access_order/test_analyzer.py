@@ -11,7 +11,7 @@ from metronome.sim.analysis.access_order.records import Access, Grid, Place
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.access_order.programs import by_warp, compiled, differences, listing_of, predicted
 from tests.sim.analysis.access_order.stepped import Stepped
-from tests.support.tiers import some_slow
+from tests.support.tiers import some_more, some_slow
 
 KERNELS = [
     "sgemm_group", "transpose", "psum", "hotspot", "vecadd", "saxpy", "sgemm", "conv3", "sfilter", "conv_columns",
@@ -65,16 +65,18 @@ def prepared(name, config):
     return kernel.prepare(name, None, None, 1, config)
 
 
-@pytest.mark.parametrize("name", some_slow(KERNELS, 4))
-@pytest.mark.parametrize("machine", some_slow(["TINY", "BASE"], 1))
-def test_the_machine_looks_up_what_is_listed(name, machine):
+@pytest.mark.parametrize(("machine", "name"), [
+    pytest.param(machine, name, marks=[pytest.mark.more] * (machine != "TINY" or name not in KERNELS[:4]))
+    for machine in ("TINY", "BASE") for name in KERNELS
+])
+def test_the_machine_looks_up_what_is_listed(machine, name):
     config = MACHINES[machine]
     launch = prepared(name, config)
     assert differences(config, listing_of(config, launch), predicted(config, launch)) == []
 
 
-@pytest.mark.parametrize("machine", some_slow(MACHINES, 1))
-@pytest.mark.parametrize("interleave", [True, False])
+@pytest.mark.parametrize("machine", some_more(MACHINES, 1))
+@pytest.mark.parametrize("interleave", some_slow([True, False], 1))
 def test_stacks_divergence_local_memory_and_what_is_not_cached(tmp_path, machine, interleave):
     config = dataclasses.replace(MACHINES[machine], interleave_stacks=interleave)
     launch = compiled(tmp_path, MIXED, config)
@@ -85,7 +87,7 @@ def test_stacks_divergence_local_memory_and_what_is_not_cached(tmp_path, machine
 
 
 @pytest.mark.parametrize(("machine", "seed"), [
-    pytest.param(machine, seed, marks=[pytest.mark.slow] * (machine == "MID" or seed > 0))
+    pytest.param(machine, seed, marks=[pytest.mark.more] * (machine == "MID" or seed > 0))
     for machine in MACHINES for seed in range(3)
 ])
 def test_the_order_extends_every_schedule(tmp_path, machine, seed):
@@ -103,7 +105,7 @@ def test_the_order_extends_every_schedule(tmp_path, machine, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", some_more(KERNELS, 3))
 def test_the_order_of_kernels(name):
     for config in (TINY, BASE):
         launch = prepared(name, config)

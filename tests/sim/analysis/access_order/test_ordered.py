@@ -16,15 +16,15 @@ from metronome.sim.program.elf import ImageError
 from metronome.sim.run.types import RunRequest
 from tests.sim.analysis.access_order.measure_misses import difference, machine
 from tests.sim.analysis.access_order.programs import compiled, listing_of
-from tests.support.tiers import some_slow
+from tests.support.tiers import some_more
 
 
-@pytest.mark.parametrize("case", some_slow([
+@pytest.mark.parametrize("case", some_more([
     ("psum", CacheSize(512, 2), "gtlo", "fixed"), ("sgemm_group", CacheSize(16384, 4), "srr", "dram"),
     ("hotspot", CacheSize(128, 1), "lrr", "tdm"), ("nw", CacheSize(0), "gto", "fixed"),
     ("conv_columns", CacheSize(1024, 4), "variable_rate", "dram"), ("transpose", CacheSize(512, 4), "two_level", "tdm"),
 ], 2))
-@pytest.mark.parametrize("preset", [TINY, BASE])
+@pytest.mark.parametrize("preset", some_more([TINY, BASE], 1))
 def test_every_miss_is_estimated(preset, case):
     name, size, policy, memory = case
     config = machine(preset, size, dcache_mshrs=2)

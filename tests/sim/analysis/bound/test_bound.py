@@ -15,15 +15,15 @@ from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.programs import bound_of, compiled, machine, request_of
-from tests.support.tiers import long_but
+from tests.support.tiers import some_more
 
-SAME_ALWAYS = ["vecadd", "saxpy", "sgemm", "transpose", "psum", "conv3", "sfilter", "hotspot", "sgemm_group",
+SAME_ALWAYS = ["vecadd", "sgemm_group", "transpose", "psum", "saxpy", "sgemm", "conv3", "sfilter", "hotspot",
                "conv_columns"]
 DEPENDENT = ["psort", "psort_group", "blackscholes", "kmeans"]
 POLICIES = ["lrr", "gtlrr", "gtlo", "srr", "prr"]
 
 
-@pytest.mark.parametrize("name", SAME_ALWAYS)
+@pytest.mark.parametrize("name", some_more(SAME_ALWAYS, 4))
 def test_exact_is_what_every_run_takes(name):
     config = machine(TINY)
     launch = kernel.prepare(name, None, None, 1, config)
@@ -31,35 +31,41 @@ def test_exact_is_what_every_run_takes(name):
     assert bound.exact and not bound.dependences
     assert sum(bound.parts.values()) == bound.cycles
     search = Search(config, request_of(launch), launch, seed=3)
-    assert search.run(4).ended == 4
+    assert search.run(3).ended == 3
     assert {cycles for cycles, _ in search._slowest} == {bound.cycles}
 
 
-#: Every policy, memory and prediction is in one of these; all combinations of them are long.
-QUICK = [("lrr", "fixed", "btfn"), ("srr", "tdm", "btfn"), ("prr", "fixed", "not_taken"), ("gtlo", "tdm", "btfn"),
-         ("gtlrr", "fixed", "not_taken")]
+#: Every policy, memory, prediction and kernel is in one of these; all combinations of them are long.
+QUICK = [("lrr", "fixed", "btfn", "psort"), ("srr", "tdm", "btfn", "blackscholes"), ("srr", "fixed", "btfn", "psort"),
+         ("prr", "fixed", "not_taken", "psort_group"), ("gtlo", "tdm", "btfn", "psort_group"),
+         ("gtlrr", "fixed", "not_taken", "psort"), ("lrr", "fixed", "not_taken", "kmeans")]
+
+
+def _tier(combination):
+    if combination in QUICK:
+        return pytest.mark.slow
+    return pytest.mark.more if combination[:3] in [each[:3] for each in QUICK] else pytest.mark.long
+
+
+@pytest.mark.parametrize(("policy", "memory", "prediction", "name"), [
+    pytest.param(*each, marks=_tier(each))
+    for each in product(POLICIES, ["fixed", "tdm"], ["btfn", "not_taken"], DEPENDENT)
+])
+def test_no_run_is_longer(policy, memory, prediction, name):
+    config = machine(TINY, policy, prediction)
+    launch = kernel.prepare(name, None, 8, 1, config)
+    bound = bound_of(config, launch, memory)
+    assert not bound.exact and bound.dependences
+    observed = Search(config, request_of(launch, policy, memory), launch, seed=5).run(4)
+    assert observed.ended == observed.runs
+    assert observed.cycles <= bound.cycles
+    for each in bound.composed:
+        assert sum(each.parts.values()) == each.cycles
+        if each.holds:
+            assert observed.cycles <= each.cycles, each.method
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("policy", "memory", "prediction"),
-    long_but(list(product(POLICIES, ["fixed", "tdm"], ["btfn", "not_taken"])), QUICK),
-)
-def test_no_run_is_longer(policy, memory, prediction):
-    config = machine(TINY, policy, prediction)
-    for name in DEPENDENT:
-        launch = kernel.prepare(name, None, 8, 1, config)
-        bound = bound_of(config, launch, memory)
-        assert not bound.exact and bound.dependences
-        observed = Search(config, request_of(launch, policy, memory), launch, seed=5).run(4)
-        assert observed.ended == observed.runs
-        assert observed.cycles <= bound.cycles, name
-        for each in bound.composed:
-            assert sum(each.parts.values()) == each.cycles
-            if each.holds:
-                assert observed.cycles <= each.cycles, (name, each.method)
-
-
 @pytest.mark.parametrize("caches", [{"dcache_bytes": 0}, {"icache_bytes": 0}, {"dcache_bytes": 512, "dcache_ways": 2}])
 def test_other_caches(caches):
     config = dataclasses.replace(machine(BASE), **caches)
@@ -71,27 +77,25 @@ def test_other_caches(caches):
         assert cycles <= bound.cycles
 
 
-def test_integer_program_agrees_with_the_paths():
+@pytest.mark.parametrize("name", ["psort", "vecadd", pytest.param("kmeans", marks=pytest.mark.more)])
+def test_integer_program_agrees_with_the_paths(name):
     config = machine(TINY)
-    for name in ("psort", "vecadd", "kmeans"):
-        bound = bound_of(config, kernel.prepare(name, None, 8, 1, config), compose=True)
-        paths, program = bound.composed[:2]
-        assert program.method == "implicit paths"
-        if name == "kmeans":
-            assert paths.cycles <= program.cycles <= 1.02 * paths.cycles
-        else:
-            assert paths.parts == program.parts
-
-
-def test_loops_are_told():
-    config = machine(TINY)
-    bound = bound_of(config, kernel.prepare("psort", None, 8, 1, config))
-    assert 8 in bound.loops.values()
+    bound = bound_of(config, kernel.prepare(name, None, 8, 1, config), compose=True)
+    paths, program = bound.composed[:2]
+    assert program.method == "implicit paths"
+    if name == "kmeans":
+        assert paths.cycles <= program.cycles <= 1.02 * paths.cycles
+    else:
+        assert paths.parts == program.parts
+    if name == "psort":
+        assert 8 in bound.loops.values()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", ["fixed", "tdm"])
-@pytest.mark.parametrize("parameters", [{"group_warps": 1, "rates": (5, 0, 1, 1)}, {"group_warps": 4, "rates": (1, 9)}])
+@pytest.mark.parametrize("memory", some_more(["fixed", "tdm"], 1))
+@pytest.mark.parametrize(
+    "parameters", some_more([{"group_warps": 1, "rates": (5, 0, 1, 1)}, {"group_warps": 4, "rates": (1, 9)}], 1)
+)
 @pytest.mark.parametrize("policy", ["two_level", "variable_rate"])
 def test_parameters_of_a_policy(policy, parameters, memory):
     config = dataclasses.replace(machine(BASE, policy), **parameters)
@@ -186,7 +190,8 @@ int main(void) { if (inputs[0] & 1) inputs[1] = 3; asm volatile("li t2, 200; j 5
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "latency", "changes"), [
-    (UNLIKE, 20, {}), (UNLIKE, 1, {"warps": 1}), (FOLLOWED, 300, {"icache_ways": 1, "warps": 1}),
+    pytest.param(UNLIKE, 20, {}, marks=pytest.mark.more), (UNLIKE, 1, {"warps": 1}),
+    (FOLLOWED, 300, {"icache_ways": 1, "warps": 1}),
 ], ids=["sides", "sides of one warp", "wrong path"])
 def test_what_a_sum_of_maxima_and_a_wrong_path_hide(text, latency, changes, tmp_path):
     config = dataclasses.replace(machine(TINY), **changes)

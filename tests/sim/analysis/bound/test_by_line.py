@@ -8,7 +8,6 @@ from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound.prefix import common_prefix
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.programs import bound_of, machine, one_run, request_of
-from tests.support.tiers import some_long
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +24,10 @@ def _sum(laid):
 
 
 @pytest.mark.parametrize("policy", ["lrr", "prr", "srr"])
-@pytest.mark.parametrize("name", some_long(["psort", "blackscholes", "vecadd", "kmeans"], 2))
+@pytest.mark.parametrize("name", [
+    "psort", pytest.param("blackscholes", marks=pytest.mark.more), pytest.param("vecadd", marks=pytest.mark.more),
+    pytest.param("kmeans", marks=pytest.mark.long),
+])
 def test_adds_up(policy, name):
     config = machine(TINY, policy)
     bound = bound_of(config, kernel.prepare(name, None, 8, 1, config))

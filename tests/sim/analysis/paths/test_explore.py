@@ -8,12 +8,12 @@ import pytest
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.analysis.bound.search import with_inputs
 from metronome.sim.analysis.code.refusals import RefusedError
+from metronome.sim.analysis.paths import fact_filter
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.programs import all_paths, compiled, machine, one_run
+from tests.support.tiers import some_more
 
-#: Kernels with branches that lanes disagree about, or with addresses that depend on data.
-DEPENDENT = ["psort", "psort_group", "blackscholes", "kmeans"]
-RUNS = 12
+RUNS = 8
 
 HEAD = """#include "metronome.h"
 uint32_t inputs[16] = {1}; /* not zeroed at the start */
@@ -29,7 +29,7 @@ PROGRAMS = {
     "branch in a loop in a branch": """WORK {
         uint32_t key = inputs[blockIdx.x & 15], sum = 1;
         if (key & 1) { uint32_t i = 0;
-            while (i < (key >> 1 & 7)) { if (key >> (i + 4) & 1) sum *= 3; else { sum += 5; sum ^= key; } i++; } }
+            while (i < (key >> 1 & 3)) { if (key >> (i + 4) & 1) sum *= 3; else { sum += 5; sum ^= key; } i++; } }
         else if (key & 2) sum = key >> 3;
         out[blockIdx.x & 63] = sum; }""",
     "two sides that store": """WORK {
@@ -37,7 +37,7 @@ PROGRAMS = {
         if (key & 4) { out[blockIdx.x & 63] = key; if (key & 8) out[63] = 1; } else out[62] = 2; }""",
 }
 TAIL = """
-int main(void) { const uint32_t n = 12; return spawn_threads(1, &n, 0, work, 0); }
+int main(void) { const uint32_t n = 8; return spawn_threads(1, &n, 0, work, 0); }
 """
 
 
@@ -65,7 +65,10 @@ def _holds(config, launch, runs=RUNS):
     return explored, nearest
 
 
-@pytest.mark.parametrize("name", DEPENDENT)
+@pytest.mark.parametrize("name", [
+    "psort", "psort_group", pytest.param("blackscholes", marks=pytest.mark.slow),
+    pytest.param("kmeans", marks=pytest.mark.more),
+])
 def test_kernels(name):
     config = machine(TINY)
     explored, nearest = _holds(config, kernel.prepare(name, None, 16, 1, config), runs=6)
@@ -73,6 +76,7 @@ def test_kernels(name):
     assert nearest > 0.9
 
 
+@pytest.mark.more
 def test_branches_three_deep_and_loops():
     config = machine(TINY)
     explored, nearest = _holds(config, kernel.prepare("diverge", None, 8, 1, config), runs=6)
@@ -80,8 +84,9 @@ def test_branches_three_deep_and_loops():
     assert nearest > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("config", [TINY, BASE], ids=["TINY", "BASE"])
+@pytest.mark.parametrize("config", some_more([TINY, BASE], 1), ids=["TINY", "BASE"])
 def test_programs(tmp_path: Path, name, config):
     launch = compiled(tmp_path, HEAD + PROGRAMS[name] + TAIL, config=config)
     explored, nearest = _holds(machine(config), launch)
@@ -107,11 +112,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(tmp_path: Path, name):
+def test_refused(tmp_path: Path, monkeypatch, name):
+    monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     text, reason = REFUSED[name]
     tail = TAIL
     if name == "barrier":
-        tail = TAIL.replace("&n, 0,", "&n, &n,").replace("n = 12", "n = 4")
+        tail = TAIL.replace("&n, 0,", "&n, &n,").replace("n = 8", "n = 4")
     launch = compiled(tmp_path, HEAD + text + tail)
     with pytest.raises(RefusedError, match=reason) as refused:
         all_paths(machine(TINY), launch)

@@ -15,7 +15,7 @@ from tests.sim.analysis.programs import all_paths, bound_of, compiled, machine, 
 from tests.support.tiers import long_but
 
 SEED = 20_261_124
-RUNS = 12
+RUNS = 8
 
 
 class Program:
