@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.table import Table
 
 from metronome.hdl.presets import PRESETS
+from metronome.sim.machine.memory.names import DRAM_MODELS, MEMORY_MODELS
 
 from ..options.common import JsonOption, choose, json_target, listed, positive
 from ..options.machine import DEFAULT_PRESET, ConfigOption, Machine, SetOption, machine
-from ..options.running import DRAMS, MEMORIES, LatencyOption, OptionalMemoryOption, memory_latency
+from ..options.running import LatencyOption, OptionalMemoryOption, memory_latency
 from ..output.outputs import refuse_inputs, waves, write_json
 from ..output.tables import new_table
 from ..process.backend import Backend, backend_of
@@ -185,7 +186,7 @@ def bench(
     if predict and trace:
         raise UsageError("--predict and --trace are two things to measure: one at a time")
     kernel = choose("--kernel", kernel, SIZES)
-    chosen = None if memory is None else choose("--memory", memory, MEMORIES)
+    chosen = None if memory is None else choose("--memory", memory, MEMORY_MODELS)
     names = [name for text in preset or ["PAPER" if predict else DEFAULT_PRESET] for name in listed("--preset", text)]
     asked = {its.preset: its for its in (machine(name, settings=settings, file=config_file) for name in names)}
     target = json_target(json_file)
@@ -221,7 +222,7 @@ def bench(
             "sizes": {name: SIZES[kernel][name] for name in figures},
             "repeat": repeat,
             "memory": memory,
-            "latency": None if memory in DRAMS else cycles,
+            "latency": None if memory in DRAM_MODELS else cycles,
             "cold": cold,
         })
     if json_file is None or target is not None:

@@ -8,6 +8,7 @@ import typer
 
 from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.limits import MAX_CYCLES, MAX_SEED
+from metronome.sim.machine.memory.names import MEMORY_MODELS
 
 from ..process.errors import UsageError
 from .common import choose, positive, within
@@ -37,7 +38,6 @@ __all__ = [
     "memory_options",
 ]
 
-MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 TYPES = ("int32", "float32")
 
 TypeOption = Annotated[
@@ -46,10 +46,10 @@ TypeOption = Annotated[
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
 MemoryOption = Annotated[
-    str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+    str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORY_MODELS)}.")
 ]
 OptionalMemoryOption = Annotated[
-    str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+    str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORY_MODELS)}.")
 ]
 LatencyOption = Annotated[
     int | None,
@@ -99,7 +99,7 @@ def check_run_options(
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     within("--seed", seed, 0, MAX_SEED)
     positive("--size", size)
-    return choose("--memory", memory, MEMORIES), None if dtype is None else choose("--type", dtype, TYPES)
+    return choose("--memory", memory, MEMORY_MODELS), None if dtype is None else choose("--type", dtype, TYPES)
 
 
 def engine_of(name: str | None) -> Engine:

@@ -42,10 +42,11 @@ def _locality(config: SmConfig) -> dict[str, int]:
 
 def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
     """CONFIG of a run."""
-    places, stacks = config.memory_map, config.interleaved_stacks
+    places, stacks, names = config.memory_map, config.interleaved_stacks, policies.NAMES
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
     values: dict[str, Any] = {
-        "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
+        "warps": config.warps, "threads": config.threads,
+        "policy": names.index(request.policy) if request.policy in names else policies.OUTSIDE,
         "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
         "icache_sets": icache_sets, "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
         "line_requests": config.line_requests, "store_buffer": config.store_buffer, "load_parts": config.load_parts,

@@ -20,16 +20,18 @@ from .host import Host, load_host
 
 __all__ = ["KERNELS", "KERNEL_FILES", "KernelInfo", "host_of", "kernel_source", "kernels", "listing", "require_host"]
 
-#: The names, in the order of a listing.
-KERNELS = (
+_SOURCE, _HOST = "kernel.c", "host.py"
+#: The machine's side: one of these.
+KERNEL_FILES = (_SOURCE, "kernel.cl")
+#: What ``metronome new`` copies, which is no kernel of the library.
+_SKELETON = "skeleton"
+#: Those that a listing begins with.
+_FIRST = (
     "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
     "conv_rows", "conv_columns", "row_sums",
     "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
     "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 )
-_SOURCE, _HOST = "kernel.c", "host.py"
-#: The machine's side: one of these.
-KERNEL_FILES = (_SOURCE, "kernel.cl")
 #: A name that is at least so much like another is taken for a mistyped one.
 _ALIKE = 0.8
 
@@ -69,6 +71,15 @@ def _sources(folder: Path) -> list[Path]:
 def _is_kernel_folder(folder: Path) -> bool:
     """Whether it holds both sides of a kernel."""
     return bool(_sources(folder)) and os.path.isfile(folder / _HOST)
+
+
+def _ours() -> tuple[str, ...]:
+    found = {folder.name for folder in sorted((ROOT / "riscv_kernels").iterdir()) if _is_kernel_folder(folder)}
+    return (*_FIRST, *sorted(found - {*_FIRST, _SKELETON}))
+
+
+#: The names of ours, in the order of a listing.
+KERNELS = _ours()
 
 
 def kernel_source(name: str) -> Path:

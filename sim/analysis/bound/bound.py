@@ -12,8 +12,10 @@ import numpy as np
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
+from ...machine.engines import CannotPredictError
 from ...machine.events import NONE
 from ...machine.golden import EndStatus
+from ...predict.model.policies import NAMES
 from ...predict.predictor import predict, refuse
 from ...program.kernels import Launch
 from ...run.runner import job_of
@@ -159,6 +161,8 @@ def longest_time(
         flow fact of nothing; CannotPredictError for a machine that is not predictable.
     """
     refuse(config, request.policy)
+    if request.policy not in NAMES:
+        raise CannotPredictError(f"{request.policy} cannot be bounded: sim/analysis/bound does not know whom it delays")
     inputs = Inputs(launch, ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     job = job_of(config, request)
