@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.sim.machine.engines import Engine
+from metronome.sim.show.trace.formats import WAVEFORMS
 
 from ..output.outputs import require_writable, write_file
 from ..output.profiling import Counted
@@ -19,7 +20,6 @@ from ..process.progress import show_progress
 from .asking import asked_run, with_parameters_of
 from .run import print_console, run
 from .tracing import TraceFile, about, trace_files, traced
-from .waving import WAVEFORMS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from metronome.sim.show.trace.formats import WAVEFORMS
+
 from ..options.common import JsonOption
 from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption
 from ..options.machine import DEFAULT_PRESET, ConfigOption, PresetOption, SetOption, ThreadsOption, WarpsOption
@@ -34,7 +36,7 @@ from ..process.errors import UsageError
 from ..process.progress import show_progress, write_bytes
 from .asking import asked_run
 from .tracing import FormatOption, TraceFile, TraceOption, about, trace_files, traced
-from .waving import WAVEFORMS, check_waveforms, waved
+from .waving import check_waveforms, waved
 
 __all__ = ["print_console", "run", "run_traced"]
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from metronome.sim.machine.engines import Engine
+from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
 
 from ..output.outputs import refuse_shared, require_writable, warn_of_others
 from ..process.errors import UsageError
 from .asking import with_parameters_of
 from .predict import predict
 from .run import run, run_traced
-from .tracing import FORMATS, FormatOption, trace_files, written
-from .waving import WAVEFORMS
+from .tracing import FormatOption, trace_files, written
 
 __all__ = ["trace"]
 

@@ -32,8 +32,8 @@ DEPTH = 4
 def _numbers(reasons: Iterable[StallReason | LookupWait]) -> Any:
     """Reasons as plain numbers, which compiled code can take, and how many there are as COUNT."""
     names = {reason.name: reason.value for reason in reasons}
-    numbers: Any = namedtuple("_Numbers", [*names, "COUNT"])
-    return numbers(*names.values(), len(names))
+    record: Any = namedtuple  # a type checker wants literal names
+    return record("_Numbers", [*names, "COUNT"])(*names.values(), len(names))
 
 
 #: Why a warp is not eligible, or nobody is selected (docs/counters.md).

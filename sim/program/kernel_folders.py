@@ -74,7 +74,7 @@ def _is_kernel_folder(folder: Path) -> bool:
 
 
 def _ours() -> tuple[str, ...]:
-    found = {folder.name for folder in sorted((ROOT / "riscv_kernels").iterdir()) if _is_kernel_folder(folder)}
+    found = {source.parent.name for source in (ROOT / "riscv_kernels").glob(f"*/{_SOURCE}")}
     return (*_FIRST, *sorted(found - {*_FIRST, _SKELETON}))
 
 
