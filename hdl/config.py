@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 from . import config_checks as checks
 from .config_checks import is_power_of_two, kind_of, require
+from .described import DescribedEnum, setting
 from .memory_map import DEFAULT_MAP, MemoryMap, require_map, require_stacks
 
 __all__ = [
@@ -44,24 +45,24 @@ WATCHING = ("probe", "assertions", "oracles", "all_counters")
 MAX_BYTES = 1 << 24
 
 
-class FaultCause(enum.IntEnum):
+class FaultCause(DescribedEnum):
     """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
 
-    FETCH_MISALIGNED = 0  # a jump to an address that is no multiple of 4
-    FETCH_ACCESS = 1  # memory answered a fetch with an error
-    ILLEGAL_INSTRUCTION = 2  # no instruction of the ISA
-    BREAKPOINT = 3  # ebreak
-    LOAD_MISALIGNED = 4  # a load from an address that is no multiple of its size
-    LOAD_ACCESS = 5  # memory answered a load with an error
-    STORE_MISALIGNED = 6  # a store to an address that is no multiple of its size
-    STORE_ACCESS = 7  # memory answered a store with an error
-    ENVIRONMENT_CALL = 11  # ecall
-    DIVERGENT_BRANCH = 24  # the lanes of a warp disagree on a branch
-    STACK_OVERFLOW = 25  # a split, and the divergence stack is full
-    STACK_UNDERFLOW = 26  # a join to an entry that is not on the divergence stack
-    UNKNOWN_CSR = 27  # an access to a CSR that is not there, or a write to one that is read only
-    UNEXPECTED_ACCESS = 28  # a load or store that is not the next one of its warp in the list of morder
-    MISSING_ACCESS = 29  # the next load or store in the list of morder does not come
+    FETCH_MISALIGNED = 0, "a jump to an address that is no multiple of 4"
+    FETCH_ACCESS = 1, "memory answered a fetch with an error"
+    ILLEGAL_INSTRUCTION = 2, "no instruction of the ISA"
+    BREAKPOINT = 3, "ebreak"
+    LOAD_MISALIGNED = 4, "a load from an address that is no multiple of its size"
+    LOAD_ACCESS = 5, "memory answered a load with an error"
+    STORE_MISALIGNED = 6, "a store to an address that is no multiple of its size"
+    STORE_ACCESS = 7, "memory answered a store with an error"
+    ENVIRONMENT_CALL = 11, "ecall"
+    DIVERGENT_BRANCH = 24, "the lanes of a warp disagree on a branch"
+    STACK_OVERFLOW = 25, "a split, and the divergence stack is full"
+    STACK_UNDERFLOW = 26, "a join to an entry that is not on the divergence stack"
+    UNKNOWN_CSR = 27, "an access to a CSR that is not there, or a write to one that is read only"
+    UNEXPECTED_ACCESS = 28, "a load or store that is not the next one of its warp in the list of morder"
+    MISSING_ACCESS = 29, "the next load or store in the list of morder does not come"
 
 
 class Coordination(enum.StrEnum):
@@ -99,7 +100,7 @@ class Channels(enum.StrEnum):
 class SmConfig:
     """Sizes, policies and latencies of one SM.
 
-    The comment of a field begins with its unit in brackets, if it has one; ``metronome config`` shows both.
+    ``metronome config`` shows what each field means, and its unit.
 
     Raises
     ------
@@ -107,79 +108,110 @@ class SmConfig:
         At construction, naming the field, the allowed values and the value given.
     """
 
-    warps: int = 4  # [warps] of the SM: 1 to 64
-    threads: int = 4  # [lanes] of a warp: a power of two up to 32
-    #: Warp policies in this build; in baseline and vortex those of issue. With more than one, the strap policy
-    #: selects by position.
-    policies: tuple[str, ...] = ("lrr", "gtlrr", "gtlo")
-    #: Policies of the fetch scheduler of baseline and vortex (strap fetch_policy); swas has none.
-    fetch_policies: tuple[str, ...] = ()
-    #: [warps] of a group of two_level: a divisor of warps; 0: the smallest one whose square is at least warps.
-    group_warps: int = 0
-    #: [slots] of each warp in a frame of variable_rate and variable_rate_strict; the last number holds for all warps
-    #: that are left. Without any, every second slot is warp 0's.
-    rates: tuple[int, ...] = ()
-    locality_base: int = 100  # [points] the least score of a warp in ccws: 1 to 1000
-    locality_throttle: int = 8  # how much a loss of locality counts in ccws: 1 to 64
-    victim_tags: int = 16  # [lines] of a warp that have left the data cache and are remembered for ccws: 1 to 64
-    #: Let programs change the parameters of the policies by the CSR mpolicy (docs/policies.md, "Changing them"). The
-    #: fields above, victim_tags apart, are then what holds after reset, and the sizes of the registers.
-    policy_csr: bool = False
-    coordination: Coordination = Coordination.SWAS  # the scheme: swas, baseline or vortex
-    prediction: Prediction = Prediction.BTFN  # where fetch goes on behind a branch
+    warps: int = setting(4, "of the SM: 1 to 64", unit="warps")
+    threads: int = setting(4, "of a warp: a power of two up to 32", unit="lanes")
+    policies: tuple[str, ...] = setting(
+        ("lrr", "gtlrr", "gtlo"),
+        "Warp policies in this build; in baseline and vortex those of issue. With more than one, the strap policy "
+        "selects by position.",
+    )
+    fetch_policies: tuple[str, ...] = setting(
+        (), "Policies of the fetch scheduler of baseline and vortex (strap fetch_policy); swas has none.",
+    )
+    group_warps: int = setting(
+        0,
+        "of a group of two_level: a divisor of warps; 0: the smallest one whose square is at least warps.",
+        unit="warps",
+    )
+    rates: tuple[int, ...] = setting(
+        (),
+        "of each warp in a frame of variable_rate and variable_rate_strict; the last number holds for all warps that "
+        "are left. Without any, every second slot is warp 0's.", unit="slots",
+    )
+    locality_base: int = setting(100, "the least score of a warp in ccws: 1 to 1000", unit="points")
+    locality_throttle: int = setting(8, "how much a loss of locality counts in ccws: 1 to 64")
+    victim_tags: int = setting(
+        16, "of a warp that have left the data cache and are remembered for ccws: 1 to 64", unit="lines",
+    )
+    policy_csr: bool = setting(
+        False,
+        'Let programs change the parameters of the policies by the CSR mpolicy (docs/policies.md, "Changing them"). '
+        "The fields above, victim_tags apart, are then what holds after reset, and the sizes of the registers.",
+    )
+    coordination: Coordination = setting(Coordination.SWAS, "the scheme: swas, baseline or vortex")
+    prediction: Prediction = setting(Prediction.BTFN, "where fetch goes on behind a branch")
 
     # Front end (design.md section 3).
-    fetch_latency: int = 3  # [cycles] from a request to the instruction word, if it hits; only 3 is built
-    #: [bytes] 0: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.
-    icache_bytes: int = 16 * 1024
-    icache_ways: int = 4  # [lines] of a set: a power of two
-    #: [lines] that the I-cache may have requested and not received; without one each warp has a request of its own.
-    icache_mshrs: int = 4
+    fetch_latency: int = setting(
+        3, "from a request to the instruction word, if it hits; only 3 is built", unit="cycles",
+    )
+    icache_bytes: int = setting(
+        16 * 1024,
+        "0: no I-cache; every warp keeps the line that it fetched last, and asks memory for each other one.",
+        unit="bytes",
+    )
+    icache_ways: int = setting(4, "of a set: a power of two", unit="lines")
+    icache_mshrs: int = setting(
+        4,
+        "that the I-cache may have requested and not received; without one each warp has a request of its own.",
+        unit="lines",
+    )
 
     # Latency of each unit (design.md section 4).
-    latency_alu: int = 1  # [cycles] integer arithmetic, branches and jumps; only 1 is built
-    latency_mul: int = 4  # [cycles] multiplications
-    latency_div: int = 34  # [cycles] divisions; not pipelined
-    latency_csr: int = 1  # [cycles] CSR accesses; only 1 is built
-    latency_simt: int = 1  # [cycles] tmc, split, join, ...; only 1 is built
-    latency_fma: int = 4  # [cycles] floating-point additions and multiplications, fused or not
-    latency_fcvt: int = 5  # [cycles] conversions
-    latency_fdiv: int = 16  # [cycles] floating-point divisions and square roots; not pipelined
-    latency_fmisc: int = 2  # [cycles] moves, signs, comparisons, minimum and maximum, classes
+    latency_alu: int = setting(1, "integer arithmetic, branches and jumps; only 1 is built", unit="cycles")
+    latency_mul: int = setting(4, "multiplications", unit="cycles")
+    latency_div: int = setting(34, "divisions; not pipelined", unit="cycles")
+    latency_csr: int = setting(1, "CSR accesses; only 1 is built", unit="cycles")
+    latency_simt: int = setting(1, "tmc, split, join, ...; only 1 is built", unit="cycles")
+    latency_fma: int = setting(4, "floating-point additions and multiplications, fused or not", unit="cycles")
+    latency_fcvt: int = setting(5, "conversions", unit="cycles")
+    latency_fdiv: int = setting(16, "floating-point divisions and square roots; not pipelined", unit="cycles")
+    latency_fmisc: int = setting(2, "moves, signs, comparisons, minimum and maximum, classes", unit="cycles")
 
     # Memory.
-    line_bytes: int = LINE_BYTES  # [bytes] of a line; only this size is built
-    local_bytes: int = 16 * 1024  # [bytes] the scratchpad: a power of two
-    #: [bytes] Data cache: write-through, no allocation on write. 0: none, every line of a load is a request.
-    dcache_bytes: int = 16 * 1024
-    dcache_ways: int = 4  # [lines] of a set: a power of two
-    #: [lines] that the data cache may have requested and not received; loads of one line share one.
-    dcache_mshrs: int = 16
-    #: [lines] with stores that memory has not completed.
-    store_buffer: int = 32
-    #: [parts] of loads (a part: the lanes of one load in one line) that may wait for memory.
-    load_parts: int = 16
-    channels: Channels = Channels.NONE  # queues before the data cache: none, or for each warp a free or ordered one
-    #: [accesses] of a warp that its channel holds: 1 to 16; ordered: threads to 32; without channels it means nothing.
-    channel_depth: int = 10
-    memory_map: MemoryMap = DEFAULT_MAP  # the addresses that software relies on
-    #: Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, "Stacks").
-    interleave_stacks: bool = True
+    line_bytes: int = setting(LINE_BYTES, "of a line; only this size is built", unit="bytes")
+    local_bytes: int = setting(16 * 1024, "the scratchpad: a power of two", unit="bytes")
+    dcache_bytes: int = setting(
+        16 * 1024,
+        "Data cache: write-through, no allocation on write. 0: none, every line of a load is a request.", unit="bytes",
+    )
+    dcache_ways: int = setting(4, "of a set: a power of two", unit="lines")
+    dcache_mshrs: int = setting(
+        16, "that the data cache may have requested and not received; loads of one line share one.", unit="lines",
+    )
+    store_buffer: int = setting(32, "with stores that memory has not completed.", unit="lines")
+    load_parts: int = setting(
+        16, "of loads (a part: the lanes of one load in one line) that may wait for memory.", unit="parts",
+    )
+    channels: Channels = setting(
+        Channels.NONE, "queues before the data cache: none, or for each warp a free or ordered one",
+    )
+    channel_depth: int = setting(
+        10,
+        "of a warp that its channel holds: 1 to 16; ordered: threads to 32; without channels it means nothing.",
+        unit="accesses",
+    )
+    memory_map: MemoryMap = setting(DEFAULT_MAP, "the addresses that software relies on")
+    interleave_stacks: bool = setting(
+        True, "Put the same word of the stacks of a warp's lanes side by side in memory (docs/memory.md, \"Stacks\").",
+    )
 
-    core_id: int = 0  # for the CSRs that number harts
-    cores: int = 1  # for the CSR that tells their number
+    core_id: int = setting(0, "for the CSRs that number harts")
+    cores: int = setting(1, "for the CSR that tells their number")
 
-    #: Report a branch whose active lanes disagree as a fault (isa.md, "Branches and jumps").
-    check_divergent_branch: bool = True
-    #: The two oracle schedulers (Crouzet 2024, section VI-A4); without them their counters stay 0.
-    oracles: bool = True
-    #: A port with all counters at once, in flip-flops. Without it they are in a memory, a fraction of the area, and the
-    #: port shows the one that is asked for.
-    all_counters: bool = True
-    #: The probe port; without it the SM has only its memory port, straps, busy and fault.
-    probe: bool = True
-    #: Hardware assertions ("may never happen"), watched by the testbench.
-    assertions: bool = True
+    check_divergent_branch: bool = setting(
+        True, 'Report a branch whose active lanes disagree as a fault (isa.md, "Branches and jumps").',
+    )
+    oracles: bool = setting(
+        True, "The two oracle schedulers (Crouzet 2024, section VI-A4); without them their counters stay 0.",
+    )
+    all_counters: bool = setting(
+        True,
+        "A port with all counters at once, in flip-flops. Without it they are in a memory, a fraction of the area, and "
+        "the port shows the one that is asked for.",
+    )
+    probe: bool = setting(True, "The probe port; without it the SM has only its memory port, straps, busy and fault.")
+    assertions: bool = setting(True, 'Hardware assertions ("may never happen"), watched by the testbench.')
 
     def __post_init__(self) -> None:
         self._require_types()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from .config_checks import is_power_of_two, kind_of, require
+from .described import setting
 
 __all__ = ["DEFAULT_MAP", "MemoryMap", "require_map", "require_stacks"]
 
@@ -13,17 +14,17 @@ __all__ = ["DEFAULT_MAP", "MemoryMap", "require_map", "require_stacks"]
 class MemoryMap:
     """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
 
-    start: int = 0x8000_0000  # [address] where warp 0 starts, and programs are linked
-    console: int = 0x0000_0040  # [address] a byte stored here is a character
-    console_bytes: int = 64  # [bytes] one address a lane slot
-    counter_dump: int = 0x0000_0080  # [address] Vortex's runtime writes its counters here
-    exit_code: int = 0x0000_0088  # [address] the word here at the end: 0 is success
-    user: int = 0x0001_0000  # [address] buffers of the host, upwards; below it nothing is cached
-    local: int = 0xFFFF_0000  # [address] the scratchpad: a multiple of its size
-    stack_top: int = 0xFFFF_0000  # [address] one past the stacks, which lie below it hart by hart
-    stack_bytes_per_hart: int = 8192  # [bytes] a hart is one lane of one warp
-    first: int = 0x0000_0040  # [address] the first byte that answers without an error
-    end: int = 0xFFFF_0000  # [address] one past the last one that does
+    start: int = setting(0x8000_0000, "where warp 0 starts, and programs are linked", unit="address")
+    console: int = setting(0x0000_0040, "a byte stored here is a character", unit="address")
+    console_bytes: int = setting(64, "one address a lane slot", unit="bytes")
+    counter_dump: int = setting(0x0000_0080, "Vortex's runtime writes its counters here", unit="address")
+    exit_code: int = setting(0x0000_0088, "the word here at the end: 0 is success", unit="address")
+    user: int = setting(0x0001_0000, "buffers of the host, upwards; below it nothing is cached", unit="address")
+    local: int = setting(0xFFFF_0000, "the scratchpad: a multiple of its size", unit="address")
+    stack_top: int = setting(0xFFFF_0000, "one past the stacks, which lie below it hart by hart", unit="address")
+    stack_bytes_per_hart: int = setting(8192, "a hart is one lane of one warp", unit="bytes")
+    first: int = setting(0x0000_0040, "the first byte that answers without an error", unit="address")
+    end: int = setting(0xFFFF_0000, "one past the last one that does", unit="address")
 
 
 #: The addresses of Vortex.

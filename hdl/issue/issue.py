@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
+from ..isa.latencies import unit_latencies
 from ..isa.ops import Unit
 from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
@@ -12,7 +13,7 @@ from ..layouts.signatures import flow_signature, selection_signature
 from ..lib.component import Component
 from .operands import OperandStage
 from .scoreboard import Scoreboard
-from .writeback import ISSUE_TO_EXECUTE, UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot, unit_latencies
+from .writeback import ISSUE_TO_EXECUTE, UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot
 
 __all__ = ["IssueStage"]
 

@@ -6,12 +6,13 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..isa.latencies import unit_latencies
 from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.counters import REASON_BITS, StallReason
 from ..layouts.decoded import IssueInfo
 from ..lib.component import Component
 from ..lib.onehot import one_hot
-from .writeback import ISSUE_TO_EXECUTE, release_signature, takes_slot, unit_latencies
+from .writeback import ISSUE_TO_EXECUTE, release_signature, takes_slot
 
 __all__ = ["REGISTERS", "Scoreboard"]
 

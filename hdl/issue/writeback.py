@@ -5,6 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..isa.latencies import unit_latencies
 from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.events import write_event_layout
 from ..layouts.execute import writeback_layout
@@ -12,7 +13,6 @@ from ..lib.component import Component
 
 __all__ = [
     "ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "release_signature", "takes_slot",
-    "unit_latencies",
 ]
 
 #: Cycles from selection to stage X, where the operands are.
@@ -20,22 +20,6 @@ ISSUE_TO_EXECUTE = 2
 
 #: Units that take one operation at a time: each keeps its own class waiting, and nothing else.
 UNPIPELINED = (Unit.DIV, Unit.FDIV)
-
-
-def unit_latencies(config: SmConfig) -> dict[Unit, int]:
-    """Latency of each unit that takes writeback slots (design.md section 4)."""
-    return {
-        Unit.ALU: config.latency_alu,
-        Unit.BRANCH: config.latency_alu,
-        Unit.MUL: config.latency_mul,
-        Unit.DIV: config.latency_div,
-        Unit.CSR: config.latency_csr,
-        Unit.SIMT: config.latency_simt,
-        Unit.FMA: config.latency_fma,
-        Unit.FCVT: config.latency_fcvt,
-        Unit.FDIV: config.latency_fdiv,
-        Unit.FMISC: config.latency_fmisc,
-    }
 
 
 def is_float(unit: Value) -> Value:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ..described import DescribedEnum
 
 if TYPE_CHECKING:
     from amaranth.lib import data
@@ -16,22 +17,13 @@ __all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", 
 COUNTER_BITS = 48
 
 
-class StallReason(enum.IntEnum):
+class StallReason(DescribedEnum):
     """Why no warp was selected in a cycle, with what it means (docs/counters.md).
 
     A warp has one reason; the SM's reason is POLICY where a warp is eligible, else the lowest number among those of its
     active warps, so that they add up to the cycles in which nothing was selected. NONE: something was selected. A warp
     of its own never has IDLE or POLICY.
     """
-
-    about: str
-
-    def __new__(cls, number: int, about: str = "") -> StallReason:
-        """A member with its number as value."""
-        reason = int.__new__(cls, number)
-        reason._value_ = number
-        reason.about = about
-        return reason
 
     NONE = 0
     LOAD = 1, "an operand or the destination waits for a load"

@@ -1,4 +1,4 @@
-"""The warp policies, by name. A new one is a file here and a line in ``POLICIES`` (docs/extending.md)."""
+"""The warp policies, by name. A new one is a file here and its class in ``POLICIES`` (docs/extending.md)."""
 
 from __future__ import annotations
 
@@ -20,23 +20,11 @@ from .variable_rate import VariableRate, VariableRateStrict
 
 __all__ = ["POLICIES", "Policy", "PolicyInputs", "from_outside"]
 
-POLICIES: dict[str, type[Policy]] = {
-    "fixed": FixedPriority,
-    "lrr": LooseRoundRobin,
-    "gtlrr": GreedyLooseRoundRobin,
-    "gtlo": GreedyLooseOldest,
-    "lo": LooseOldest,
-    "srr": StrictRoundRobin,
-    "prr": PureRoundRobin,
-    "gto": GreedyOldest,
-    "gto_dispatch": GreedyOldestDispatch,
-    "pta": MostActiveThreads,
-    "icount": FewestFetched,
-    "two_level": TwoLevelRoundRobin,
-    "variable_rate": VariableRate,
-    "variable_rate_strict": VariableRateStrict,
-    "ccws": CacheConscious,
-}
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (
+    FixedPriority, LooseRoundRobin, GreedyLooseRoundRobin, GreedyLooseOldest, LooseOldest, StrictRoundRobin,
+    PureRoundRobin, GreedyOldest, GreedyOldestDispatch, MostActiveThreads, FewestFetched, TwoLevelRoundRobin,
+    VariableRate, VariableRateStrict, CacheConscious,
+)}
 
 _OURS = dict(POLICIES)
 

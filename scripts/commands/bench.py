@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.table import Table
 
 from metronome.hdl.presets import PRESETS
+from metronome.sim.machine.memory.names import DRAM_MODELS, MEMORY_MODELS
 
 from ..options.common import JsonOption, choose, json_target, listed, positive
 from ..options.machine import DEFAULT_PRESET, ConfigOption, Machine, MachineOptions, SetOption, machine_of
-from ..options.running import DRAMS, MEMORIES, LatencyOption, memory_latency
+from ..options.running import LatencyOption, memory_latency
 from ..output.outputs import refuse_inputs, waves, write_json
 from ..output.tables import new_table
 from ..process.backend import Backend, backend_of
@@ -175,7 +176,7 @@ class BenchOptions:
     kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort"
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+        str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORY_MODELS)}.")
     ] = None
     latency: LatencyOption = None
     predict: Annotated[
@@ -192,7 +193,7 @@ def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = 
     if options.predict and options.trace:
         raise UsageError("--predict and --trace are two things to measure: one at a time")
     kernel = choose("--kernel", options.kernel, SIZES)
-    chosen = None if options.memory is None else choose("--memory", options.memory, MEMORIES)
+    chosen = None if options.memory is None else choose("--memory", options.memory, MEMORY_MODELS)
     usual = ["PAPER" if options.predict else DEFAULT_PRESET]
     names = [name for text in options.preset or usual for name in listed("--preset", text)]
     asked = {its.preset: its for its in (
@@ -230,7 +231,7 @@ def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = 
             "sizes": {name: SIZES[kernel][name] for name in figures},
             "repeat": repeat,
             "memory": memory,
-            "latency": None if memory in DRAMS else cycles,
+            "latency": None if memory in DRAM_MODELS else cycles,
             "cold": options.cold,
         })
     if json_file is None or target is not None:

@@ -11,13 +11,14 @@ from typing import Any
 
 from rich.table import Table
 
+from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
+
 from ..options.machine import Machine
 from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.progress import Report
 from .result import Outcome
-from .tracing import FORMATS, TraceFile, traced
-from .waving import WAVEFORMS
+from .tracing import TraceFile, traced
 
 __all__ = ["measure_traces", "traces_table"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from metronome.sim.machine.engines import Engine
+from metronome.sim.show.trace.formats import WAVEFORMS
 
 from ..output.outputs import require_writable, write_file
 from ..output.profiling import Counted
@@ -19,7 +20,6 @@ from ..process.errors import Exit, UsageError
 from ..process.progress import print_console, show_progress
 from .asking import RunOptions, asked_run
 from .tracing import TraceFile, about, traced
-from .waving import WAVEFORMS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,9 +14,9 @@ from rich.table import Table
 from metronome.hdl.config import Coordination
 from metronome.hdl.layouts.counters import COUNTERS
 from metronome.sim.machine.engines import Engine
+from metronome.sim.machine.memory.names import DRAM_MODELS
 from metronome.sim.run import outcome as plain
 
-from ..options.running import DRAMS
 from ..output.region_table import region_rows, warp_table
 from ..output.tables import new_table
 from ..process.errors import Exit
@@ -38,7 +38,7 @@ _NOT_PREDICTED = "not predicted"
 
 def memory_of(request: RunRequest) -> str:
     """The memory model and what it was given, for people."""
-    if request.memory not in DRAMS:
+    if request.memory not in DRAM_MODELS:
         return f"{request.memory}, latency {request.latency}"
     return f"{request.memory}, {request.memory_options.timing}, clock ratio {request.memory_options.clock}"
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from metronome.sim.show.trace.formats import WAVEFORMS
+
 from ..options.program import long_start
 from ..output.profiling import Counted
 from ..process.backend import backend_of
@@ -17,7 +19,7 @@ from ..process.errors import UsageError
 from ..process.progress import print_console, show_progress
 from .asking import RunOptions, asked_run
 from .tracing import TraceFile, about, traced
-from .waving import WAVEFORMS, check_waveforms, waved
+from .waving import check_waveforms, waved
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig

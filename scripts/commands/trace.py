@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from metronome.sim.machine.engines import Engine
+from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
 
 from ..options.common import JsonOption
 from ..options.program import ProgramOptions
@@ -20,8 +21,7 @@ from ..process.errors import UsageError
 from .asking import MAX_CYCLES, RunOptions, ShownOptions, SubjectOptions, WatchOptions
 from .predicting import Computed, compute
 from .simulating import simulate
-from .tracing import FORMATS, FormatOption, trace_files, written
-from .waving import WAVEFORMS
+from .tracing import FormatOption, trace_files, written
 
 __all__ = ["trace"]
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from metronome.sim.show.trace.formats import FORMATS, writer_of
 
 from ..output.outputs import STDOUT, require_writable
 from ..process.errors import UsageError
@@ -26,16 +27,9 @@ if TYPE_CHECKING:
 
     from .asking import AskedRun
 
-__all__ = ["FORMATS", "FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced",
+__all__ = ["FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced",
            "written"]
 
-#: What a trace can be, by the end of its file's name.
-FORMATS = {
-    ".html": "a page with a picture of the schedule", ".csv": "events as CSV", ".parquet": "events as Parquet",
-    ".kanata": "the pipeline, for the viewer Konata", ".pftrace": "slices and counters, for Perfetto",
-    ".vcd": "all signals", ".fst": "all signals, compact",
-    ".gtkw": "how GTKWave shows them",
-}
 
 FormatOption = Annotated[
     str | None,
@@ -108,26 +102,6 @@ def about(asked: AskedRun) -> About:
     ]
     name = f"{launch.name}, {config.coordination.value} {request.policy}, {asked.machine.title}"
     return About(name=name, facts=facts, image=launch.image)
-
-
-def _sink(file: TraceFile, config: SmConfig, about: About, open_file: IO[bytes]) -> Sink:
-    if file.kind == ".html":
-        from metronome.sim.show.trace.page import HtmlTrace
-
-        return HtmlTrace(config, open_file, about)
-    if file.kind == ".pftrace":
-        from metronome.sim.build.origin import line, origin
-        from metronome.sim.show.trace.perfetto import PerfettoTrace
-
-        made_by = ("made by", line(origin()))
-        return PerfettoTrace(config, open_file, dataclasses.replace(about, facts=[*about.facts, made_by]))
-    if file.kind == ".kanata":
-        from metronome.sim.show.trace.kanata import KanataTrace
-
-        return KanataTrace(config, open_file, about.image.source_line)
-    from metronome.sim.show.trace.tables import CsvTrace, ParquetTrace
-
-    return {".csv": CsvTrace, ".parquet": ParquetTrace}[file.kind](config, open_file)
 
 
 class Output:
@@ -223,7 +197,7 @@ def traced(
         for file in files:
             output = Output(file.path)
             stack.callback(output.close)
-            written_to.append(_Traced(output, _sink(file, config, about, output.file)))
+            written_to.append(_Traced(output, writer_of(file.kind, config, output.file, about)))
         stream = CycleStream(config, [*others, *written_to])
         stream.begin()
         try:

@@ -1,4 +1,4 @@
-"""Waveforms among the files of a trace: ``--trace`` and ``--output`` with the names of :data:`WAVEFORMS`."""
+"""Waveforms among the files of ``--trace`` and ``--output`` (:data:`sim.show.trace.formats.WAVEFORMS`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.run.types import Waves
 
-__all__ = ["WAVEFORMS", "check_waveforms", "waved"]
+__all__ = ["check_waveforms", "waved"]
 
-#: Kinds of files that are made of what the simulation dumps.
-WAVEFORMS = (".vcd", ".fst", ".gtkw")
 _FULL = "No space left on device"
 
 

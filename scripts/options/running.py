@@ -9,6 +9,7 @@ import typer
 
 from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.limits import MAX_CYCLES, MAX_SEED
+from metronome.sim.machine.memory.names import MEMORY_MODELS
 
 from ..process.errors import UsageError
 from .common import choose, positive, within
@@ -16,11 +17,10 @@ from .common import choose, positive, within
 if TYPE_CHECKING:
     from metronome.sim.machine.memory import registry
 
-__all__ = ["DRAMS", "MEMORIES", "TYPES", "CheckOption", "EngineOption", "InputOptions", "LatencyOption",
+__all__ = ["TYPES", "CheckOption", "EngineOption", "InputOptions", "LatencyOption",
            "MaxCyclesOption", "MemoryOptions", "SeedOption", "SizeOption", "TypeOption", "check_run_options",
            "engine_of", "memory_latency", "memory_options", "size_and_seed", "type_of"]
 
-MEMORIES, DRAMS = ("fixed", "dram", "tdm", "random"), ("dram", "tdm")
 TYPES = ("int32", "float32")
 
 TypeOption = Annotated[
@@ -55,7 +55,7 @@ class MemoryOptions:
     """The memory outside of the SM."""
 
     memory: Annotated[
-        str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORIES)}.")
+        str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORY_MODELS)}.")
     ] = "fixed"
     latency: LatencyOption = None
     timing: Annotated[
@@ -83,7 +83,7 @@ def check_run_options(inputs: InputOptions, memory: MemoryOptions, max_cycles: i
     """
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     size_and_seed(inputs.size, inputs.seed)
-    return choose("--memory", memory.memory, MEMORIES), type_of(inputs.dtype)
+    return choose("--memory", memory.memory, MEMORY_MODELS), type_of(inputs.dtype)
 
 
 def size_and_seed(size: int | None, seed: int) -> None:

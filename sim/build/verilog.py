@@ -80,8 +80,11 @@ def model_digest() -> str:
 
 
 def _meaning_of(names: tuple[str, ...]) -> dict[str, str]:
-    """The meaning of these files and of all that they import, but for that of the SM."""
-    return {name: meaning((ROOT / name).read_bytes()) for name in closure(names) if name not in _sources()}
+    """The meaning of these files, of all that they import, and of the memory models; not that of the SM."""
+    # Memory models are imported by their names.
+    models = [path.relative_to(ROOT).as_posix() for path in (ROOT / "sim" / "machine" / "memory").rglob("*.py")]
+    found = closure([*names, *models])
+    return {name: meaning((ROOT / name).read_bytes()) for name in found if name not in _sources()}
 
 
 @functools.cache

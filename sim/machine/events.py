@@ -6,11 +6,17 @@ writes it. What compares or shows runs reads nothing else.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-__all__ = ["DEPTH", "EVENT", "LANES", "MSHRS", "NONE", "PARTS", "REGISTERS", "STORES", "WARPS", "Reason", "Wait"]
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.layouts.waits import STARVATION_CYCLES, LookupWait
+
+__all__ = ["DEPTH", "EVENT", "LANES", "MSHRS", "NONE", "PARTS", "REGISTERS", "STARVATION_CYCLES", "STORES", "WARPS",
+           "Reason", "Wait"]
 
 #: No warp, no register, no pc.
 NONE = -1
@@ -22,35 +28,18 @@ REGISTERS = 64
 DEPTH = 4
 
 
-class _Reasons(NamedTuple):
-    LOAD: int = 1
-    DATA: int = 2
-    UNIT: int = 3
-    WRITEBACK: int = 4
-    DRAIN: int = 5
-    ICACHE: int = 6
-    CONTROL: int = 7
-    BARRIER: int = 8
-    BUFFER: int = 9
-    IDLE: int = 10
-    POLICY: int = 11
-    COUNT: int = 12
+
+def _numbers(reasons: Iterable[StallReason | LookupWait]) -> Any:
+    """Reasons as plain numbers, which compiled code can take, and how many there are as COUNT."""
+    names = {reason.name: reason.value for reason in reasons}
+    record: Any = namedtuple  # a type checker wants literal names
+    return record("_Numbers", [*names, "COUNT"])(*names.values(), len(names))
 
 
-class _Waits(NamedTuple):
-    MSHR: int = 1
-    PARTS: int = 2
-    ORDER: int = 3
-    BUFFER: int = 4
-    FILL: int = 5
-    WRITEBACK: int = 6
-    COUNT: int = 7
-
-
-#: Why a warp is not eligible, or nobody is selected (docs/counters.md, in its order).
-Reason = _Reasons()
+#: Why a warp is not eligible, or nobody is selected (docs/counters.md).
+Reason = _numbers(StallReason)
 #: Why an access waits in the lookup (docs/memory.md, "What waits").
-Wait = _Waits()
+Wait = _numbers(LookupWait)
 
 #: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.
 EVENT = np.dtype([

@@ -1,17 +1,14 @@
 """The fields of ``SmConfig`` by name: what each means, its values as text, and a TOML file of a whole configuration.
 
-A name is that of the field; those of the memory map are ``memory_map.start`` and so on. The meaning and the unit are
-the comment of the field in hdl/config.py.
+A name is that of the field; those of the memory map are ``memory_map.start`` and so on.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import difflib
 import enum
 import functools
-import inspect
 import json
 import re
 import tomllib
@@ -59,53 +56,17 @@ class Field:
         return type(self.default)
 
 
-def _comments(kind: type) -> dict[str, str]:
-    """Field -> its comment: behind it, or the lines ``#:`` above it."""
-    lines = inspect.getsource(kind).split("\n")
-    found = {}
-    for node in ast.parse("\n".join(lines)).body[0].body:  # type: ignore[attr-defined]  # one class
-        if not isinstance(node, ast.AnnAssign):
-            continue
-        _, _, behind = lines[node.lineno - 1].partition("  # ")
-        first = node.lineno - 1
-        while not behind and lines[first - 1].lstrip().startswith("#: "):
-            first -= 1
-        above = " ".join(line.strip().removeprefix("#: ") for line in lines[first : node.lineno - 1])
-        found[ast.unparse(node.target)] = behind or above
-    return found
-
-
 def _described(kind: type, prefix: str = "") -> Iterable[Field]:
-    comments = _comments(kind)
     for field in dataclasses.fields(kind):
         if field.name == _MAP:
             yield from _described(MemoryMap, f"{_MAP}.")
             continue
-        match = re.fullmatch(r"(?:\[([^]]*)\] )?(.*)", comments[field.name])
-        assert match is not None, "any text fits"
-        yield Field(name=prefix + field.name, default=field.default, unit=match[1], about=match[2],
-                    numbers=field.type == "tuple[int, ...]")
-
-
-class _Fields(Mapping[str, Field]):
-    """Name -> field, in the order of the source; read when first asked for."""
-
-    @functools.cached_property
-    def _all(self) -> dict[str, Field]:
-        return {field.name: field for field in _described(SmConfig)}
-
-    def __getitem__(self, name: str) -> Field:
-        return self._all[name]
-
-    def __iter__(self) -> Any:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._all)
+        yield Field(name=prefix + field.name, default=field.default, numbers=field.type == "tuple[int, ...]",
+                    **field.metadata)
 
 
 #: Every field of a configuration by its name.
-FIELDS: Mapping[str, Field] = _Fields()
+FIELDS: Mapping[str, Field] = {field.name: field for field in _described(SmConfig)}
 
 
 def near(name: str, names: Iterable[str]) -> str:

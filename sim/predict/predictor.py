@@ -18,11 +18,11 @@ from ..machine.memory.model import Console
 from ..machine.memory.stacks import restore
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
-from ..machine.policies.plain import from_outside
+from ..machine.policies.plain import POLICIES, from_outside
 from ..run.runner import job_of
 from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
 from . import sums
-from .model import machine, policies
+from .model import machine
 from .model.compiled import compiling
 from .model.records import CODE, CONFIG, STEP
 from .running import OrderMattersError, Running, StoppedError
@@ -93,8 +93,8 @@ def _silent(cycle: int) -> None:
 
 def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
     """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
-    if policy not in policies.NAMES:
-        raise CannotPredictError(f"{policy} cannot be predicted: sim/predict/model/policies.py does not have it")
+    if policy not in POLICIES:
+        raise CannotPredictError(f"{policy} cannot be predicted: sim/machine/policies does not have it")
     if from_outside(policy):
         raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside of Metronome")
     if config.coordination is not Coordination.SWAS:
@@ -126,7 +126,8 @@ def predict(
         Is told what each unit does in every cycle.
     policy
         A policy in Python, which chooses in every cycle in place of the one that the request names. That one has to be
-        in ``config`` all the same: what the machine has for it, such as victim tags, is there.
+        in ``config`` all the same: what the machine has for it, such as victim tags, is there. By default it is that of
+        ``sim.machine.policies`` if the model has no rule for the policy that the request names, which takes longer.
 
     Raises
     ------

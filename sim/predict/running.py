@@ -15,6 +15,7 @@ from ..machine.memory.registry import create_model
 from ..machine.memory.stacks import interleave, to_bus
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
+from ..machine.policies.plain import POLICIES
 from ..run.probe_events import tidy
 from ..run.types import Job, RunRequest, Watcher
 from . import sums
@@ -66,6 +67,8 @@ class Running:
         self.codes = CodeTable(config)
         told: Any = streams or self.stepper
         self.supplied = supplied
+        if policy is None and request.policy not in policies.NAMES:
+            policy = POLICIES[request.policy].of(config)
         self._chooser = None if policy is None else Chooser(config, policy)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(

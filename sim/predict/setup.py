@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
-from metronome.hdl.isa.ops import Unit
+from metronome.hdl.isa.latencies import unit_latencies
 
 from ..machine.events import EVENT, NONE
 from ..machine.policies.with_parameters import CacheConscious, frame_of
@@ -15,20 +15,10 @@ from ..run.types import RunRequest
 from .model import policies
 from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, Machine
 
-__all__ = ["LOG", "configured", "data_cache", "latencies", "new_machine"]
+__all__ = ["LOG", "configured", "data_cache", "new_machine"]
 
 #: Entries of the log of issues that are kept before they are taken out.
 LOG = 1 << 16
-
-
-def latencies(config: SmConfig) -> dict[Unit, int]:
-    """Of each unit that writes in a fixed cycle (design.md section 4)."""
-    return {
-        Unit.ALU: config.latency_alu, Unit.BRANCH: config.latency_alu, Unit.MUL: config.latency_mul,
-        Unit.DIV: config.latency_div, Unit.CSR: config.latency_csr, Unit.SIMT: config.latency_simt,
-        Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt, Unit.FDIV: config.latency_fdiv,
-        Unit.FMISC: config.latency_fmisc,
-    }
 
 
 def data_cache(config: SmConfig) -> dict[str, int]:
@@ -52,10 +42,11 @@ def _locality(config: SmConfig) -> dict[str, int]:
 
 def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
     """CONFIG of a run."""
-    places, stacks = config.memory_map, config.interleaved_stacks
+    places, stacks, names = config.memory_map, config.interleaved_stacks, policies.NAMES
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
     values: dict[str, Any] = {
-        "warps": config.warps, "threads": config.threads, "policy": policies.NAMES.index(request.policy),
+        "warps": config.warps, "threads": config.threads,
+        "policy": names.index(request.policy) if request.policy in names else policies.OUTSIDE,
         "max_cycles": request.max_cycles, "barriers": config.barriers, "icache": config.icache_bytes > 0,
         "icache_sets": icache_sets, "icache_ways": config.icache_ways, "fetch_requests": config.fetch_requests,
         "line_requests": config.line_requests, "store_buffer": config.store_buffer, "load_parts": config.load_parts,
@@ -77,7 +68,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
     record["frame"] = len(frame)
     record["owner"][0, : len(frame)] = frame
     record["latency"] = NONE
-    for unit, latency in latencies(config).items():
+    for unit, latency in unit_latencies(config).items():
         record["latency"][0, unit.value] = latency
     return record
 

@@ -1,13 +1,26 @@
-"""The names of our own kernels: whoever only asks whether a name is one needs no kernel's host.py, and no numpy."""
+"""The names of our own kernels. Asking for a name needs no kernel's host.py, and so no numpy."""
 
 from __future__ import annotations
 
+from ..build.sources import ROOT
+
 __all__ = ["KERNELS"]
 
-#: The names, in the order of a listing.
-KERNELS = (
+#: What ``metronome new`` copies, which is no kernel of the library.
+_SKELETON = "skeleton"
+#: Those that a listing begins with.
+_FIRST = (
     "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
     "conv_rows", "conv_columns", "row_sums",
     "blackscholes", "hotspot", "hotspot3d", "kmeans", "psort_group", "sgemm_group",
     "backprop", "gaussian", "nn", "nw", "pathfinder", "srad",
 )
+
+
+def _names() -> tuple[str, ...]:
+    found = {source.parent.name for source in (ROOT / "riscv_kernels").glob("*/kernel.c")}
+    return (*_FIRST, *sorted(found - {*_FIRST, _SKELETON}))
+
+
+#: The names, in the order of a listing: a folder of riscv_kernels is a kernel.
+KERNELS = _names()

@@ -12,6 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import COUNTERS
 
 from ..machine.engines import Engine
+from ..machine.memory.names import DRAM_MODELS
 
 if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
     from ..machine.memory.store import SparseMemory
@@ -64,8 +65,6 @@ def described(
     size: int | None, engine: Engine = Engine.RTL,
 ) -> dict[str, Any]:
     """How a run was asked for: ``config`` of its JSON. Without ``compiling`` the program was compiled elsewhere."""
-    from ..machine.memory.registry import DRAM_MODELS
-
     dram = request.memory in DRAM_MODELS
     return {
         "preset": machine.preset,

@@ -15,7 +15,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 
 from ..build.simulator import Build, BuildError, Progress, build
-from ..machine.memory.registry import MEMORY_MODELS
+from ..machine.memory.names import MEMORY_MODELS
 from ..machine.memory.store import SparseMemory
 from ..program.kernels import Launch, load_into
 from .memcheck import declared

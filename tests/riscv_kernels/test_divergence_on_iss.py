@@ -9,7 +9,7 @@ import pytest
 from metronome.hdl.presets import BASE, PAPER, TINY
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
 from tests.riscv_kernels.random_simt import random_program
-from tests.support.tiers import in_tiers
+from tests.support.tiers import more_then_long
 
 ALONE = replace(TINY, warps=1, threads=1)
 THREADS = 50
@@ -17,7 +17,7 @@ SEEDS = range(1, 13)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", in_tiers(SEEDS, 1, 4))
+@pytest.mark.parametrize("seed", more_then_long(SEEDS, 1, 4))
 def test_random_control_flow(seed, tmp_path, monkeypatch):
     """One lane at a time and unoptimized is what C says; every other machine and level must agree.
 

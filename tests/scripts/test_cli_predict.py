@@ -56,9 +56,9 @@ def test_hardware_and_prediction_are_compared(capsys):
 @on("TINY")
 @pytest.mark.slow
 def test_a_difference_is_reported(capsys, monkeypatch):
-    wrong = dict(setup.latencies(TINY))
+    wrong = dict(setup.unit_latencies(TINY))
     wrong[Unit.MUL] += 1
-    monkeypatch.setattr(setup, "latencies", lambda config: wrong)
+    monkeypatch.setattr(setup, "unit_latencies", lambda config: wrong)
     status, document = predicted(capsys, *VECADD, "--verify")
     first = document["first_mismatch"]
     assert (status, first["unit"]) == (1, "the writeback") and document["mismatching_cycles"] > 0

@@ -16,20 +16,19 @@ def some_more(values, quick):
     return _marked(values, quick, pytest.mark.more)
 
 
-def in_tiers(values, quick, more):
-    """The same, those beyond the first ``more`` of all `long`."""
+def more_then_long(values, quick, more):
+    """The first ``quick`` values as the test is marked, those up to ``more`` `more`, the others `long`."""
     return [*_marked(values[:more], quick, pytest.mark.more), *_marked(values[more:], 0, pytest.mark.long)]
+
+
+def slow_then_more(values, quick, slow):
+    """The first ``quick`` values as the test is marked, those up to ``slow`` `slow`, the others `more`."""
+    return [*_marked(values[:slow], quick, pytest.mark.slow), *_marked(values[slow:], 0, pytest.mark.more)]
 
 
 def some_slow(values, quick):
     """The same, and the others `slow`."""
     return _marked(values, quick, pytest.mark.slow)
-
-
-def in_tiers(values, quick, usual):
-    """The first ``quick`` values as the test is marked, those up to ``usual`` `slow`, the others `more`."""
-    return [pytest.param(value, marks=[pytest.mark.slow if place < usual else pytest.mark.more] * (place >= quick))
-            for place, value in enumerate(values)]
 
 
 def more_but(values, quick):

@@ -43,8 +43,9 @@ _HDL = "metronome.hdl"
 _LSU, _WRITEBACK, _SCOREBOARD = "the load/store unit", "the writeback", "the scoreboard"
 _ICACHE, _CONTROL, _PORT, _POLICY = "the I-cache", "the control unit", "the memory port", "the policy"
 BUGS = (
-    Bug("a division takes a cycle more", f"{_HDL}.issue.writeback:unit_latencies",
-        "Unit.DIV: config.latency_div,", "Unit.DIV: config.latency_div + 1,", (_WRITEBACK, _SCOREBOARD)),
+    Bug("a division takes a cycle more", f"{_HDL}.issue.writeback:WritebackSchedule.elaborate",
+        "unit_latencies(config)", "unit_latencies(config) | {Unit.DIV: config.latency_div + 1}",
+        (_WRITEBACK, _SCOREBOARD)),
     Bug("the divider is busy for a cycle more", f"{_HDL}.issue.issue:IssueStage._unit_free",
         "left.eq(latency - 1)", "left.eq(latency)", (_SCOREBOARD,)),
     Bug("a branch that was predicted right is repaired", f"{_HDL}.execute.control:ControlUnit._branch",

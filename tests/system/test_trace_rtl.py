@@ -33,8 +33,8 @@ def traced(make, config, request):
     files = [io.BytesIO() for _ in range(5)]
     about, profile = About(name="a run", facts=[], image=request.launch.image), Profile(config)
     stream = CycleStream(config, [
-        CsvTrace(config, files[0]), ParquetTrace(config, files[1]),
-        KanataTrace(config, files[2], request.launch.image.source_line), HtmlTrace(config, files[3], about),
+        CsvTrace(config, files[0], about), ParquetTrace(config, files[1], about),
+        KanataTrace(config, files[2], about), HtmlTrace(config, files[3], about),
         PerfettoTrace(config, files[4], about), profile,
     ])
     result = make(config, request, watcher=stream)

@@ -12,7 +12,9 @@ import numpy as np
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
+from ...machine.engines import CannotPredictError
 from ...machine.events import NONE
+from ...predict.model.policies import NAMES
 from ...predict.predictor import predict, refuse
 from ...program.kernels import Launch
 from ...run.runner import job_of
@@ -242,6 +244,8 @@ def longest_time(
         For a machine that cannot be predicted.
     """
     refuse(config, request.policy)
+    if request.policy not in NAMES:
+        raise CannotPredictError(f"{request.policy} cannot be bounded: sim/analysis/bound does not know whom it delays")
     inputs = Inputs(launch, stated.ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     analysis = _Analysis(config, request, job_of(config, request), inputs, stated, progress)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.latencies import unit_latencies
 from metronome.hdl.isa.ops import BranchOp, SystemOp, Unit
 
 from ...machine.events import DEPTH
 from ...predict.model.code import CodeTable
 from ...predict.model.records import CODE
 from ...predict.model.scoreboard import ISSUE_TO_EXECUTE
-from ...predict.setup import latencies
 from .decoding import decode
 from .loops import target_of
 
@@ -79,7 +79,7 @@ class Costs:
 
     def __init__(self, config: SmConfig) -> None:
         self._table = CodeTable(config)
-        self._latencies = latencies(config)
+        self._latencies = unit_latencies(config)
         self._known: dict[int, Cost] = {}
 
     def of(self, word: int) -> Cost:

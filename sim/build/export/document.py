@@ -15,7 +15,7 @@ from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.verilog import BUSES, TOP
 
 from ...machine.settings import FIELDS, values_of
-from .meanings import meaning_of, member_comments, port_meanings
+from .meanings import meaning_of, port_meanings
 
 __all__ = ["LICENCE", "Document", "document", "page"]
 
@@ -83,7 +83,6 @@ def document(
         *({**row, "simulation_only": False} for row in own),
         *({**row, "simulation_only": True} for row in more if row["name"] not in names),
     ]
-    causes = member_comments(FaultCause)
     fields = {
         name: {"value": _plain_value(value), "unit": FIELDS[name].unit, "about": FIELDS[name].about}
         for name, value in values_of(config).items()
@@ -98,7 +97,7 @@ def document(
         "counters": [{**row, "port": port if port in names else None} for port, row in counters.items()],
         "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus == "axi" else [],
         "fault_causes": [
-            {"code": int(cause), "name": cause.name.lower(), "about": causes[cause.name]} for cause in FaultCause
+            {"code": int(cause), "name": cause.name.lower(), "about": cause.about} for cause in FaultCause
         ],
         "assertions": list(ASSERTIONS) if simulation is not None and simulation.assertions else [],
         "files": {},

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-__all__ = ["meaning_of", "member_comments", "plain", "port_meanings"]
+__all__ = ["meaning_of", "plain", "port_meanings"]
 
 #: Where the functions are that make layouts and signatures.
 _HARDWARE = "metronome.hdl."
@@ -35,9 +35,9 @@ def plain(text: str) -> str:
 
 
 class _Source:
-    """The text of a function or class: its tree and its comments."""
+    """The text of a function: its tree and its comments."""
 
-    def __init__(self, owner: Callable[..., Any] | type) -> None:
+    def __init__(self, owner: Callable[..., Any]) -> None:
         text = textwrap.dedent(inspect.getsource(owner))
         self.tree = ast.parse(text)
         #: Line -> comment, with its mark; and whether nothing else is on the line.
@@ -60,22 +60,6 @@ class _Source:
             return None
         lines = [self.comments[number][0] for number in range(first, line)]
         return " ".join(each.lstrip("#: ") for each in lines), lines[0].startswith("#:")
-
-
-def member_comments(kind: type) -> dict[str, str]:
-    """Name -> comment of each member of an enumeration, or field of a dataclass, that has one."""
-    source = _Source(kind)
-    (body,) = source.tree.body
-    assert isinstance(body, ast.ClassDef), f"{kind} is no class"
-    found = {}
-    for node in body.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
-            above = source.above(node.lineno)
-            text = source.behind(node.end_lineno or node.lineno) or (above and above[0])
-            if text:
-                found[name] = plain(text)
-    return found
 
 
 class _Reader:

@@ -10,7 +10,8 @@ from typing import Any
 from ..settings import ConfigError, one_of
 from .dram.mapping import BANK_HASHES
 from .dram.timing import TIMINGS
-from .registry import DRAM_MODELS, MemoryOptions
+from .names import DRAM_MODELS, models_with
+from .registry import MemoryOptions
 
 __all__ = ["MAX_LATENCY", "memory_latency", "memory_options"]
 
@@ -32,7 +33,7 @@ def memory_latency(memory: str, latency: int | None, label: Callable[[str], str]
     if latency is None:
         return _USUAL_LATENCY
     if memory in DRAM_MODELS:
-        place = f"{label('memory')} fixed and random"
+        place = f"{label('memory')} {' and '.join(models_with('latency'))}"
         raise ConfigError(f"{label('latency')} is for {place}, not for {memory}, whose timing is its own")
     if not 1 <= latency <= MAX_LATENCY:
         limit = "at least 1" if latency < 1 else f"at most {MAX_LATENCY}"

@@ -1,25 +1,26 @@
-"""The memory models by name."""
+"""What a memory model is given, and the model of a name."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .dram.mapping import DEFAULT_HASH, DEFAULT_MAPPING, AddressMapping
 from .dram.timing import DDR4_2400R, QUEUE_DEPTH, TIMINGS
+from .names import MEMORY_MODELS, Entry
 
 if TYPE_CHECKING:
     from .dram.device import Command
     from .model import Console, MemoryModel
     from .store import SparseMemory
 
-__all__ = ["DRAM_MODELS", "MEMORY_MODELS", "MemoryOptions", "create_model"]
+__all__ = ["MemoryOptions", "create_model"]
 
-#: The models of a DRAM: a timing and a clock count for them, a latency and a seed do not.
-DRAM_MODELS = ("dram", "tdm")
-MEMORY_MODELS = ("fixed", *DRAM_MODELS, "random")
+#: ``random`` with the option ``adversarial``.
+_ADVERSARIAL = Entry("adversarial", "AdversarialMemory", ("latency", "seed", "error_probability"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,32 +88,11 @@ def create_model(
     if name not in MEMORY_MODELS:
         raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {name!r}")
     options = MemoryOptions() if options is None else options
-    # Late: a command that only names a memory does without numpy.
-    if name == "fixed":
-        from .fixed import FixedMemory
-
-        return FixedMemory(memory, console, latency=latency)
-    if name == "random" and not options.adversarial:
-        from .random import RandomMemory
-
-        return RandomMemory(memory, console, latency=latency, seed=seed)
-    if name == "random":
-        from .adversarial import AdversarialMemory
-
-        return AdversarialMemory(
-            memory, console, latency=latency, seed=seed, error_probability=options.error_probability
-        )
-    timing = TIMINGS[options.timing]
-    if name == "tdm":
-        from .tdm import TdmMemory
-
-        return TdmMemory(
-            memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, bank_hash=options.bank_hash,
-            outstanding=tags, observer=observer,
-        )
-    from .dram.model import DramMemory
-
-    return DramMemory(
-        memory, console, timing=timing, ratio=options.clock, mapping=options.mapping, bank_hash=options.bank_hash,
-        queue_depth=options.queue_depth, observer=observer,
-    )
+    entry = _ADVERSARIAL if name == "random" and options.adversarial else MEMORY_MODELS[name]
+    values = vars(options) | {
+        "latency": latency, "seed": seed, "timing": TIMINGS[options.timing], "ratio": options.clock,
+        "outstanding": tags, "observer": observer,
+    }
+    kind: Any = getattr(importlib.import_module(f".{entry.module}", __package__), entry.kind)
+    model: MemoryModel = kind(memory, console, **{keyword: values[keyword] for keyword in entry.keywords})
+    return model

@@ -199,23 +199,11 @@ class FewestFetched(WithLast):
         return min(members(inputs.eligible), key=preference, default=None)
 
 
-POLICIES: dict[str, type[Policy]] = {
-    "fixed": Fixed,
-    "lrr": LooseRoundRobin,
-    "gtlrr": GreedyLooseRoundRobin,
-    "gtlo": GreedyLooseOldest,
-    "lo": LooseOldest,
-    "srr": StrictRoundRobin,
-    "prr": PureRoundRobin,
-    "gto": GreedyOldest,
-    "gto_dispatch": GreedyOldestDispatch,
-    "pta": MostActiveThreads,
-    "icount": FewestFetched,
-    "two_level": TwoLevelRoundRobin,
-    "variable_rate": VariableRate,
-    "variable_rate_strict": VariableRateStrict,
-    "ccws": CacheConscious,
-}
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (
+    Fixed, LooseRoundRobin, GreedyLooseRoundRobin, GreedyLooseOldest, LooseOldest, StrictRoundRobin, PureRoundRobin,
+    GreedyOldest, GreedyOldestDispatch, MostActiveThreads, FewestFetched, TwoLevelRoundRobin, VariableRate,
+    VariableRateStrict, CacheConscious,
+)}
 _OURS = dict(POLICIES)
 
 

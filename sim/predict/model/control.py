@@ -6,16 +6,20 @@ t + R, R = 3: stage X in t+2, and the outcome is a register.
 
 from __future__ import annotations
 
+from metronome.hdl.isa.csrs import Csr
+from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
+
 from ...machine.events import NONE
 from . import order
 from .compiled import inlined
 
 __all__ = ["execute", "reset", "spawn", "tick"]
 
-#: hdl.isa.ops.Unit, SimtOp, SystemOp, BranchOp.
-BRANCH, LSU, CSR, SIMT, SYSTEM = 1, 4, 5, 6, 7
-MPOLICY = 0x7C2
-WSPAWN, BAR, FENCE_I = 1, 4, 6
+BRANCH, LSU, CSR, SIMT, SYSTEM = (
+    unit.value for unit in (Unit.BRANCH, Unit.LSU, Unit.CSR, Unit.SIMT, Unit.SYSTEM)
+)
+WSPAWN, BAR, FENCE_I = SimtOp.WSPAWN.value, SimtOp.BAR.value, SystemOp.FENCE_I.value
+MPOLICY = Csr.MPOLICY.value
 
 
 @inlined

@@ -5,6 +5,8 @@ Everything is decided from what the unit holds when the cycle begins, then all o
 
 from __future__ import annotations
 
+from metronome.hdl.config import FaultCause
+
 from ...machine.events import MSHRS, NONE, PARTS, STORES
 from . import channels, l1, order, victims
 from .compiled import inlined
@@ -22,13 +24,16 @@ from .lanes import (
     writes,
 )
 from .lookup import adds_part, find, look_up
-from .records import QUEUE
+from .records import QUEUE, Decisions
 from .search import first_of, least_recently_used
 
 __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
 
-#: FaultCause.
-LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = 4, 5, 6, 7
+LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = (
+    cause.value for cause in (
+        FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS,
+    )
+)
 
 
 @inlined
@@ -97,11 +102,8 @@ def request(m, w, code, step):
 
 
 @inlined
-def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x, step_x):
-    """One cycle. ``answer``: the number of memory's answer; ``step_x``: the request in stage X; NONE without one.
-
-    Returns whether the answer is taken.
-    """
+def tick(m, wb_ready, memory_ready, answer, request_x):
+    """One cycle, with memory's ``Answer`` and the ``Request`` in stage X. Returns whether the answer is taken."""
     config, lsu = m.config[0], m.lsu[0]
     leaves = leaving(lsu, wb_ready)
     fill_free = not lsu.slot[FILL] or leaves & 1
@@ -115,19 +117,25 @@ def tick(m, wb_ready, memory_ready, answer, answers_store, error, warp_x, code_x
     adds, joined = adds_part(m, found, install)
     left = lsu.filled_valid and first_of(lsu.part_miss, config.load_parts, lsu.filled_miss) != NONE
     release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
-    accepts = answer != NONE and not answers_store and (not lsu.filled_valid or release)
-    completed = answer != NONE and answers_store and (not lsu.store_fault or not load_fault)
+    there = answer.number != NONE
+    accepts = there and not answer.store and (not lsu.filled_valid or release)
+    completed = there and answer.store and (not lsu.store_fault or not load_fault)
     look_up(m, found, install, accepts, hit_free)
     served = serve_local(m, local_free)
-    _faults(m, load_fault, completed, answer, error)
-    _move(m, found, install, adds, joined, release, accepts, completed, answer, error, sent,
-          memory_ready, use_store, leaves, wb_ready, left and fill_free, served)
-    _advance(m, served, warp_x, code_x, step_x)
+    _faults(m, load_fault, completed, answer)
+    load_sent = lsu.unsent_count > 0 and not use_store and memory_ready
+    if lsu.unsent_count > 0 or lsu.request != NONE:
+        lsu.stored_turn, lsu.held_turn = use_store, not memory_ready
+    _move(m, Decisions(
+        found, install, adds, joined, lsu.filled_miss if release else NONE, left and fill_free, accepts, completed,
+        sent, load_sent, leaves,
+    ), answer, wb_ready)
+    _advance(m, served, request_x)
     return accepts or completed
 
 
 @inlined
-def _faults(m, load_fault, completed, answer, error):
+def _faults(m, load_fault, completed, answer):
     """The pulse that tells of a fault: a load's line goes first, a misaligned address last."""
     lsu = m.lsu[0]
     misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
@@ -146,33 +154,29 @@ def _faults(m, load_fault, completed, answer, error):
     elif lsu.dropped:
         lsu.fault_cause, lsu.fault_warp = lsu.waiting_misaligned[lsu.first], lsu.waiting_warp[lsu.first]
         lsu.fault_pc, lsu.fault_address = lsu.waiting_pc[lsu.first], lsu.waiting_address[lsu.first]
-    if completed and error:
-        lsu.store_fault, lsu.store_fault_warp = 1, lsu.entry_warp[answer]
-        lsu.store_fault_pc, lsu.store_fault_address = lsu.entry_pc[answer], lsu.entry_address[answer]
+    if completed and answer.error:
+        entry = answer.number
+        lsu.store_fault, lsu.store_fault_warp = 1, lsu.entry_warp[entry]
+        lsu.store_fault_pc, lsu.store_fault_address = lsu.entry_pc[entry], lsu.entry_address[entry]
     elif not load_fault:
         lsu.store_fault = 0
 
 
 @inlined
-def _move(m, found, install, adds, joined, release, accepts, completed, answer, error, sent, memory_ready, use_store,
-          leaves, wb_ready, takes_filled, served):
-    """The end of the cycle for everything behind the lookup."""
+def _move(m, now, answer, wb_ready):
+    """The end of the cycle for everything behind the lookup; ``now``: its ``Decisions``."""
     config, lsu = m.config[0], m.lsu[0]
-    filled = lsu.filled_miss if release else NONE
-    asks = lsu.unsent_count > 0 or lsu.request != NONE
-    load_sent = lsu.unsent_count > 0 and not use_store and memory_ready
-    if asks:
-        lsu.stored_turn, lsu.held_turn = use_store, not memory_ready
-    _store(m, found, sent, filled, answer if completed else NONE)
+    adds, joined = now.adds, now.joined
+    _store(m, now, answer)
     # The part that takes the slot of lines: of the line that comes, or of the one that is there.
-    taken = answer if accepts else lsu.filled_miss if takes_filled else NONE
+    taken = answer.number if now.accepts else lsu.filled_miss if now.takes_filled else NONE
     part = first_of(lsu.part_miss, config.load_parts, taken) if taken != NONE else NONE
     free = first_of(lsu.part_miss, config.load_parts, NONE) if adds else NONE
-    tick_answers(lsu, leaves, wb_ready)
+    tick_answers(lsu, now.leaves, wb_ready)
     if part != NONE:
         push(lsu, FILL, lsu.part_warp[part], lsu.part_register[part], lsu.part_load[part], lsu.part_pc[part],
              lsu.part_address[part])
-        lsu.fill_error = error if accepts else lsu.filled_error
+        lsu.fill_error = answer.error if now.accepts else lsu.filled_error
         lsu.part_miss[part] = NONE
     if lsu.goes and not lsu.held_store and (lsu.hit or lsu.forward) and lsu.held_register != NONE:
         push(lsu, HIT, lsu.held_warp, lsu.held_register, lsu.held_load, lsu.held_pc, lsu.held_address)
@@ -184,15 +188,15 @@ def _move(m, found, install, adds, joined, release, accepts, completed, answer, 
     if config.ordered:
         _place(m, adds, joined)
     else:
-        _cache(m, found[0] if lsu.goes else NONE, install)
-    _misses(m, adds, joined, load_sent, filled, accepts, answer, error)
+        _cache(m, now.found[0] if lsu.goes else NONE, now.install)
+    _misses(m, now, answer)
 
 
 @inlined
-def _store(m, found, sent, filled, completed):
+def _store(m, now, answer):
     """The write buffer: a store joins an entry or takes one, an entry is chosen for memory, one is completed."""
     config, lsu = m.config[0], m.lsu[0]
-    _, same, requested, chosen = found
+    _, same, requested, chosen = now.found
     if lsu.goes and lsu.held_store:
         entry = lsu.entry
         if not lsu.joins:
@@ -209,42 +213,43 @@ def _store(m, found, sent, filled, completed):
         lsu.entry_sent[chosen] = 1
         lsu.unsent_entries -= 1
         lsu.request = lsu.buffered_last = chosen
-    elif sent:
+    elif now.sent:
         lsu.request = NONE
-    if completed != NONE:
-        lsu.entry_line[completed] = NONE
+    if now.completed:
+        lsu.entry_line[answer.number] = NONE
         lsu.entries -= 1
         for entry in range(config.store_buffer):
-            lsu.entry_after[entry] &= ~(1 << completed)
-    if filled != NONE:
+            lsu.entry_after[entry] &= ~(1 << answer.number)
+    if now.released != NONE:
         for entry in range(config.store_buffer):
-            lsu.entry_loads[entry] &= ~(1 << filled)
+            lsu.entry_loads[entry] &= ~(1 << now.released)
 
 
 @inlined
-def _misses(m, adds, joined, load_sent, filled, accepts, answer, error):
+def _misses(m, now, answer):
     """MSHRs, the order in which they are offered to memory, and the line that has come."""
     config, lsu = m.config[0], m.lsu[0]
-    if load_sent:
+    joined = now.joined
+    if now.load_sent:
         lsu.unsent_first = (lsu.unsent_first + 1) % MSHRS
         lsu.unsent_count -= 1
-    come = lsu.miss_line[answer] if accepts else NONE
-    if adds and lsu.miss_line[joined] == NONE:
+    come = lsu.miss_line[answer.number] if now.accepts else NONE
+    if now.adds and lsu.miss_line[joined] == NONE:
         lsu.misses += 1
         lsu.miss_warp[joined] = lsu.held_warp
         lsu.miss_line[joined], lsu.miss_uncached[joined] = lsu.held_line, lsu.held_line < config.user_line
         lsu.unsent[(lsu.unsent_first + lsu.unsent_count) % MSHRS] = joined
         lsu.unsent_count += 1
-    if filled != NONE:
+    if now.released != NONE:
         lsu.misses -= 1
-        lsu.miss_line[filled] = NONE
-    if accepts:
+        lsu.miss_line[now.released] = NONE
+    if now.accepts:
         lsu.filled_valid = lsu.filled_fresh = 1
-        lsu.filled_miss, lsu.filled_line, lsu.filled_error = answer, come, error
-        lsu.filled_set, lsu.filled_warp = l1.set_of(config, come), lsu.miss_warp[answer]
+        lsu.filled_miss, lsu.filled_line, lsu.filled_error = answer.number, come, answer.error
+        lsu.filled_set, lsu.filled_warp = l1.set_of(config, come), lsu.miss_warp[answer.number]
     else:
         lsu.filled_fresh = 0
-        if filled != NONE:
+        if now.released != NONE:
             lsu.filled_valid = 0
 
 
@@ -293,7 +298,7 @@ def _place(m, adds, joined):
 
 
 @inlined
-def _advance(m, served, warp_x, code_x, step_x):
+def _advance(m, served, request_x):
     """The lookup takes the next line of the head, the banks its lanes; the request in stage X joins the queue."""
     lsu = m.lsu[0]
     there, head = lsu.count > 0, lsu.first
@@ -324,8 +329,8 @@ def _advance(m, served, warp_x, code_x, step_x):
             push(lsu, LOCAL, local_warp, local_register, lsu.begun, 0, 0)
     if m.config[0].channels:
         channels.offer(m, limited, senior)
-    if step_x != NONE:
-        request(m, warp_x, code_x, m.steps[step_x])
+    if request_x.step != NONE:
+        request(m, request_x.warp, request_x.code, m.steps[request_x.step])
     if new and lsu.count > 0:
         arrive(m)
         lsu.started = 0

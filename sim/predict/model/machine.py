@@ -10,7 +10,7 @@ import numpy as np
 from ...machine.events import NONE
 from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
 from .compiled import inlined, outer
-from .records import RING, SLOTS
+from .records import RING, SLOTS, Answer, Request
 
 __all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 
@@ -170,7 +170,7 @@ def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
             front.answered, front.refill_line = box.response_tag, front.mshr_line[box.response_tag]
             front.answered_code = box.response_code
             box.answer_taken = 1
-    if lsu.tick(m, wb_ready, sent, answer, of_store, box.response_error, w_x, code_x, step_x):
+    if lsu.tick(m, wb_ready, sent, Answer(answer, of_store, box.response_error), Request(w_x, code_x, step_x)):
         box.answer_taken = 1
     if config.ordered:
         order.tick(m, front.selected != NONE, listed, of_list, box.response_error)

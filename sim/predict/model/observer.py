@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from ...machine.events import NONE, REGISTERS, WARPS, Reason
+from metronome.hdl.isa.ops import Unit
+
+from ...machine.events import NONE, REGISTERS, STARVATION_CYCLES, WARPS, Reason
 from .compiled import inlined
 
-__all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
+__all__ = ["COUNTED", "count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
 
-LSU = 4
+#: The counters that :func:`count` counts besides ``stalls``, by their names in ``hdl.layouts.counters``. One that is
+#: missing here has no value in a prediction.
+COUNTED = (
+    "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
+    "load_wait_cycles",
+)
+LSU = Unit.LSU.value
 #: Behind the reasons: the cycle's instruction, its NOP, not active.
 INSTRUCTION, NOP, INACTIVE = Reason.COUNT, Reason.COUNT + 1, Reason.COUNT + 2
 #: Accesses to lines: the fields of sim.machine.statistics.LineAccesses.
 INSTRUCTIONS, ACCESSES, UNCACHED, HITS, MERGES, FORWARDS, MISSES = range(7)
-#: A warp that has been passed over for so long is starved; a deadlock has to last so long.
-STARVATION_CYCLES = DEADLOCK_CYCLES = 1024
+#: A deadlock has to last so long.
+DEADLOCK_CYCLES = STARVATION_CYCLES
 
 
 @inlined

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from metronome.hdl.config import FaultCause
+
 from ...machine.events import NONE
 from .channels import put, remove, take_from, take_head
 from .compiled import inlined
@@ -10,8 +12,9 @@ from .records import AHEAD, BURST, LIST_WORDS
 
 __all__ = ["asks", "busy", "give", "list_end", "room", "start", "stop", "tick"]
 
-#: FaultCause.
-LOAD_ACCESS, UNEXPECTED, MISSING = 5, 28, 29
+LOAD_ACCESS, UNEXPECTED, MISSING = (
+    cause.value for cause in (FaultCause.LOAD_ACCESS, FaultCause.UNEXPECTED_ACCESS, FaultCause.MISSING_ACCESS)
+)
 PATIENCE = (1 << 16) - 1
 #: Columns of a list: pc, whether it stores, warp, lines, the line of memory in which the entry is.
 PC, STORE, WARP, LINES, LINE = range(5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from metronome.hdl.isa.csrs import PolicyParameter
+
 from ...machine.events import DEPTH, NONE
 from .compiled import inlined
 
@@ -22,8 +24,9 @@ OUTSIDE = len(NAMES)
 OLDEST = 4095
 #: A total of ccws stays below this.
 TOTAL = 1 << 20
-#: hdl.isa.csrs.PolicyParameter.
-GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = range(1, 6)
+GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = (
+    parameter.value for parameter in PolicyParameter
+)
 
 
 @inlined

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
+from .observer import COUNTED
 
 __all__ = [
     "AHEAD",
@@ -34,7 +35,10 @@ __all__ = [
     "SLOTS",
     "STEP",
     "VICTIMS",
+    "Answer",
+    "Decisions",
     "Machine",
+    "Request",
 ]
 
 LINE_WORDS = 16
@@ -200,14 +204,47 @@ PORT = _fields(
 
 OBSERVER = _fields(
     "finished ended deadlock stuck deadlocked starvation_time starved_now starved_before starved_long"
-    " total_cycles cycles committed_threads committed nops icache_misses taken_branches loads load_wait_cycles"
-    " in_region1 in_region2 latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
+    f" {' '.join(COUNTED)} in_region1 in_region2"
+    " latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
     stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,
     load_lines=7, store_lines=7, load_since=(WARPS, REGISTERS), last_pc=WARPS, jump_pc=WARPS,
 )
 
 #: One issue of the log: ``pc`` is NONE for a NOP.
 ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
+
+
+class Answer(NamedTuple):
+    """What memory answers the LSU in a cycle."""
+
+    number: int  # of the MSHR, or of the write buffer's entry; NONE: there is none
+    store: bool  # it is the write buffer's
+    error: int
+
+
+class Request(NamedTuple):
+    """The load or store in stage X."""
+
+    warp: int
+    code: int
+    step: int  # NONE: there is none
+
+
+class Decisions(NamedTuple):
+    """What the LSU does in a cycle, decided from what it holds when the cycle begins."""
+
+    found: tuple[int, int, int, int]  # sim.predict.model.lookup.find
+    install: int  # the line that goes into the cache, or NONE
+    adds: bool  # the access in the lookup becomes a part that waits for memory,
+    joined: int  # and for this MSHR
+    released: int  # the MSHR that becomes free, or NONE
+    takes_filled: bool  # another part of the line that has come takes a slot
+    accepts: bool  # the answer to a load is taken
+    completed: bool  # the answer to a store is taken
+    sent: bool  # memory takes the request for a line of stores,
+    load_sent: bool  # or one of loads
+    leaves: int  # the slots whose answers are written back
+
 
 class Machine(NamedTuple):
     """Everything: the records as arrays of one element, and the arrays whose sizes are free."""

@@ -6,6 +6,8 @@ the slot that it has reserved in t. What depends on it can be selected in W.
 
 from __future__ import annotations
 
+from metronome.hdl.isa.ops import Unit
+
 from ...machine.events import NONE, Reason
 from . import lsu as unit
 from . import order
@@ -15,8 +17,7 @@ from .records import QUEUE, SLOTS
 __all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 
 ISSUE_TO_EXECUTE = 2
-#: hdl.isa.ops.Unit.
-DIV, LSU, FDIV = 3, 4, 10
+DIV, LSU, FDIV = Unit.DIV.value, Unit.LSU.value, Unit.FDIV.value
 
 
 @inlined

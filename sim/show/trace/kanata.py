@@ -8,7 +8,6 @@ instruction waits for. What never becomes an instruction is flushed: a NOP in it
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
 from typing import IO
 
 import numpy as np
@@ -17,6 +16,7 @@ from metronome.hdl.config import Coordination, SmConfig
 
 from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble, registers_of
+from .about import About
 from .cycles import Cause, Cycles
 from .rows import DETAILS, INACTIVE, READY, states_of
 
@@ -48,10 +48,10 @@ class _Warp:
 
 
 class KanataTrace:
-    """A trace for Konata. ``source``: the source line of a pc, or None."""
+    """A trace for Konata. ``sink`` is a binary file."""
 
-    def __init__(self, config: SmConfig, sink: IO[bytes], source: Callable[[int], str | None]) -> None:
-        self._config, self._sink, self._source = config, sink, source
+    def __init__(self, config: SmConfig, sink: IO[bytes], about: About) -> None:
+        self._config, self._sink, self._source = config, sink, about.image.source_line
         self._swas = config.coordination is Coordination.SWAS
 
     def begin(self) -> None:

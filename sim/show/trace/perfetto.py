@@ -13,6 +13,7 @@ import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
 
+from ...build.origin import line, origin
 from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble
 from .about import About
@@ -140,7 +141,10 @@ class PerfettoTrace:
 
     def _header(self) -> None:
         """The process, its tracks, and the names of categories and annotations."""
-        self._file.write(text(1, text(60, number(1, _PROCESS) + text(3, number(1, _PID) + text(6, self._about.name)))))
+        facts = [*self._about.facts, ("made by", line(origin()))]
+        labels = b"".join(text(8, f"{name}: {fact}") for name, fact in facts)
+        process = number(1, _PID) + text(6, self._about.name) + labels
+        self._file.write(text(1, text(60, number(1, _PROCESS) + text(3, process))))
         interned = [text(3, number(1, place) + text(2, name)) for place, name in enumerate(_ANNOTATIONS, 1)]
         interned += [text(1, number(1, place) + text(2, name)) for place, name in enumerate(CATEGORIES, 1)]
         self._file.write(text(1, number(13, 1) + number(10, _SEQUENCE) + text(12, b"".join(interned))))

@@ -13,6 +13,7 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ...build.origin import metadata
 from ...machine.events import NONE
+from .about import About
 from .cycles import Cycles
 from .rows import DETAILS, Kind, Rows
 
@@ -61,9 +62,9 @@ def _hexadecimal(numbers: np.ndarray) -> pyarrow.Array:
 
 
 class _Table:
-    """Rows as a table, a part at a time. ``sink`` is a binary file."""
+    """Rows as a table, a part at a time. ``sink`` is a binary file, which says nothing ``about`` the run."""
 
-    def __init__(self, config: SmConfig, sink: IO[bytes]) -> None:
+    def __init__(self, config: SmConfig, sink: IO[bytes], about: About) -> None:
         self._rows, self._sink = Rows(config), sink
         self._writer: Any = None
 

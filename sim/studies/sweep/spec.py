@@ -20,8 +20,8 @@ from metronome.riscv_kernels.host import require_size
 
 from ...machine.engines import Engine
 from ...machine.limits import MAX_CYCLES, MAX_SEED
+from ...machine.memory.names import MEMORY_MODELS
 from ...machine.memory.options import memory_latency, memory_options
-from ...machine.memory.registry import MEMORY_MODELS
 from ...machine.schemes import Scheme, check_scheme, coordinate
 from ...machine.settings import FIELDS, ConfigError, as_text, from_toml, near, one_of, replaced, values_of
 from ...program.compiler.options import Compiling, split_flags

@@ -11,8 +11,9 @@ from amaranth.hdl import Elaboratable, Module
 from amaranth.lib.wiring import connect
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.latencies import unit_latencies
 from metronome.hdl.isa.ops import Unit
-from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage, unit_latencies
+from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, latencies
 from tests.hdl.lib.simulate import maybe, simulate

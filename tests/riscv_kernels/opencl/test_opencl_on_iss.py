@@ -11,7 +11,7 @@ from metronome.sim.program.opencl.local import place_locals
 from metronome.sim.run.runner import RunRequest, run_many
 from tests.riscv_kernels.iss_runs import run_launch
 from tests.support.builds import on
-from tests.support.tiers import in_tiers, more_but, some_more
+from tests.support.tiers import more_but, more_then_long, some_more
 
 FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
@@ -44,7 +44,7 @@ def test_kernel_passes(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", in_tiers(NAMES, 1, 6))
+@pytest.mark.parametrize("name", more_then_long(NAMES, 1, 6))
 def test_kernel_passes_on_larger_machines(name):
     for config in (BASE, MID):
         assert failures(name, config, seed=2) == []

@@ -7,7 +7,7 @@ from tests.riscv_kernels.opencl.fuzz.check import check_seed, differences
 from tests.riscv_kernels.opencl.fuzz.functions import INTEGER, Limited
 from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, Slot, random_kernel
 from tests.riscv_kernels.opencl.fuzz.values import Memory, Work, convert
-from tests.support.tiers import in_tiers
+from tests.support.tiers import more_then_long
 
 #: From `python -m tests.riscv_kernels.opencl.fuzz`, which takes as many as it is told.
 SEEDS = (*range(1, 41), 382, 710, 1058, 1429)
@@ -16,7 +16,7 @@ LOCAL_SCALARS = (2, 6, 7)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", in_tiers(SEEDS, 2, 8))
+@pytest.mark.parametrize("seed", more_then_long(SEEDS, 2, 8))
 def test_a_random_kernel(seed, tmp_path):
     outcome = check_seed(seed, tmp_path)
     assert (outcome.kind, outcome.text) == ("passed", ""), f"seed {seed}"

@@ -23,6 +23,7 @@ from metronome.sim.build.sources import ROOT, closure
 from metronome.sim.build.verilog import Design
 from metronome.sim.fpga.synth import tools
 from metronome.sim.machine.engines import CannotPredictError
+from metronome.sim.machine.memory.names import MEMORY_MODELS
 from metronome.sim.predict.predictor import refuse
 from metronome.sim.program.compiler import clang as compiler_module
 from metronome.sim.program.compiler import elf_cache as toolchain
@@ -114,6 +115,14 @@ print(json.dumps(read))
     for root, files in zip(roots, json.loads(said).values(), strict=True):
         read = {Path(name).resolve().relative_to(ROOT).as_posix() for name in files}
         assert root in read and read - set(closure([root])) == set(), root
+
+
+def test_memory_models_are_in_the_keys_of_what_is_run_and_predicted():
+    """They are imported by their names, which ``closure`` does not see."""
+    models = {f"sim/machine/memory/{each.module.replace('.', '/')}.py" for each in MEMORY_MODELS.values()}
+    assert models and all((ROOT / model).exists() for model in models)
+    for roots in (design_module._RUNS, design_module._PREDICTIONS):
+        assert models <= set(design_module._meaning_of(roots))
 
 
 def test_the_sources_of_a_design_are_those_that_elaboration_can_read():

@@ -63,7 +63,7 @@ def test_every_field_is_described(name):
         assert field.unit == "cycles"
 
 
-def test_the_description_is_the_comment():
+def test_the_description_has_unit_and_meaning():
     assert (FIELDS["latency_div"].unit, FIELDS["latency_div"].about) == ("cycles", "divisions; not pipelined")
     about = FIELDS["icache_bytes"].about
     assert about.startswith("0: no I-cache; every warp keeps") and about.endswith("for each other one.")

@@ -9,7 +9,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine.golden import EndStatus
 from tests.sim.machine.golden.iss_harness import load, state_of, step_all
 from tests.sim.machine.golden.iss_programs import RandomProgram
-from tests.support.tiers import in_tiers
+from tests.support.tiers import slow_then_more
 
 SIZES = [(1, 4), (2, 2), (4, 4), (8, 8), (5, 2)]
 
@@ -21,7 +21,7 @@ def launch(seed):
     return load(RandomProgram(rng, config, floats=rng.random() < 0.7).program, config), rng
 
 
-@pytest.mark.parametrize("seed", in_tiers(range(60), 10, 20))
+@pytest.mark.parametrize("seed", slow_then_more(range(60), 10, 20))
 def test_run_and_step_agree(seed):
     iss, _ = launch(seed)
     end = iss.run(1_000_000)

@@ -17,7 +17,7 @@ from tests.sim.machine.golden.scalar_programs import (
     Referee,
     random_program,
 )
-from tests.support.tiers import in_tiers
+from tests.support.tiers import slow_then_more
 
 ONE_LANE = SmConfig(warps=1, threads=1)
 #: Instructions executed for each seed; with the seeds below well above 10 000 in all of either kind.
@@ -26,7 +26,7 @@ SEEDS = range(10)
 
 
 @pytest.mark.parametrize("floats", [False, True], ids=["RV32IM", "RV32IMF"])
-@pytest.mark.parametrize("seed", in_tiers(SEEDS, 1, 3))
+@pytest.mark.parametrize("seed", slow_then_more(SEEDS, 1, 3))
 def test_scalar_programs_agree_with_unicorn(seed, floats):
     rng = random.Random(seed)
     program = random_program(rng, 400, floats=floats)

@@ -11,7 +11,7 @@ from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.machine.memory.tdm import TdmMemory
 from tests.sim.machine.memory.dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
 from tests.sim.machine.memory.port import LINE, Request, drive, random_requests
-from tests.support.tiers import in_tiers, some_long, some_slow
+from tests.support.tiers import slow_then_more, some_long, some_slow
 
 RATIOS = [Fraction(1), Fraction(2), Fraction(3, 4), Fraction(7, 3)]
 #: Lines, pauses, share of writes: from four banks' rows to everywhere, from all reads to all writes.
@@ -172,7 +172,7 @@ def test_missing_refreshes_are_seen():
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 32])
-@pytest.mark.parametrize("seed", in_tiers(range(6), 1, 2))
+@pytest.mark.parametrize("seed", slow_then_more(range(6), 1, 2))
 def test_answers_do_not_depend_on_when_the_model_is_asked(seed, depth):
     """Told of each request in its own cycle or as late as the lookahead allows: the same answers, the same cycles."""
     rng = random.Random(f"{seed}/{depth}")

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from metronome.sim.machine.memory.adversarial import AdversarialMemory
-from metronome.sim.machine.memory.registry import DRAM_MODELS, MemoryOptions, create_model
+from metronome.sim.machine.memory.names import DRAM_MODELS
+from metronome.sim.machine.memory.registry import MemoryOptions, create_model
 from metronome.sim.machine.memory.store import SparseMemory
 from tests.sim.machine.memory.port import ALL, LINE, Request, drive, random_requests
 from tests.support.tiers import some_long, some_more

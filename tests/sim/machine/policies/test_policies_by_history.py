@@ -12,7 +12,7 @@ import pytest
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine.policies.plain import POLICIES, PolicyInputs
 from tests.sim.machine.policies.policy_histories import TOLD, History, in_set
-from tests.support.tiers import in_tiers
+from tests.support.tiers import slow_then_more
 
 
 def made(name: str, warps: int, **parameters: int):
@@ -50,7 +50,7 @@ def test_every_policy_is_told():
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", in_tiers([4, 1, 3, 32, 2, 8], 1, 3))
+@pytest.mark.parametrize("warps", slow_then_more([4, 1, 3, 32, 2, 8], 1, 3))
 def test_as_told(name, warps):
     seed = 300 + warps
     rng = random.Random(seed)

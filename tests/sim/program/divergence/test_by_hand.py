@@ -6,7 +6,7 @@ from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.kernels import prepare
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
-from tests.support.tiers import in_tiers, some_more
+from tests.support.tiers import slow_then_more, some_more
 
 HEAD = """#include <stdio.h>
 #include "metronome.h"
@@ -99,7 +99,7 @@ def run(tmp_path, thread, config, threads):
     return done.words(RESULTS, 64).tolist()
 
 
-@pytest.mark.parametrize("config", in_tiers([TINY, BASE, MID], 1, 2), ids=["TINY", "BASE", "MID"])
+@pytest.mark.parametrize("config", slow_then_more([TINY, BASE, MID], 1, 2), ids=["TINY", "BASE", "MID"])
 @pytest.mark.parametrize("thread", [TURNS, BY_HAND], ids=["plain", "by hand"])
 def test_lanes_one_by_one(tmp_path, thread, config):
     threads = 37

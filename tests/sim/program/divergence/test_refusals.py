@@ -7,7 +7,7 @@ import pytest
 from metronome.sim.program.compiler.elf_cache import ToolchainError
 from tests.sim.program.divergence.c_programs import LEVELS, build, marked_lines, program
 from tests.sim.program.divergence.refusal_programs import ALLOWED, ALLOWED_BUT, FRAME, FRAMES, REFUSED
-from tests.support.tiers import in_tiers, some_long
+from tests.support.tiers import slow_then_more, some_long
 
 
 def refusal(folder, text, level):
@@ -21,7 +21,7 @@ QUICK, USUAL = 5, 12
 
 
 def with_marks(programs):
-    tiers = [mark.marks for mark in in_tiers(range(len(programs)), QUICK, USUAL)]
+    tiers = [mark.marks for mark in slow_then_more(range(len(programs)), QUICK, USUAL)]
     return [pytest.param(*values, text, marks=[*marks, *tier], id=name)
             for tier, (name, (*values, marks, text)) in zip(tiers, programs.items(), strict=True)]
 

@@ -14,7 +14,7 @@ from metronome.sim.program.kernels import Launch
 from metronome.sim.run.memcheck.finding import KINDS
 from tests.sim.run.memcheck.stepping import step
 from tests.support.builds import TINY
-from tests.support.tiers import in_tiers, some_slow
+from tests.support.tiers import slow_then_more, some_slow
 
 SOURCE = Path(__file__).with_name("bugs.c")
 EACH = 15
@@ -56,7 +56,7 @@ def test_the_kinds():
     assert set(ORDER) == set(KINDS)
 
 
-@pytest.mark.parametrize("number", in_tiers(range(1, EACH + 1), 3, 8))
+@pytest.mark.parametrize("number", slow_then_more(range(1, EACH + 1), 3, 8))
 @pytest.mark.parametrize("kind", ORDER)
 def test_a_planted_bug_is_found_at_its_line(kind, number):
     findings, _ = step(launch_of(BUGS.index((kind, number))), TINY, seed=number)

@@ -12,7 +12,7 @@ from metronome.sim.program.kernels import Launch, kernels, prepare
 from tests.sim.machine.golden.iss_programs import OTHER, OWN, OWN_LOCAL, RandomProgram
 from tests.sim.run.memcheck.stepping import step
 from tests.support.builds import BASE, TINY
-from tests.support.tiers import in_tiers, some_slow
+from tests.support.tiers import slow_then_more, some_slow
 
 #: With the first type of each, and then with the second.
 KERNELS = [(kernel.name, kernel.types[place]) for place in (0, 1) for kernel in kernels() if place < len(kernel.types)]
@@ -62,7 +62,7 @@ def random_launch(config, number, kind=WrittenProgram):
 @pytest.mark.parametrize("config", [
     pytest.param(TINY, id="TINY"), pytest.param(BASE, id="BASE", marks=pytest.mark.long),
 ])
-@pytest.mark.parametrize("kernel", in_tiers(KERNELS, 4, USUAL), ids="-".join)
+@pytest.mark.parametrize("kernel", slow_then_more(KERNELS, 4, USUAL), ids="-".join)
 def test_no_report_on_a_kernel(kernel, config):
     name, dtype = kernel
     launch = prepare(name, dtype, min(12, max(launch_sizes(name))), 3, config)

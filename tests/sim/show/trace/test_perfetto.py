@@ -46,7 +46,8 @@ def test_many_messages_of_a_template():
 def traced(kernel="psum", max_cycles=10_000_000):
     request = RunRequest(launch=prepare(kernel, None, 8, 1, TINY), policy="lrr", memory="dram", max_cycles=max_cycles)
     file = io.BytesIO()
-    stream = CycleStream(TINY, [PerfettoTrace(TINY, file, About(name="a run", facts=[], image=request.launch.image))])
+    about = About(name="a run", facts=[("seed", "1")], image=request.launch.image)
+    stream = CycleStream(TINY, [PerfettoTrace(TINY, file, about)])
     result = predict(TINY, request, watcher=stream).result
     stream.finish()
     return result, file.getvalue()
@@ -59,6 +60,13 @@ def test_a_run_that_is_cut_off_is_whole(max_cycles):
     with tables(content) as base:
         assert base    .execute("SELECT max(ts + dur) FROM slice").fetchone()[0] <= result.total_cycles + 1
         assert base.execute("SELECT count(*) FROM slice WHERE dur <= 0").fetchone()[0] == 0
+
+
+def test_the_process_says_what_was_run_and_what_made_it():
+    trace = proto.Trace.FromString(traced(max_cycles=300)[1])
+    labels = next(packet.track_descriptor.process.process_labels for packet in trace.packet
+                  if packet.track_descriptor.HasField("process"))
+    assert labels[0] == "seed: 1" and labels[1].startswith("made by: Metronome")
 
 
 def test_instructions_say_where_they_are():

@@ -1,0 +1,37 @@
+"""The memory models by name: where each is, and what it is given. Without them, so that a command starts fast."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["DRAM_MODELS", "MEMORY_MODELS", "Entry", "models_with"]
+
+_DRAM = ("timing", "ratio", "mapping", "bank_hash", "observer")
+
+
+class Entry(NamedTuple):
+    """A model: its module below ``sim.machine.memory``, its class, and the keywords of the class's constructor.
+
+    A keyword is one of those that :func:`sim.machine.memory.registry.create_model` has values for.
+    """
+
+    module: str
+    kind: str
+    keywords: tuple[str, ...]
+
+
+MEMORY_MODELS = {
+    "fixed": Entry("fixed", "FixedMemory", ("latency",)),
+    "dram": Entry("dram.model", "DramMemory", (*_DRAM, "queue_depth")),
+    "tdm": Entry("tdm", "TdmMemory", (*_DRAM, "outstanding")),
+    "random": Entry("random", "RandomMemory", ("latency", "seed")),
+}
+
+
+def models_with(keyword: str) -> tuple[str, ...]:
+    """The names of the models that are given ``keyword``."""
+    return tuple(name for name, entry in MEMORY_MODELS.items() if keyword in entry.keywords)
+
+
+#: The models of a DRAM: a timing and a clock count for them, a latency and a seed do not.
+DRAM_MODELS = models_with("timing")
