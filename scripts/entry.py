@@ -13,8 +13,8 @@ from .process.interrupt import end_at_once
 
 __all__ = ["main"]
 
-#: Objects that are made before Python looks for garbage: imports make hundreds of thousands, and none of it is garbage.
-_BETWEEN_COLLECTIONS = 50_000
+#: Objects that are made before Python looks for garbage: imports make a hundred thousand, and none of it is garbage.
+_BETWEEN_COLLECTIONS = 150_000
 
 
 def main() -> int:
@@ -24,7 +24,10 @@ def main() -> int:
     gc.set_threshold(_BETWEEN_COLLECTIONS)
     from .cli import main as run
 
-    return run()
+    try:
+        return run()
+    finally:
+        gc.freeze()  # what is left ends with the process: no need to look through it first
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.metadata
 import json
 import platform
 import re
@@ -24,6 +23,7 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 
 from .cache import entry, found, places
+from .packages import version
 from .plain_paths import plain
 from .preflight import missing_for_simulation
 from .processes import run, tool_environment
@@ -76,7 +76,7 @@ def _compiler() -> str:
 
 def versions() -> list[str]:
     """The versions of the tools that a build goes through."""
-    return [sys.version, platform.machine(), *map(importlib.metadata.version, _KEY_PACKAGES)]
+    return [sys.version, platform.machine(), *map(version, _KEY_PACKAGES)]
 
 
 def digest(*content: object) -> str:

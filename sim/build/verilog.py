@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import importlib.metadata
 import re
 import sys
 import time
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
 
 from .cache import found, locked, places, remember, used
+from .packages import version
 from .processes import children_ended
 from .sources import ROOT, closure
 
@@ -140,7 +140,7 @@ class Design:
         return _hash(self.verilog, _header(self.config))
 
     def _entry(self, content: dict[str, bytes] | dict[str, str]) -> str:
-        tools = [sys.version, *map(importlib.metadata.version, _PACKAGES)]
+        tools = [sys.version, *map(version, _PACKAGES)]
         return f"design-{_hash(content, self.config, tools)[:16]}"
 
     def known(self) -> str | None:

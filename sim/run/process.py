@@ -24,15 +24,19 @@ if TYPE_CHECKING:
     from .types import Job, Waves
 
 __all__ = ["Simulation", "begin", "environment", "simulation", "started_sooner"]
+
 #: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
-#: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation.
+#: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation. It is imported early, so that it also lets
+#: Python look for garbage less often.
 _PYTEST = """
+import gc
 import sys
 from types import SimpleNamespace
 
 raises, skip, xfail = (
     SimpleNamespace(Exception=type(name, (Exception,), {})) for name in ("Failed", "Skipped", "XFailed")
 )
+gc.set_threshold(150_000)
 sys.modules["_pytest.assertion"] = SimpleNamespace(install_importhook=None)
 sys.modules["_pytest.config"] = SimpleNamespace(Config=None)
 """

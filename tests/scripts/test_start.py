@@ -5,6 +5,7 @@ import inspect
 import os
 import subprocess
 import sys
+import tomllib
 
 import pytest
 import typer
@@ -13,6 +14,7 @@ from metronome.scripts.cli import COMMANDS, app
 from metronome.scripts.options.records import command
 from metronome.scripts.process.backend import Backend
 from metronome.sim.build.simulator import build
+from metronome.sim.build.sources import ROOT
 from metronome.sim.program.kernels import prepare
 from tests.scripts.conftest import FakeBackend
 from tests.scripts.lines import only_line
@@ -73,6 +75,13 @@ def test_a_run_starts_the_simulation_before_it_imports_numpy():
 def test_the_page_of_all_has_the_first_lines_of_the_docstrings(name):
     function = getattr(importlib.import_module(PACKAGE + name), name)
     assert COMMANDS[name] == inspect.getdoc(function).partition("\n")[0]
+
+
+def test_no_subcommand_imports_another():
+    """The contract that `make lint` checks names them all."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (independent,) = (each["modules"] for each in contracts if each["id"] == "subcommands")
+    assert sorted(independent) == sorted(PACKAGE + name for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...build.packages import version
 from ...build.processes import run, tool_environment
 from ...build.sources import ROOT
 from .refusals import compile_failure
@@ -82,8 +82,8 @@ class ToolchainError(Exception):
 def compiler_version() -> str:
     """The version of the ziglang wheel. Raises ToolchainError if it is not installed."""
     try:
-        return importlib.metadata.version("ziglang")
-    except importlib.metadata.PackageNotFoundError:
+        return version("ziglang")
+    except ModuleNotFoundError:
         raise ToolchainError("the cross compiler is missing: install the Python package ziglang") from None
 
 

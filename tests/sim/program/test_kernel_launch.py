@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import re
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -218,8 +219,8 @@ def test_compiler_errors_are_told(own_cache, source, tmp_path):
 
 def test_a_missing_compiler_is_told(own_cache, source, monkeypatch):
     def not_installed(name):
-        raise compiler.importlib.metadata.PackageNotFoundError(name)
+        raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(compiler.importlib.metadata, "version", not_installed)
+    monkeypatch.setattr(compiler, "version", not_installed)
     with pytest.raises(ToolchainError, match="install the Python package ziglang"):
         build_elf([source], name="program")
